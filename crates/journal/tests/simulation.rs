@@ -1,0 +1,326 @@
+//! Seeded simulation: random work on a disk that loses power, kills the process, fails syncs and
+//! runs full, held against a model in memory.
+//!
+//! After every crash: each acknowledged record is there exactly once, where it was said to be, in
+//! order; one that was not acknowledged is there at most once; no cursor is ahead of what was
+//! advanced; a retry is still recognised.
+//!
+//! `KYMO_SIM_SEEDS` sets the number of seeds, `KYMO_SIM_SEED` runs one.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use common::*;
+use kymo_journal::sim::{Random, SimDisk};
+use kymo_journal::{CursorOptions, Durability, Journal, Options, Position};
+
+/// What ought to be in the journal.
+#[derive(Default)]
+struct Model {
+    /// Acknowledged, or seen by a reader after a restart: number by position.
+    durable: BTreeMap<Position, u64>,
+    /// Appended without a positive answer.
+    unanswered: BTreeMap<u64, usize>,
+    /// Length of each record's body, by number.
+    lengths: BTreeMap<u64, usize>,
+    /// The furthest the cursors were advanced.
+    advanced: BTreeMap<&'static str, Position>,
+    /// A full disk may cost the hashes of deleted segments.
+    may_forget_hashes: bool,
+}
+
+const CURSORS: [&str; 2] = ["store", "forward"];
+
+struct Run {
+    random: Random,
+    disk: SimDisk,
+    journal: Option<Journal>,
+    model: Model,
+    options: Options,
+    next_number: u64,
+}
+
+impl Run {
+    fn new(seed: u64) -> Run {
+        let mut random = Random::new(seed);
+        let durability = if random.one_in(8) { Durability::Memory } else { Durability::Disk };
+        let recent_bytes = if random.one_in(2) { 0 } else { 3000 };
+        let disk = SimDisk::new(random.next_u64());
+        let options = Options { segment_bytes: 4096, durability, recent_bytes };
+        Run { random, disk, journal: None, model: Model::default(), options, next_number: 1 }
+    }
+
+    /// Opens; false if the disk crashed meanwhile.
+    fn open(&mut self) -> bool {
+        let disk = std::sync::Arc::new(self.disk.clone());
+        match Journal::open(disk, dir(), self.options) {
+            Ok((journal, _)) => {
+                if self.disk.crashed() {
+                    return false;
+                }
+                self.check(&journal);
+                if self.disk.crashed() {
+                    return false;
+                }
+                for name in CURSORS {
+                    let position = journal.register(name, CursorOptions::default()).unwrap();
+                    let advanced = self.model.advanced.get(name).copied().unwrap_or(0);
+                    let allowed = advanced.max(journal.oldest());
+                    assert!(position <= allowed, "cursor {name} at {position}, not {allowed}");
+                }
+                self.journal = Some(journal);
+                true
+            }
+            Err(error) => {
+                assert!(self.disk.crashed(), "cannot open: {error}");
+                false
+            }
+        }
+    }
+
+    fn check(&mut self, journal: &Journal) {
+        let mut reader = journal.reader(0);
+        let mut entries = Vec::new();
+        loop {
+            match reader.try_next() {
+                Ok(Some(entry)) => entries.push(entry),
+                Ok(None) => break,
+                // Setting damage aside is a step like any other.
+                Err(error) => return assert!(self.disk.crashed(), "cannot read: {error}"),
+            }
+        }
+        for pair in entries.windows(2) {
+            assert!(pair[0].next_position <= pair[1].position, "positions overlap");
+            assert!(pair[0].sequence < pair[1].sequence, "sequences do not grow");
+        }
+        let found: BTreeMap<Position, u64> =
+            entries.iter().map(|entry| (entry.position, number(entry))).collect();
+        for entry in &entries {
+            let number = number(entry);
+            let len = self.model.lengths.get(&number).copied();
+            assert_eq!(Some(entry.body.len()), len, "record {number} is not what was sent");
+            assert_eq!(entry.body, record(number, entry.body.len()).body);
+            assert_eq!(&*entry.tenant, record(number, 8).tenant);
+            if self.model.durable.get(&entry.position) == Some(&number) {
+                continue;
+            }
+            let unanswered = self.model.unanswered.remove(&number);
+            assert!(unanswered.is_some(), "record {number} at {} twice", entry.position);
+            self.model.durable.insert(entry.position, number);
+        }
+        let passed = CURSORS.map(|name| self.model.advanced.get(name).copied().unwrap_or(0));
+        let deletable = passed[0].min(passed[1]);
+        for (&position, number) in self.model.durable.range(deletable..) {
+            let is_there = found.get(&position) == Some(number);
+            assert!(is_there, "acknowledged record {number} at {position} is lost");
+        }
+    }
+
+    fn append(&mut self, journal: &Journal, numbers: &[u64]) {
+        let lengths = numbers.iter().map(|number| self.model.lengths[number]);
+        let records: Vec<_> =
+            numbers.iter().zip(lengths).map(|(&number, len)| record(number, len)).collect();
+        for &number in numbers {
+            let is_durable = self.model.durable.values().any(|&durable| durable == number);
+            if !is_durable || self.model.may_forget_hashes {
+                self.model.unanswered.insert(number, 0);
+            }
+        }
+        let Ok(appended) = journal.append_many(&records) else { return };
+        for (&number, appended) in numbers.iter().zip(appended) {
+            let before = self.model.durable.iter().rfind(|(_, durable)| **durable == number);
+            if appended.duplicate || !self.model.may_forget_hashes {
+                let expected = before.map_or(appended.position, |(position, _)| *position);
+                assert_eq!(appended.position, expected, "record {number} was stored again");
+            }
+            self.model.unanswered.remove(&number);
+            self.model.durable.insert(appended.position, number);
+        }
+    }
+
+    fn new_number(&mut self) -> u64 {
+        let number = self.next_number;
+        self.next_number += 1;
+        let len = match self.random.below(10) {
+            0 => 8,
+            1 => 5000 + self.random.below(4000),
+            2..=4 => 600 + self.random.below(1500),
+            _ => 8 + self.random.below(300),
+        };
+        self.model.lengths.insert(number, len as usize);
+        number
+    }
+
+    fn step(&mut self) {
+        let Some(journal) = self.journal.take() else { return };
+        match self.random.below(20) {
+            0..8 => {
+                let number = self.new_number();
+                self.append(&journal, &[number]);
+            }
+            8..10 => {
+                let count = 1 + self.random.below(6);
+                let numbers: Vec<u64> = (0..count).map(|_| self.new_number()).collect();
+                self.append(&journal, &numbers);
+            }
+            10..12 if self.next_number > 1 => {
+                let number = 1 + self.random.below(self.next_number - 1);
+                self.append(&journal, &[number]);
+            }
+            12..15 => {
+                let name = CURSORS[self.random.below(2) as usize];
+                let from = self.model.advanced.get(name).copied().unwrap_or(0);
+                let mut reader = journal.cursor_reader(name).unwrap();
+                let mut position = from;
+                for _ in 0..self.random.below(12) {
+                    let Ok(Some(entry)) = reader.try_next() else { break };
+                    position = position.max(entry.next_position);
+                }
+                if journal.advance(name, position).is_ok() {
+                    self.model.advanced.insert(name, position);
+                }
+            }
+            15 => self.disk.advance_clock(Duration::from_millis(700)),
+            16 => self.disk.fail_next_syncs(1 + self.random.below(3) as u32),
+            17 => {
+                let is_limited = self.random.one_in(3);
+                self.model.may_forget_hashes |= is_limited;
+                self.disk.set_capacity(is_limited.then(|| 4000 + self.random.below(30_000)));
+            }
+            18 if !self.disk.crashed() => self.check(&journal),
+            _ => {
+                self.disk.fail_next_syncs(0);
+                self.disk.set_capacity(None);
+                journal.close();
+                if !self.disk.crashed() {
+                    self.open();
+                }
+                return;
+            }
+        }
+        self.journal = Some(journal);
+    }
+
+    /// Power loss or a killed process, perhaps again during recovery, until the journal is open.
+    fn recover(&mut self) {
+        let can_lose_power = self.options.durability == Durability::Disk;
+        loop {
+            let old = self.disk.clone();
+            self.disk.crash();
+            drop(self.journal.take());
+            let loses_power = can_lose_power && !self.random.one_in(4);
+            self.disk = if loses_power { old.reboot() } else { old.restart() };
+            self.disk.set_capacity(None);
+            let again = self.random.one_in(3);
+            if again {
+                self.disk.crash_at(self.random.below(12));
+            }
+            if self.open() {
+                self.disk.crash_at(u64::MAX);
+                return;
+            }
+        }
+    }
+}
+
+fn run(seed: u64) {
+    let mut run = Run::new(seed);
+    assert!(run.open());
+    for _ in 0..3 {
+        let crash_in = 1 + run.random.below(150);
+        run.disk.crash_at(run.disk.step() + crash_in);
+        for _ in 0..60 {
+            run.step();
+            if run.disk.crashed() {
+                break;
+            }
+        }
+        run.recover();
+    }
+    let unanswered: Vec<u64> = run.model.unanswered.keys().copied().collect();
+    let journal = run.journal.take().unwrap();
+    run.append(&journal, &unanswered);
+    run.check(&journal);
+}
+
+/// Runs a seed and names it if it fails.
+fn run_named(name: &str, seed: u64, test: impl Fn(u64) + std::panic::RefUnwindSafe) {
+    if std::panic::catch_unwind(|| test(seed)).is_err() {
+        panic!("{name} fails with KYMO_SIM_SEED={seed}");
+    }
+}
+
+fn seeds(default: u64) -> std::ops::Range<u64> {
+    let variable = |name| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    match variable("KYMO_SIM_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..variable("KYMO_SIM_SEEDS").unwrap_or(default),
+    }
+}
+
+#[test]
+fn what_was_acknowledged_survives_random_work_and_crashes() {
+    for seed in seeds(3000) {
+        run_named("the simulation", seed, run);
+    }
+}
+
+/// A short life: two segments, a failed sync, a cursor that lets one be deleted, a clean restart.
+fn short_script(run: &mut Run, crash_at: u64) {
+    run.disk.crash_at(crash_at);
+    if !run.open() {
+        return;
+    }
+    let journal = run.journal.clone().unwrap();
+    for len in [100, 2000, 1500, 700] {
+        run.model.lengths.insert(run.next_number, len);
+        run.append(&journal, &[run.next_number]);
+        run.next_number += 1;
+    }
+    run.disk.fail_next_syncs(1);
+    let numbers: Vec<u64> = (run.next_number..run.next_number + 3).collect();
+    run.next_number += 3;
+    run.model.lengths.extend(numbers.iter().map(|&number| (number, 600)));
+    run.append(&journal, &numbers);
+    let end = journal.end();
+    for name in CURSORS {
+        if !run.disk.crashed() && journal.advance(name, end).is_ok() {
+            run.model.advanced.insert(name, end);
+        }
+    }
+    run.model.lengths.insert(run.next_number, 300);
+    run.append(&journal, &[run.next_number]);
+    run.next_number += 1;
+    drop(journal);
+    drop(run.journal.take());
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_crash_at_every_step_of_a_short_life() {
+    let script = |seed: u64, crash_at: u64| {
+        let mut run = Run::new(seed);
+        run.options.durability = Durability::Disk;
+        short_script(&mut run, crash_at);
+        let steps = run.disk.step();
+        run.recover();
+        run.recover();
+        let numbers: Vec<u64> = run.model.lengths.keys().copied().collect();
+        let journal = run.journal.take().unwrap();
+        run.append(&journal, &numbers);
+        run.check(&journal);
+        steps
+    };
+    let steps = script(0, u64::MAX);
+    assert!(steps > 30, "{steps} steps");
+    for crash_at in 0..=steps {
+        for seed in seeds(40) {
+            run_named(&format!("a crash at step {crash_at}"), seed, move |seed| {
+                script(seed, crash_at);
+            });
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Every limit of this crate, with its reason.
+
+/// What [`inspect`](crate::inspect) does not let pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How deep arrays and key-value lists may be nested in an attribute or a body. A value that
+    /// is not a list has depth 1.
+    pub max_nesting: u32,
+    /// The latest time a record may carry, in nanoseconds since 1970.
+    pub max_time_unix_nanos: u64,
+}
+
+/// Recursion over nested values must be bounded, or a few kilobytes would overflow the stack.
+///
+/// 24 levels of key-value lists in an attribute of a span event are 104 levels of JSON, below the
+/// 128 that the JSON parser reads: what is accepted in one encoding is accepted in the other.
+/// OTLP/JSON is always read and written with this limit.
+pub const MAX_NESTING: u32 = 24;
+
+/// 2199-12-31T23:59:59.999999999Z. Times are kept as signed 64-bit nanoseconds, which end in 2262;
+/// a time after 2199 is a broken clock or a wrong unit, and would defeat retention by age.
+pub const MAX_TIME_UNIX_NANOS: u64 = 7_258_118_399_999_999_999;
+
+/// Length of a trace id in bytes, by the OTLP and W3C specifications.
+pub const TRACE_ID_BYTES: usize = 16;
+
+/// Length of a span id in bytes, by the OTLP and W3C specifications.
+pub const SPAN_ID_BYTES: usize = 8;
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_nesting: MAX_NESTING, max_time_unix_nanos: MAX_TIME_UNIX_NANOS }
+    }
+}
