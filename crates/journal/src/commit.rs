@@ -178,8 +178,9 @@ impl Shared {
         }
         state.stats.syncs = writer.syncs();
         let skipped = state.enforce_budgets();
-        let must_tidy = state.has_deletable();
         state.is_committing = false;
+        // A cursor that passed these records a moment ago has left the renewal to this thread.
+        let must_tidy = state.has_deletable() || state.is_renewable(self.idle_bytes);
         let has_more = !state.queue.is_empty();
         drop(state);
         drop(writer);

@@ -110,6 +110,11 @@ impl Error {
         Error::Io { action, path: path.to_owned(), source: Arc::new(error) }
     }
 
+    /// Whether a file was not there.
+    pub(crate) fn is_not_found(&self) -> bool {
+        matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
     /// Says "disk full" or "read-only" instead of the system's words where that is the reason.
     pub(crate) fn in_dir(self, dir: &Path) -> Error {
         let Error::Io { source, .. } = &self else { return self };

@@ -14,7 +14,10 @@ use crate::commit::Slot;
 use crate::cursors::{Cursor, CursorOptions, CursorState, Cursors};
 use crate::disk::Disk;
 use crate::format::{Compression, Format, JournalId, Position, Signal};
-use crate::limits::{DEFAULT_RECENT_BYTES, DEFAULT_SEGMENT_BYTES, MAX_POSITION, MIN_SEGMENT_BYTES};
+use crate::limits::{
+    DEFAULT_IDLE_BYTES, DEFAULT_RECENT_BYTES, DEFAULT_SEGMENT_BYTES, MAX_POSITION,
+    MIN_SEGMENT_BYTES, READ_ONLY_ATTEMPTS,
+};
 use crate::reader::Reader;
 use crate::recent::Recent;
 use crate::recovery::{Inspection, Recovery, inspect, repair};
@@ -44,6 +47,9 @@ pub struct Options {
     pub durability: Durability,
     /// Memory for recent records, shared by all readers.
     pub recent_bytes: usize,
+    /// What may stay on disk while every cursor has passed everything, as records that nobody needs
+    /// and, about as much again, as space for new ones. More is deleted, down to a segment header.
+    pub idle_bytes: u64,
 }
 
 impl Default for Options {
@@ -52,6 +58,7 @@ impl Default for Options {
             segment_bytes: DEFAULT_SEGMENT_BYTES,
             durability: Durability::Disk,
             recent_bytes: DEFAULT_RECENT_BYTES,
+            idle_bytes: DEFAULT_IDLE_BYTES,
         }
     }
 }
@@ -106,6 +113,7 @@ pub(crate) struct Shared {
     pub(crate) id: JournalId,
     pub(crate) is_read_only: bool,
     durability: Durability,
+    pub(crate) idle_bytes: u64,
     pub(crate) tidying: Mutex<Tidying>,
     pub(crate) writer: Mutex<Writer>,
     pub(crate) state: Mutex<State>,
@@ -137,7 +145,16 @@ impl Journal {
 
     /// Opens a journal to look at: takes no lock, repairs nothing, refuses appends.
     pub fn open_read_only(disk: Arc<dyn Disk>, dir: &Path) -> Result<(Journal, Recovery)> {
-        let found = inspect(&*disk, dir)?;
+        let mut attempts = 1;
+        let found = loop {
+            match inspect(&*disk, dir) {
+                // The owner has deleted a file since it was listed.
+                Err(error) if error.is_not_found() && attempts < READ_ONLY_ATTEMPTS => {
+                    attempts += 1
+                }
+                other => break other?,
+            }
+        };
         Ok(Journal::build(disk, dir, Options::default(), found, true))
     }
 
@@ -194,6 +211,7 @@ impl Journal {
             id,
             is_read_only,
             durability: options.durability,
+            idle_bytes: options.idle_bytes,
             tidying: Mutex::new(Tidying {
                 hash_files: found.hash_files,
                 hashes_saved_to: found.hashes_saved_to,
@@ -380,8 +398,8 @@ impl Journal {
         lock(&self.handle.shared.state).stats.clone()
     }
 
-    /// Closes the journal for all handles: what is queued is committed, cursors are written, readers
-    /// end. Dropping the last handle does the same.
+    /// Closes the journal for all handles: what is queued is committed, cursors are written, records
+    /// that every cursor has passed are deleted, readers end. Dropping the last handle does the same.
     pub fn close(self) {
         self.handle.close();
     }
@@ -405,6 +423,7 @@ impl Handle {
             writer.seal();
             lock(&shared.state).synced = writer.synced();
             drop(writer);
+            shared.renew(0);
             shared.tidy(true);
             drop(guard);
         }

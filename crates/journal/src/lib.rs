@@ -16,12 +16,12 @@
 //! | `recovery`, `scan` | what a directory holds after whatever happened |
 //! | `reader`, `recent` | consumers |
 //! | `state`, `cursors`, `dedup`, `stats` | what is known in memory |
-//! | `retention` | deletion, and the files `cursors` and `.kd` |
+//! | `retention` | deletion, the empty segment of an idle journal, the files `cursors` and `.kd` |
 //! | `format`, `small_file`, `segment` | bytes and names |
 //! | `disk`, `os`, `sim` | the seam to the file system, the real one, and one that loses power |
 //! | [`limits`] | every limit, with its reason |
 //!
-//! The format, the recovery and the invariants J1 to J6 that comments here cite are described in
+//! The format, the recovery and the invariants J1 to J7 that comments here cite are described in
 //! `docs/formats/journal.md`.
 //!
 //! Promised: an acknowledged record survives any crash, is read exactly once by a reader, and in

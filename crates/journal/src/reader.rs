@@ -2,7 +2,7 @@
 //!
 //! Promises that only acknowledged records are seen, each sequence at most once, in order. Damage on
 //! the way is set aside, counted and skipped, not an error. A reader does not hold segments: what is
-//! deleted because every cursor has passed it is skipped.
+//! deleted because every cursor has passed it is skipped, unless it is still in memory.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -87,7 +87,9 @@ impl Reader {
             };
             self.position = self.position.max(cursor.position);
         }
-        self.position = self.position.max(state.oldest());
+        if !state.recent.covers(self.position) {
+            self.position = self.position.max(state.oldest());
+        }
         if state.recent.covers(self.position) {
             self.scan = None;
             let entry = state.recent.at_or_after(self.position);

@@ -14,6 +14,7 @@ use crate::dedup::{self, Dedup, Known};
 use crate::disk::{Disk, DiskFile, read_all, read_full_at, write_if_absent};
 use crate::format::{Fault, JournalId, Position, RECORD_MAGIC, SegmentHeader, VERSION};
 use crate::limits::{HEADER_BYTES, MAX_POSITION, READ_CHUNK_BYTES};
+use crate::retention::HashFile;
 use crate::scan::{Check, Found, Scan, ScanError};
 use crate::segment::{
     FileKind, Segment, cursors_path, file_kind, hashes_path, quarantine_dir, quarantine_path,
@@ -60,8 +61,8 @@ pub(crate) struct Inspection {
     pub(crate) next_sequence: u64,
     pub(crate) cursors: Vec<(String, Position)>,
     pub(crate) dedup: Dedup,
-    /// `.kd` files: start and newest receive time.
-    pub(crate) hash_files: Vec<(Position, u64)>,
+    /// `.kd` files, in the order of their names.
+    pub(crate) hash_files: Vec<HashFile>,
     /// Hashes below this are in `.kd` files.
     pub(crate) hashes_saved_to: Position,
     pub(crate) recovery: Recovery,
@@ -98,6 +99,8 @@ struct SegmentFile {
 
 /// Reads everything there is to know about a directory. Changes nothing.
 pub(crate) fn inspect(disk: &dyn Disk, dir: &Path) -> Result<Inspection> {
+    // First, so that it does not speak of what a process that is writing adds to segments meanwhile.
+    let cursor_file = read_cursors(disk, dir)?;
     let listed = disk.list(dir).map_err(|error| Error::io("list", dir, error))?;
     let mut found = Inspection {
         id: None,
@@ -120,12 +123,16 @@ pub(crate) fn inspect(disk: &dyn Disk, dir: &Path) -> Result<Inspection> {
             FileKind::Segment(start) if start <= MAX_POSITION => {
                 files.push(open_segment(disk, dir, start)?);
             }
-            FileKind::Hashes(start) => hash_files.push(start),
+            FileKind::Hashes(first) => hash_files.push(HashFile {
+                first,
+                entries: 0,
+                newest_nanos: None,
+                written: entry.modified,
+            }),
             FileKind::Temporary => found.repairs.push(Repair::Remove(dir.join(&entry.name))),
             FileKind::Segment(_) | FileKind::Other => {}
         }
     }
-    let cursor_file = read_cursors(disk, dir)?;
     let in_headers = files.iter().find_map(|file| file.header).map(|header| header.id);
     found.id = in_headers.or(cursor_file.as_ref().map(|file| file.id));
     if let Some(file) = cursor_file.filter(|file| Some(file.id) == found.id) {
@@ -134,7 +141,7 @@ pub(crate) fn inspect(disk: &dyn Disk, dir: &Path) -> Result<Inspection> {
         found.cursors = file.positions;
         found.cursors.iter_mut().for_each(|(_, at)| *at = (*at).min(MAX_POSITION));
     }
-    read_hashes(disk, dir, &hash_files, &mut found)?;
+    read_hashes(disk, dir, hash_files, &mut found)?;
     read_segments(&files, &mut found)?;
     // Positions that were given out are never used again, whatever became of their records.
     found.end = found.cursors.iter().map(|(_, position)| *position).fold(found.log_end, u64::max);
@@ -284,27 +291,27 @@ fn read_cursors(disk: &dyn Disk, dir: &Path) -> Result<Option<CursorFile>> {
 fn read_hashes(
     disk: &dyn Disk,
     dir: &Path,
-    starts: &[Position],
+    files: Vec<HashFile>,
     found: &mut Inspection,
 ) -> Result<()> {
-    for &start in starts {
-        let path = hashes_path(dir, start);
+    for mut file in files {
+        let path = hashes_path(dir, file.first);
         let bytes = disk
             .open(&path)
             .and_then(|file| read_all(&*file))
             .map_err(|error| Error::io("read", &path, error))?;
         match dedup::decode(&bytes) {
             Ok((id, known)) if found.id.is_none_or(|own| own == id) => {
-                let newest = known.iter().map(|one| one.received_nanos).max().unwrap_or(0);
-                found.hash_files.push((start, newest));
+                file.entries = known.len();
+                file.newest_nanos = known.iter().map(|one| one.received_nanos).max();
                 known.into_iter().for_each(|one| remember(found, one, true));
             }
             Err(Fault::Newer(version)) => return Err(newer(&path, version)),
             Ok(_) | Err(Fault::Damaged) => {
                 tracing::warn!(path = %path.display(), "hashes of recent requests not usable");
-                found.hash_files.push((start, 0));
             }
         }
+        found.hash_files.push(file);
     }
     Ok(())
 }
@@ -341,6 +348,11 @@ fn read_segments(files: &[SegmentFile], found: &mut Inspection) -> Result<()> {
             .min();
         let limit = void_from.unwrap_or(u64::MAX).clamp(file.start, file.start + file.len_bytes);
         note_missing(file, last_sequence, found);
+        if let Some(header) = file.header {
+            // A segment without records still says where the log was when it was begun (J5).
+            last_sequence = last_sequence.max(header.first_sequence.saturating_sub(1));
+            found.log_end = found.log_end.max(header.previous_end);
+        }
         // Only what comes last may have been written without being synced.
         let may_be_torn = index >= last_valid;
         last_sequence = read_segment(file, id, limit, may_be_torn, last_sequence, found)?;
@@ -422,8 +434,12 @@ fn read_segment(
             if on_disk_to > file.start + HEADER_BYTES { on_disk_to - file.start } else { 0 };
         found.repairs.push(Repair::Cut { segment_start: file.start, len_bytes, rewrite_from });
     }
-    found.segments.push(Segment { start: file.start, end, totals });
-    found.log_end = found.log_end.max(end);
+    if end > file.start + HEADER_BYTES {
+        found.segments.push(Segment { start: file.start, end, totals });
+        found.log_end = found.log_end.max(end);
+    } else {
+        found.segments.push(Segment::empty(file.start));
+    }
     Ok(last_sequence)
 }
 

@@ -3,16 +3,29 @@
 use std::path::{Path, PathBuf};
 
 use crate::format::Position;
+use crate::limits::HEADER_BYTES;
 use crate::stats::BySignal;
 
-/// A segment that holds acknowledged records.
+/// A segment that holds acknowledged records, or will.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment {
     pub(crate) start: Position,
-    /// Where its acknowledged records end.
+    /// Where its acknowledged records end; its start if there are none.
     pub(crate) end: Position,
     /// What it holds.
     pub(crate) totals: BySignal,
+}
+
+impl Segment {
+    /// One without records.
+    pub(crate) fn empty(start: Position) -> Segment {
+        Segment { start, end: start, totals: BySignal::default() }
+    }
+
+    /// Bytes of its records, and of damage between them.
+    pub(crate) fn record_bytes(&self) -> u64 {
+        self.end.saturating_sub(self.start + HEADER_BYTES)
+    }
 }
 
 const SEGMENT_SUFFIX: &str = ".kj";

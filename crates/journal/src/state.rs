@@ -148,21 +148,22 @@ impl State {
 
     fn segment_for(&mut self, start: Position) -> &mut Segment {
         if self.segments.back().is_none_or(|segment| segment.start != start) {
-            self.segments.push_back(Segment { start, end: start, totals: BySignal::default() });
+            self.segments.push_back(Segment::empty(start));
         }
         let last = self.segments.len() - 1;
         &mut self.segments[last]
     }
 
-    /// The oldest position that is still there.
+    /// The oldest position that is still there; the end if there is no record.
     pub(crate) fn oldest(&self) -> Position {
-        self.segments.front().map_or(self.end, |segment| segment.start + HEADER_BYTES)
+        let first = self.segments.front().map(|segment| segment.start + HEADER_BYTES);
+        first.map_or(self.end, |first| first.min(self.end))
     }
 
     /// The segment in which the first record at or after `position` is.
     pub(crate) fn segment_at(&self, position: Position) -> Option<Segment> {
         let index = self.segments.partition_point(|segment| segment.end <= position);
-        self.segments.get(index).copied()
+        self.segments.range(index..).find(|segment| segment.record_bytes() > 0).copied()
     }
 
     /// Lets cursors that lag more than their budget jump over whole segments, and counts the loss
@@ -208,6 +209,15 @@ impl State {
                 self.stats.lost.entry(key).or_default().add(records, to - from);
             }
         }
+    }
+
+    /// Whether every cursor has passed everything, nothing is about to be written, and the last
+    /// segment holds more than `limit_bytes` of records.
+    pub(crate) fn is_renewable(&self, limit_bytes: u64) -> bool {
+        let is_quiet = self.queue.is_empty() && !self.is_committing;
+        let is_passed = self.cursors.least() >= Some(self.end);
+        let last = self.segments.back();
+        is_quiet && is_passed && last.is_some_and(|last| last.record_bytes() > limit_bytes)
     }
 
     /// Whether some segment is not needed by anyone.

@@ -27,6 +27,8 @@ pub struct Stats {
     pub quarantined_bytes: u64,
     /// Segments deleted because every cursor had passed them.
     pub deleted_segments: u64,
+    /// Empty segments begun because every cursor had passed everything.
+    pub renewals: u64,
     /// What consumers lost.
     pub lost: BTreeMap<LossKey, Count>,
 }

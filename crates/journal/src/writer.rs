@@ -4,7 +4,8 @@
 //! Promises (see the invariants in `docs/formats/journal.md`): what [`Writer::write`] returns is on
 //! disk, or written with [`Durability::Memory`], together with all before it (J1). After an error the
 //! segment is given up at its last acknowledged record and the next write begins a new one (J2). It
-//! never appends to a file it did not create (J4).
+//! never appends to a file it did not create (J4), nor to one after which it tried to begin another
+//! (J7).
 
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,8 @@ pub(crate) struct Writer {
     id: JournalId,
     durability: Durability,
     segment_bytes: u64,
+    /// What is preallocated at first.
+    idle_bytes: u64,
     active: Option<Active>,
     /// Where the acknowledged records end.
     end: Position,
@@ -61,8 +64,10 @@ struct Active {
     start: Position,
     path: PathBuf,
     file: Box<dyn DiskFile>,
-    /// What was preallocated.
+    /// How far records may reach; 0 before the first.
     capacity: u64,
+    /// How far the file is preallocated.
+    reserved: u64,
     /// File offset of the next record; 0 before the header is written.
     offset: u64,
     /// Whether its name is on disk.
@@ -93,6 +98,7 @@ impl Writer {
             id,
             durability: options.durability,
             segment_bytes: options.segment_bytes,
+            idle_bytes: options.idle_bytes,
             active: None,
             end,
             synced: end,
@@ -118,21 +124,46 @@ impl Writer {
     /// After an error nothing of it counts as written.
     pub(crate) fn write(&mut self, batch: &[Waiting]) -> Result<Vec<Placed>> {
         let Some(first) = batch.first() else { return Ok(Vec::new()) };
-        let is_full = self
-            .active
-            .as_ref()
-            .is_some_and(|active| active.offset + first.header.size_bytes() > active.capacity);
+        let record_bytes = first.header.size_bytes();
+        let is_full = self.active.as_ref().is_some_and(|active| {
+            active.capacity > 0 && active.offset + record_bytes > active.capacity
+        });
         if is_full {
             self.seal();
         }
         let mut active = match self.active.take() {
             Some(active) => active,
-            None => self.begin(first.header.size_bytes())?,
+            None => self.begin()?,
         };
+        if active.capacity == 0 {
+            active.capacity = self.segment_bytes.max(HEADER_BYTES + record_bytes);
+        }
         match self.write_to(&mut active, batch) {
             Ok(placed) => {
                 self.active = Some(active);
                 Ok(placed)
+            }
+            Err(error) => {
+                self.give_up(active);
+                Err(error.in_dir(&self.dir))
+            }
+        }
+    }
+
+    /// Begins a segment that holds nothing but its header, and returns its start. It is on disk
+    /// then, with its name, whatever the durability: what came before it may be deleted.
+    ///
+    /// After an error all is as before, except that the next write begins a segment.
+    pub(crate) fn renew(&mut self) -> Result<Position> {
+        // First of all, and for good: the new header voids whatever would follow in the old segment,
+        // and can be there after a crash even if it could not be synced and was removed (J7).
+        self.seal();
+        let mut active = self.begin()?;
+        match self.write_header(&mut active) {
+            Ok(()) => {
+                let start = active.start;
+                self.active = Some(active);
+                Ok(start)
             }
             Err(error) => {
                 self.give_up(active);
@@ -167,38 +198,74 @@ impl Writer {
         self.lowest_start = self.lowest_start.max(active.start + HEADER_BYTES);
     }
 
-    fn begin(&mut self, record_bytes: u64) -> Result<Active> {
+    fn begin(&mut self) -> Result<Active> {
         let start = self.end.max(self.lowest_start).next_multiple_of(ALIGN_BYTES);
         let path = segment_path(&self.dir, start);
-        let capacity = self.segment_bytes.max(HEADER_BYTES + record_bytes);
         let file = self
             .disk
             .create(&path)
             .map_err(|error| Error::io("create", &path, error).in_dir(&self.dir))?;
-        let active = Active { start, path, file, capacity, offset: 0, is_named: false };
-        match active.file.preallocate(capacity) {
-            Ok(()) => Ok(active),
-            Err(error) => {
-                let error = Error::io("reserve space for", &active.path, error);
-                self.give_up(active);
-                Err(error.in_dir(&self.dir))
-            }
+        Ok(Active { start, path, file, capacity: 0, reserved: 0, offset: 0, is_named: false })
+    }
+
+    fn write_header(&mut self, active: &mut Active) -> Result<()> {
+        let header = self.header(active).encode();
+        active
+            .file
+            .write_at(&[IoSlice::new(&header)], 0)
+            .map_err(|error| Error::io("write", &active.path, error))?;
+        self.sync(active)?;
+        active.offset = HEADER_BYTES;
+        Ok(())
+    }
+
+    fn header(&self, active: &Active) -> SegmentHeader {
+        SegmentHeader {
+            id: self.id,
+            start: active.start,
+            previous_end: self.end,
+            first_sequence: self.next_sequence,
         }
+    }
+
+    /// Makes what was written to a segment durable, and its name.
+    fn sync(&mut self, active: &mut Active) -> Result<()> {
+        self.syncs += 1;
+        active.file.sync_data().map_err(|error| Error::io("sync", &active.path, error))?;
+        if !active.is_named {
+            self.disk.sync_dir(&self.dir).map_err(|error| Error::io("sync", &self.dir, error))?;
+            active.is_named = true;
+        }
+        Ok(())
+    }
+
+    /// Preallocates space for records up to an offset, and for as much again: a segment that gets
+    /// little stays small, and one that gets much is soon preallocated as a whole.
+    fn reserve(&self, active: &mut Active, end_offset: u64) -> Result<()> {
+        if end_offset <= active.reserved {
+            return Ok(());
+        }
+        let wanted = end_offset.max(active.reserved * 2).max(self.idle_bytes);
+        let len_bytes = wanted.min(active.capacity);
+        active
+            .file
+            .preallocate(len_bytes)
+            .map_err(|error| Error::io("reserve space for", &active.path, error))?;
+        active.reserved = len_bytes;
+        Ok(())
     }
 
     fn write_to(&mut self, active: &mut Active, batch: &[Waiting]) -> Result<Vec<Placed>> {
         self.scratch.clear();
         let write_offset = active.offset;
         if write_offset == 0 {
-            let header = SegmentHeader {
-                id: self.id,
-                start: active.start,
-                previous_end: self.end,
-                first_sequence: self.next_sequence,
-            };
-            self.scratch.extend_from_slice(&header.encode());
+            let header = self.header(active).encode();
+            self.scratch.extend_from_slice(&header);
         }
         let (placed, pieces) = self.place(active, batch);
+        if let Some(last) = placed.last() {
+            self.reserve(active, last.next_position - active.start)?;
+        }
         let parts: Vec<IoSlice<'_>> = pieces
             .iter()
             .map(|piece| match piece {
@@ -211,14 +278,7 @@ impl Writer {
             .write_at(&parts, write_offset)
             .map_err(|error| Error::io("write", &active.path, error))?;
         if self.durability == Durability::Disk {
-            self.syncs += 1;
-            active.file.sync_data().map_err(|error| Error::io("sync", &active.path, error))?;
-            if !active.is_named {
-                self.disk
-                    .sync_dir(&self.dir)
-                    .map_err(|error| Error::io("sync", &self.dir, error))?;
-                active.is_named = true;
-            }
+            self.sync(active)?;
         }
         if let Some(last) = placed.last() {
             active.offset = last.next_position - active.start;

@@ -224,11 +224,12 @@ fn damaged_cursors_let_everyone_begin_at_the_oldest_record() {
     let (journal, _) = open(&disk);
     journal.register("store", Default::default()).unwrap();
     let end = journal.append(record(1, 100)).unwrap().next_position;
+    journal.append(record(2, 100)).unwrap();
     journal.advance("store", end).unwrap();
     drop(journal);
     disk.flip_bit(&dir().join("cursors"), 50, 2);
     let (journal, _) = open(&disk);
     assert_eq!(journal.cursors(), []);
     assert_eq!(journal.register("store", Default::default()).unwrap(), 64);
-    assert_eq!(numbers(&journal), [1]);
+    assert_eq!(numbers(&journal), [1, 2]);
 }

@@ -1,0 +1,33 @@
+//! Ctrl-C and SIGTERM: the first asks a command to stop where that is safe, the second ends the
+//! process at once. What the journal has acknowledged survives both.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+/// 128 and the number of SIGINT, as shells have it.
+const EXIT_AT_ONCE: i32 = 130;
+
+/// Whether somebody wants the command to stop.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// Listens from now on.
+    pub(crate) fn listen() -> io::Result<Self> {
+        let interrupt = Self::default();
+        for signal in [SIGINT, SIGTERM] {
+            // In this order: the first signal finds the flag still down and only raises it.
+            flag::register_conditional_shutdown(signal, EXIT_AT_ONCE, interrupt.0.clone())?;
+            flag::register(signal, interrupt.0.clone())?;
+        }
+        Ok(interrupt)
+    }
+
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,191 @@
+//! Generation logs: `<tenant>/<signal>/log/<generation>`, and now and then
+//! `<generation>.checkpoint`.
+//!
+//! A generation is committed by creating its object; who comes second has lost
+//! and reads again. Objects up to the last checkpoint but one are deleted after
+//! a grace time. A writer that slept through that could create a generation that
+//! existed before: readers begin at the newest checkpoint and never see it, and
+//! the writer finds that its token is not among the checkpoint's.
+
+use super::state::{Checkpoint, Delta, LogState};
+use super::{VERSION, check_version, seal, unseal};
+use crate::block::meta::encode_tenant;
+use crate::error::StoreError;
+use crate::objects::Objects;
+use crate::schema::Signal;
+
+/// Generations between checkpoints: so many objects are read at most to open.
+const CHECKPOINT_EVERY: u64 = 32;
+const CHECKPOINT_SUFFIX: &str = ".checkpoint";
+/// Times that reading begins anew because objects disappear meanwhile.
+const READ_TRIES: usize = 5;
+
+/// The log of one tenant and signal.
+#[derive(Debug, Clone, Copy)]
+pub struct Log<'a> {
+    /// Where it is.
+    pub objects: &'a dyn Objects,
+    /// Whose.
+    pub tenant: &'a str,
+    /// Of what.
+    pub signal: Signal,
+}
+
+/// How a commit ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The generation is written; this is the state after it.
+    Committed(LogState),
+    /// Somebody else was first: read again and redo.
+    Lost,
+}
+
+/// Names in a log's folder.
+#[derive(Debug, Default)]
+struct Listing {
+    deltas: Vec<u64>,
+    checkpoints: Vec<u64>,
+}
+
+impl Log<'_> {
+    fn prefix(&self) -> String {
+        format!("{}/{}/log", encode_tenant(self.tenant), self.signal.name())
+    }
+
+    fn delta_path(&self, generation: u64) -> String {
+        format!("{}/{generation:020}", self.prefix())
+    }
+
+    fn checkpoint_path(&self, generation: u64) -> String {
+        format!("{}/{generation:020}{CHECKPOINT_SUFFIX}", self.prefix())
+    }
+
+    fn list(&self) -> Result<Listing, StoreError> {
+        let mut listing = Listing::default();
+        for info in self.objects.list(&self.prefix())? {
+            let Some(name) = info.path.rsplit('/').next() else { continue };
+            match name.strip_suffix(CHECKPOINT_SUFFIX) {
+                Some(number) => listing.checkpoints.extend(number.parse::<u64>()),
+                None => listing.deltas.extend(name.parse::<u64>()),
+            }
+        }
+        listing.deltas.sort_unstable();
+        listing.checkpoints.sort_unstable();
+        Ok(listing)
+    }
+
+    /// The newest state.
+    pub fn read(&self) -> Result<LogState, StoreError> {
+        for _ in 0..READ_TRIES {
+            if let Some(state) = self.try_read()? {
+                return Ok(state);
+            }
+        }
+        Err(StoreError::corrupt(format!("generations are missing in {}", self.prefix())))
+    }
+
+    /// The newest state; `None` if objects disappeared while they were read.
+    fn try_read(&self) -> Result<Option<LogState>, StoreError> {
+        let listing = self.list()?;
+        let mut state = match listing.checkpoints.last() {
+            None => LogState::default(),
+            Some(generation) => match self.checkpoint(*generation)? {
+                Some(checkpoint) => LogState::from_checkpoint(checkpoint),
+                None => return Ok(None),
+            },
+        };
+        for generation in listing.deltas {
+            if generation <= state.generation {
+                continue;
+            }
+            if generation != state.generation + 1 {
+                return Ok(None);
+            }
+            match self.delta(generation)? {
+                Some(delta) => state.apply(&delta)?,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(state))
+    }
+
+    fn checkpoint(&self, generation: u64) -> Result<Option<Checkpoint>, StoreError> {
+        let path = self.checkpoint_path(generation);
+        let Some(bytes) = found(self.objects.get(&path))? else { return Ok(None) };
+        let checkpoint: Checkpoint = unseal(&bytes, &path)?;
+        check_version(checkpoint.least_reader, &path)?;
+        if checkpoint.generation != generation {
+            return Err(StoreError::corrupt(format!("{path} is of another generation")));
+        }
+        Ok(Some(checkpoint))
+    }
+
+    fn delta(&self, generation: u64) -> Result<Option<Delta>, StoreError> {
+        let path = self.delta_path(generation);
+        let Some(bytes) = found(self.objects.get(&path))? else { return Ok(None) };
+        let delta: Delta = unseal(&bytes, &path)?;
+        check_version(delta.least_reader, &path)?;
+        Ok(Some(delta))
+    }
+
+    /// Commits `delta` as the generation after `state`.
+    pub fn commit(&self, state: &LogState, mut delta: Delta) -> Result<Outcome, StoreError> {
+        delta.version = VERSION;
+        delta.least_reader = VERSION;
+        let generation = state.generation + 1;
+        let path = self.delta_path(generation);
+        if !self.objects.put_new(&path, seal(&delta).into())? {
+            return Ok(Outcome::Lost);
+        }
+        // If the generation existed before and was deleted, a later checkpoint
+        // does not know this delta.
+        let newest = self.list()?.checkpoints.last().copied().unwrap_or(0);
+        if newest >= generation {
+            let known = self.read()?.tokens.contains(&delta.token);
+            if !known {
+                self.objects.delete(&path)?;
+                return Ok(Outcome::Lost);
+            }
+        }
+        let mut after = state.clone();
+        after.apply(&delta)?;
+        if generation.is_multiple_of(CHECKPOINT_EVERY) {
+            let checkpoint = seal(&after.checkpoint());
+            let path = self.checkpoint_path(generation);
+            // Another may have written the same one; without it, only reading is slower.
+            if let Err(error) = self.objects.put_new(&path, checkpoint.into()) {
+                tracing::warn!(%path, %error, "cannot write a checkpoint of the commit log");
+            }
+        }
+        Ok(Outcome::Committed(after))
+    }
+
+    /// Deletes generations that the last checkpoint but one has made needless,
+    /// if they are older than `before_nanos`; returns how many.
+    pub fn collect(&self, before_nanos: i64) -> Result<usize, StoreError> {
+        let listing = self.list()?;
+        let [.., keep, _] = listing.checkpoints[..] else { return Ok(0) };
+        let mut deleted = 0;
+        for info in self.objects.list(&self.prefix())? {
+            let Some(name) = info.path.rsplit('/').next() else { continue };
+            let number = name.strip_suffix(CHECKPOINT_SUFFIX).unwrap_or(name).parse::<u64>();
+            let is_checkpoint = name.ends_with(CHECKPOINT_SUFFIX);
+            let needless = number.is_ok_and(|n| n < keep || (n == keep && !is_checkpoint));
+            if needless && info.modified_nanos < before_nanos {
+                self.objects.delete(&info.path)?;
+                deleted += 1;
+            }
+        }
+        Ok(deleted)
+    }
+}
+
+fn found(
+    result: Result<bytes::Bytes, crate::objects::ObjectsError>,
+) -> Result<Option<bytes::Bytes>, StoreError> {
+    match result {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,51 @@
+//! Every bound of the crate, with its reason.
+
+/// Attribute columns of a chunk in memory. Keys beyond go to `rest`, so that a
+/// client with a hundred thousand keys costs no more than their bytes.
+pub const CHUNK_MAX_ATTRIBUTES: usize = 1024;
+/// Rows of a chunk: small enough to copy for a query in a few milliseconds.
+pub const CHUNK_MAX_ROWS: usize = 32 * 1024;
+/// Request bytes that go into one chunk, for rows that are large.
+pub const CHUNK_MAX_BYTES: usize = 32 << 20;
+/// Attribute columns of a block: each costs pages, index entries and time.
+pub const BLOCK_MAX_ATTRIBUTES: usize = 200;
+/// An attribute is a column if at least one row in this many has it.
+pub const BLOCK_ATTRIBUTE_MIN_SHARE: usize = 100;
+/// Distinct values of one attribute that a block's catalogue lists.
+pub const CATALOGUE_MAX_VALUES: usize = 1000;
+/// Bytes of those values, so that long texts do not fill the catalogue.
+pub const CATALOGUE_MAX_BYTES: usize = 32 << 10;
+/// Keys that a block's catalogue lists.
+pub const CATALOGUE_MAX_KEYS: usize = 100_000;
+/// Day partitions that one flush writes; rows of further days share a late
+/// block, so that data of a thousand days does not make a thousand files.
+pub const FLUSH_MAX_PARTITIONS: usize = 4;
+/// Rows of a batch that a scan hands out: a granule, so that one of them is enough.
+pub const SCAN_BATCH_ROWS: usize = crate::pages::GRANULE_ROWS;
+/// Rows that a scan without a limit puts in order: 16 bytes each are kept in memory.
+pub const SCAN_SORT_MAX_ROWS: usize = 16 << 20;
+/// Depth of a predicate, which is walked by recursion.
+pub const PREDICATE_MAX_DEPTH: usize = 64;
+/// Tests in a predicate, each of which may read a column.
+pub const PREDICATE_MAX_TESTS: usize = 1024;
+/// Bytes of a compiled regular expression, and of its states while it runs.
+pub const REGEX_MAX_BYTES: usize = 4 << 20;
+/// Bytes of decoded columns that are kept for the next query, unless told otherwise.
+pub const COLUMN_CACHE_BYTES: usize = 64 << 20;
+/// Bytes of decoded dictionaries that are kept for reading further pages of the
+/// same columns: about four blocks of forty columns.
+pub const DICTIONARY_CACHE_BYTES: usize = 64 << 20;
+/// Points of one series in memory after which they are encoded. At this length
+/// the fixed cost of a row is small, and the points still take few pages.
+pub const SERIES_MAX_POINTS: usize = 240;
+/// Points of one series that a single request may bring before they are encoded
+/// in the middle of it.
+pub const SERIES_MAX_REQUEST_POINTS: usize = 16 * 1024;
+/// Bytes of one series' points in memory, for points that are large.
+pub const SERIES_MAX_BYTES: usize = 16 << 20;
+/// Buckets or quantiles of one point. With [`SERIES_MAX_BYTES`] of points before
+/// it, such a point stays within what the codec takes.
+pub const POINT_MAX_ITEMS: usize = 1 << 19;
+/// Points of a row that was joined from smaller ones. Beyond, the blobs shrink
+/// by less than the queries pay that decode more than they asked for.
+pub const SERIES_JOINED_MAX_POINTS: usize = 4 * SERIES_MAX_POINTS;

@@ -1,0 +1,123 @@
+//! A trace by its id, put together from all the blocks and chunks that hold
+//! spans of it.
+
+use std::ops::Range;
+
+use super::records::Records;
+use crate::block::read::Block;
+use crate::block::source::Source;
+use crate::block::trace_index;
+use crate::chunk::Chunk;
+use crate::column::Values;
+use crate::error::StoreError;
+use crate::objects::ObjectsError;
+use crate::pages::GRANULE_ROWS;
+use crate::tables::spans::field;
+
+/// What is known of a trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceResult {
+    /// The encoded `TracesData`: groups in the order of their first span, spans
+    /// by start, exact duplicates once.
+    pub body: Vec<u8>,
+    /// Spans in it.
+    pub spans: usize,
+    /// Blocks that could not be read because they are damaged. If there are any,
+    /// spans may be missing.
+    pub damaged_blocks: usize,
+}
+
+/// Finds a trace; `None` if no source has a span of it. If none has, but a block
+/// is damaged, the result has no spans and says so.
+///
+/// Damage is logged and counted; other failures, such as a file that is gone or
+/// a bucket that does not answer, are errors, since trying again may help.
+pub fn trace_by_id(
+    sources: &[Source],
+    trace_id: &[u8; 16],
+) -> Result<Option<TraceResult>, StoreError> {
+    let mut records = Records::default();
+    let mut damaged_blocks = 0;
+    for source in sources {
+        match add(source, trace_id, &mut records) {
+            Ok(()) => {}
+            Err(error) if is_damage(&error) => {
+                tracing::warn!(%error, "a block is damaged: its spans are left out of a trace");
+                damaged_blocks += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if records.is_empty() && damaged_blocks == 0 {
+        return Ok(None);
+    }
+    records.sort_by_time();
+    records.remove_duplicates();
+    let (body, spans) = (records.request(), records.len());
+    Ok(Some(TraceResult { body, spans, damaged_blocks }))
+}
+
+fn add(source: &Source, trace_id: &[u8; 16], records: &mut Records) -> Result<(), StoreError> {
+    let mut rows = match source {
+        Source::Chunk(chunk) => rows_of_chunk(chunk, trace_id)?,
+        Source::Block(block) => rows_of_block(block, trace_id)?.collect(),
+    };
+    if let Some(hidden) = source.hidden() {
+        rows.retain(|row| !hidden[*row as usize]);
+    }
+    if rows.is_empty() { Ok(()) } else { records.add_spans(source, &rows) }
+}
+
+/// Whether reading again would fail again, because the bytes are wrong.
+fn is_damage(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::Corrupt(_)
+            | StoreError::Wire(_)
+            | StoreError::Objects(ObjectsError::OutOfRange { .. })
+    )
+}
+
+fn rows_of_chunk(chunk: &Chunk, trace_id: &[u8; 16]) -> Result<Vec<u32>, StoreError> {
+    match chunk.fields[field::TRACE_ID].as_ref().map(|column| &column.values) {
+        Some(Values::Id16(ids)) => {
+            let same = ids.iter().enumerate().filter(|(_, id)| *id == trace_id);
+            Ok(same.map(|(row, _)| row as u32).collect())
+        }
+        None if chunk.rows == 0 => Ok(Vec::new()),
+        _ => Err(StoreError::corrupt("trace ids of another type")),
+    }
+}
+
+/// The rows of a trace, which are neighbours in a block.
+fn rows_of_block(block: &Block, trace_id: &[u8; 16]) -> Result<Range<u32>, StoreError> {
+    let index = block.trace_index()?;
+    // Another trace may have the same hash.
+    for first in trace_index::find(&index, trace_index::trace_hash(trace_id)) {
+        let end = end_of_trace(block, trace_id, first)?;
+        if end > first {
+            return Ok(first..end);
+        }
+    }
+    Ok(0..0)
+}
+
+/// The row behind the last of the trace that begins at `first`, or `first` if it
+/// is another trace that begins there.
+fn end_of_trace(block: &Block, trace_id: &[u8; 16], first: u32) -> Result<u32, StoreError> {
+    let mut end = first;
+    while (end as usize) < block.rows() {
+        let granule = end as usize / GRANULE_ROWS;
+        let column = block.field(field::TRACE_ID, Some(granule..granule + 1))?;
+        let Values::Id16(ids) = &column.values else {
+            return Err(StoreError::corrupt("trace ids of another type"));
+        };
+        let ids = ids.get(end as usize % GRANULE_ROWS..).unwrap_or_default();
+        let same = ids.iter().take_while(|id| *id == trace_id).count();
+        end += same as u32;
+        if same < ids.len() || same == 0 {
+            break;
+        }
+    }
+    Ok(end)
+}

@@ -1,0 +1,271 @@
+//! One source of a scan: where its columns for each test are, and which of its
+//! granules can be passed over without reading them.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::cache::ColumnCache;
+use super::compile::{Compiled, Node, Target, Test};
+use super::int_test::Verdict;
+use super::keys::{RestKeys, Types, column_of};
+use super::origins::OriginColumn;
+use super::value_test::ValueTest;
+use crate::block::filter::{Filters, value_hash};
+use crate::block::source::Source;
+use crate::error::StoreError;
+use crate::pages::GRANULE_ROWS;
+use crate::schema::{Kind, Table, ValueType};
+
+/// A column of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Leaf {
+    /// A fixed column.
+    Field(usize),
+    /// An attribute column, by its place in the source.
+    Attribute(usize),
+}
+
+/// Which codes pass, and whether any or all do.
+#[derive(Debug)]
+pub(super) struct Marks {
+    pub(super) passing: Vec<bool>,
+    pub(super) verdict: Verdict,
+}
+
+impl Marks {
+    pub(super) fn new(passing: Vec<bool>) -> Self {
+        let count = passing.iter().filter(|mark| **mark).count();
+        let verdict = match count {
+            0 => Verdict::None,
+            n if n == passing.len() => Verdict::All,
+            _ => Verdict::Some,
+        };
+        Self { passing, verdict }
+    }
+}
+
+/// A column that a test reads.
+#[derive(Debug)]
+pub(super) struct TestedColumn {
+    pub(super) leaf: Leaf,
+    pub(super) kind: Kind,
+    /// Whether its bytes are encoded `AnyValue`s.
+    pub(super) any_values: bool,
+    required: bool,
+    filtered: bool,
+}
+
+/// A test, bound to a source.
+#[derive(Debug)]
+pub(super) enum Bound {
+    /// Decided for each origin.
+    Origins(Marks),
+    /// Passed by a value in one of the columns, or in `rest`.
+    Columns {
+        columns: Vec<TestedColumn>,
+        /// Types in `rest` that matter.
+        rest: Types,
+        /// Hashes of which a filter must hold one, for texts.
+        hashes: Option<Vec<u64>>,
+    },
+    /// Reads ids of parents.
+    Parents,
+}
+
+/// A source of a scan.
+#[derive(Debug)]
+pub(super) struct Part<'a> {
+    pub(super) nth: usize,
+    pub(super) source: &'a Source,
+    pub(super) table: &'static Table,
+    pub(super) rest_keys: Arc<RestKeys>,
+    pub(super) bound: Vec<Bound>,
+    filters: Option<Arc<Filters>>,
+    /// Set when reading showed damage: what is left of it is passed over.
+    pub(super) damaged: AtomicBool,
+}
+
+impl<'a> Part<'a> {
+    /// Binds the tests to a source.
+    pub(super) fn new(
+        nth: usize,
+        source: &'a Source,
+        table: &'static Table,
+        compiled: &Compiled,
+        cache: &ColumnCache,
+    ) -> Result<Self, StoreError> {
+        let rest_keys = RestKeys::of(source, cache)?;
+        let mut part = Self {
+            nth,
+            source,
+            table,
+            rest_keys,
+            bound: Vec::with_capacity(compiled.tests.len()),
+            filters: None,
+            damaged: AtomicBool::new(false),
+        };
+        for test in &compiled.tests {
+            let bound = part.bind(test, cache)?;
+            part.bound.push(bound);
+        }
+        let filtered = |bound: &Bound| matches!(bound, Bound::Columns { hashes: Some(_), .. });
+        if let Source::Block(block) = source
+            && part.bound.iter().any(filtered)
+        {
+            part.filters = Some(block.filters()?);
+        }
+        Ok(part)
+    }
+
+    fn bind(&self, test: &Test, cache: &ColumnCache) -> Result<Bound, StoreError> {
+        Ok(match &test.target {
+            Target::Origin(value) => {
+                let column = OriginColumn::of(self.source, value, cache)?;
+                Bound::Origins(column.marks(&test.test))
+            }
+            Target::Parent => Bound::Parents,
+            Target::Field(field) => {
+                let described = &self.table.fields[*field];
+                let column = TestedColumn {
+                    leaf: Leaf::Field(*field),
+                    kind: described.kind,
+                    any_values: false,
+                    required: !described.optional,
+                    filtered: false,
+                };
+                Bound::Columns { columns: vec![column], rest: Types::default(), hashes: None }
+            }
+            Target::Own { key, value_type } => self.bind_own(key, *value_type, &test.test),
+        })
+    }
+
+    fn bind_own(&self, key: &[u8], value_type: Option<ValueType>, test: &ValueTest) -> Bound {
+        let mut wanted = Types::default();
+        for concerned in ValueType::ALL.into_iter().filter(|t| test.concerns(*t)) {
+            wanted.add(concerned);
+        }
+        let wanted = wanted.only(value_type);
+        let mut columns = Vec::new();
+        let mut rest = Types::default();
+        let in_rest = self.rest_keys.possible(key);
+        for value_type in ValueType::ALL.into_iter().filter(|t| wanted.has(*t)) {
+            if let Some(nth) = column_of(self.source, key, value_type) {
+                let filtered = match self.source {
+                    Source::Block(block) => block.attributes()[nth].filtered,
+                    Source::Chunk(_) => false,
+                };
+                columns.push(TestedColumn {
+                    leaf: Leaf::Attribute(nth),
+                    kind: value_type.kind(),
+                    any_values: value_type == ValueType::Any,
+                    required: false,
+                    filtered,
+                });
+            }
+            if in_rest.has(value_type) {
+                rest.add(value_type);
+            }
+        }
+        let uses_filter = columns.iter().any(|c| c.filtered) || rest.has(ValueType::String);
+        let hashes = test
+            .equal_texts()
+            .filter(|_| uses_filter)
+            .map(|texts| texts.iter().map(|text| value_hash(key, text)).collect());
+        Bound::Columns { columns, rest, hashes }
+    }
+
+    /// Granules; those of chunks are cut like those of blocks.
+    pub(super) fn granules(&self) -> usize {
+        self.source.rows().div_ceil(GRANULE_ROWS)
+    }
+
+    /// Rows of a granule.
+    pub(super) fn rows(&self, granule: usize) -> Range<usize> {
+        let first = granule * GRANULE_ROWS;
+        first..(first + GRANULE_ROWS).min(self.source.rows())
+    }
+
+    /// What the tree does in a granule, as far as it is known without reading.
+    pub(super) fn verdict(&self, compiled: &Compiled, node: &Node, granule: usize) -> Verdict {
+        match node {
+            Node::And(parts) => parts.iter().fold(Verdict::All, |so_far, part| match so_far {
+                Verdict::None => so_far,
+                _ => so_far.and(self.verdict(compiled, part, granule)),
+            }),
+            Node::Or(parts) => parts.iter().fold(Verdict::None, |so_far, part| match so_far {
+                Verdict::All => so_far,
+                _ => so_far.or(self.verdict(compiled, part, granule)),
+            }),
+            Node::Not(part) => self.verdict(compiled, part, granule).not(),
+            Node::Test(nth) => match &self.bound[*nth] {
+                Bound::Origins(marks) => marks.verdict,
+                Bound::Parents => Verdict::Some,
+                Bound::Columns { columns, hashes, .. } => {
+                    let test = &compiled.tests[*nth];
+                    columns.iter().fold(self.rest_verdict(*nth, granule), |so_far, column| {
+                        so_far.or(self.column_verdict(test, column, hashes.as_deref(), granule))
+                    })
+                }
+            },
+        }
+    }
+
+    /// What `rest` does in a granule for a test of attributes.
+    pub(super) fn rest_verdict(&self, test: usize, granule: usize) -> Verdict {
+        let Bound::Columns { rest, hashes, .. } = &self.bound[test] else { return Verdict::Some };
+        let mut texts = Types::default();
+        texts.add(ValueType::String);
+        if rest.is_empty() {
+            Verdict::None
+        } else if *rest == texts {
+            self.filter_verdict(hashes.as_deref(), granule)
+        } else {
+            Verdict::Some
+        }
+    }
+
+    /// What one column does in a granule.
+    pub(super) fn column_verdict(
+        &self,
+        test: &Test,
+        column: &TestedColumn,
+        hashes: Option<&[u64]>,
+        granule: usize,
+    ) -> Verdict {
+        let Source::Block(block) = self.source else { return Verdict::Some };
+        if column.filtered {
+            return self.filter_verdict(hashes, granule);
+        }
+        let verdict = match column.kind {
+            Kind::Int | Kind::Time => {
+                let leaf = match column.leaf {
+                    Leaf::Field(field) => field,
+                    Leaf::Attribute(nth) => block.attributes()[nth].leaf,
+                };
+                match block.int_bounds(leaf, granule) {
+                    Some(Some((low, high))) => test.ints.verdict(low, high),
+                    Some(None) => Verdict::None,
+                    None => Verdict::Some,
+                }
+            }
+            _ if matches!(test.test, ValueTest::Exists) => Verdict::All,
+            _ => Verdict::Some,
+        };
+        match verdict {
+            Verdict::All if !column.required => Verdict::Some,
+            verdict => verdict,
+        }
+    }
+
+    fn filter_verdict(&self, hashes: Option<&[u64]>, granule: usize) -> Verdict {
+        match (&self.filters, hashes) {
+            (Some(filters), Some(hashes))
+                if !hashes.iter().any(|hash| filters.may_hold(granule, *hash)) =>
+            {
+                Verdict::None
+            }
+            _ => Verdict::Some,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What a scan asks of rows: a small tree that can be sent to another node.
+//!
+//! # Meaning
+//! - A test on a row that lacks the value is false, also `Ne` and a negated
+//!   `Match`. `Not` is plain negation of what is inside: `Not(x = 1)` holds for
+//!   rows without `x`, `x != 1` does not. An empty `And` is true, an empty `Or`
+//!   false.
+//! - A value is compared with a scalar of its own type; integers and doubles are
+//!   compared as numbers, exactly (no integer is rounded). Unlike types do not
+//!   compare: `Ne` is false there as well. Text and bytes compare byte by byte,
+//!   `false` is less than `true`, NaN is unequal to everything.
+//! - Where a row has a key more than once, one value that passes is enough.
+//! - Arrays and key-value lists only pass `Exists`. An attribute that was sent
+//!   without a value does not exist.
+//! - Times and integers compare with [`Scalar::Int`] (nanoseconds since 1970) and
+//!   [`Scalar::Double`]; ids and bytes with [`Scalar::Bytes`].
+
+use serde::{Deserialize, Serialize};
+
+pub use crate::block::catalogue::Scope;
+use crate::schema::{Table, ValueType};
+
+/// A column that a scan reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ColumnRef {
+    /// A fixed column, by its place in [`Table::fields`].
+    Field(usize),
+    /// An attribute of the row, its resource or its scope.
+    Attribute {
+        /// To whom it belongs: `Own`, `Resource` or `Scope`.
+        scope: Scope,
+        /// The key.
+        key: String,
+        /// Only values of this type; `None` for all.
+        value_type: Option<ValueType>,
+    },
+}
+
+impl ColumnRef {
+    /// The attribute of `scope` with values of any type.
+    pub fn attribute(scope: Scope, key: impl Into<String>) -> Self {
+        Self::Attribute { scope, key: key.into(), value_type: None }
+    }
+
+    /// The name in batches.
+    pub fn name(&self, table: &Table) -> String {
+        match self {
+            Self::Field(field) => {
+                table.fields.get(*field).map_or("?", |described| described.name).to_owned()
+            }
+            Self::Attribute { scope, key, value_type } => {
+                let scope = match scope {
+                    Scope::Resource => "resource",
+                    Scope::Scope => "scope",
+                    _ => table.scope,
+                };
+                match value_type {
+                    None => format!("{scope}.{key}"),
+                    Some(value_type) => format!("{scope}.{key}::{}", value_type.name()),
+                }
+            }
+        }
+    }
+}
+
+/// How two values are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Op {
+    /// Equal.
+    Eq,
+    /// Not equal.
+    Ne,
+    /// Less.
+    Lt,
+    /// Less or equal.
+    Le,
+    /// Greater.
+    Gt,
+    /// Greater or equal.
+    Ge,
+}
+
+impl Op {
+    /// Whether a pair in this order passes.
+    pub(super) fn holds(self, order: std::cmp::Ordering) -> bool {
+        match self {
+            Op::Eq => order.is_eq(),
+            Op::Ne => order.is_ne(),
+            Op::Lt => order.is_lt(),
+            Op::Le => order.is_le(),
+            Op::Gt => order.is_gt(),
+            Op::Ge => order.is_ge(),
+        }
+    }
+}
+
+/// A constant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Scalar {
+    /// Text.
+    String(String),
+    /// A boolean.
+    Bool(bool),
+    /// An integer or a time.
+    Int(i64),
+    /// A double.
+    Double(f64),
+    /// Bytes or an id.
+    Bytes(Vec<u8>),
+}
+
+/// What rows must fulfil; see the [module](self) for what it means.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Predicate {
+    /// All of these.
+    And(Vec<Predicate>),
+    /// At least one of these.
+    Or(Vec<Predicate>),
+    /// Not this.
+    Not(Box<Predicate>),
+    /// The value compares so.
+    Compare {
+        /// The value.
+        column: ColumnRef,
+        /// How.
+        op: Op,
+        /// With what.
+        value: Scalar,
+    },
+    /// The value equals one of these.
+    In {
+        /// The value.
+        column: ColumnRef,
+        /// The values to look for.
+        values: Vec<Scalar>,
+    },
+    /// The text is matched somewhere by a regular expression; anchors are the
+    /// caller's to set.
+    Match {
+        /// The text.
+        column: ColumnRef,
+        /// The expression, in the syntax of the `regex` crate.
+        regex: String,
+        /// Whether texts that do not match pass instead.
+        negated: bool,
+    },
+    /// There is a value.
+    Exists(ColumnRef),
+}
+
+impl Predicate {
+    /// The value of `column` equals `value`.
+    pub fn equal(column: ColumnRef, value: Scalar) -> Self {
+        Self::Compare { column, op: Op::Eq, value }
+    }
+}

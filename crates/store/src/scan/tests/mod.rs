@@ -1,0 +1,5 @@
+//! Tests of whole scans: cases by hand, and random ones against a model.
+
+mod cases;
+mod differential;
+mod model;

@@ -1,0 +1,225 @@
+//! A test of one value, whatever its type.
+
+use hashbrown::HashSet;
+use kymo_wire::AnyValueView;
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::int_test::{IntTest, compare};
+use super::predicate::{Op, Scalar};
+use crate::error::StoreError;
+use crate::limits::REGEX_MAX_BYTES;
+use crate::schema::ValueType;
+
+/// A test of one value.
+#[derive(Debug)]
+pub(super) enum ValueTest {
+    /// Any value passes.
+    Exists,
+    /// Values that compare so.
+    Compare(Op, Scalar),
+    /// Values that equal one of these.
+    In(Choices),
+    /// Texts that match, or those that do not.
+    Match { regex: Regex, negated: bool },
+}
+
+/// Values to look for, by type.
+#[derive(Debug, Default)]
+pub(super) struct Choices {
+    texts: HashSet<Vec<u8>>,
+    bytes: HashSet<Vec<u8>>,
+    bools: Vec<bool>,
+    ints: Vec<i64>,
+    doubles: Vec<f64>,
+}
+
+impl Choices {
+    pub(super) fn new(values: &[Scalar]) -> Self {
+        let mut choices = Self::default();
+        for value in values {
+            match value {
+                Scalar::String(value) => {
+                    choices.texts.insert(value.clone().into_bytes());
+                }
+                Scalar::Bytes(value) => {
+                    choices.bytes.insert(value.clone());
+                }
+                Scalar::Bool(value) => choices.bools.push(*value),
+                Scalar::Int(value) => choices.ints.push(*value),
+                Scalar::Double(value) => choices.doubles.push(*value),
+            }
+        }
+        choices.ints.sort_unstable();
+        choices.ints.dedup();
+        choices
+    }
+}
+
+impl ValueTest {
+    /// The test of a regular expression, which must compile within bounds.
+    pub(super) fn regex(pattern: &str, negated: bool) -> Result<Self, StoreError> {
+        let regex = RegexBuilder::new(pattern)
+            .size_limit(REGEX_MAX_BYTES)
+            .dfa_size_limit(REGEX_MAX_BYTES)
+            .build()
+            .map_err(|error| {
+                StoreError::Query(format!("invalid regular expression `{pattern}`: {error}"))
+            })?;
+        Ok(Self::Match { regex, negated })
+    }
+
+    pub(super) fn text(&self, value: &[u8]) -> bool {
+        match self {
+            Self::Exists => true,
+            Self::Compare(op, Scalar::String(other)) => op.holds(value.cmp(other.as_bytes())),
+            Self::In(choices) => choices.texts.contains(value),
+            Self::Match { regex, negated } => regex.is_match(value) != *negated,
+            Self::Compare(..) => false,
+        }
+    }
+
+    pub(super) fn bytes(&self, value: &[u8]) -> bool {
+        match self {
+            Self::Exists => true,
+            Self::Compare(op, Scalar::Bytes(other)) => op.holds(value.cmp(other)),
+            Self::In(choices) => choices.bytes.contains(value),
+            Self::Compare(..) | Self::Match { .. } => false,
+        }
+    }
+
+    pub(super) fn bool(&self, value: bool) -> bool {
+        match self {
+            Self::Exists => true,
+            Self::Compare(op, Scalar::Bool(other)) => op.holds(value.cmp(other)),
+            Self::In(choices) => choices.bools.contains(&value),
+            Self::Compare(..) | Self::Match { .. } => false,
+        }
+    }
+
+    pub(super) fn double(&self, value: f64) -> bool {
+        match self {
+            Self::Exists => true,
+            Self::Compare(op, Scalar::Double(other)) => match value.partial_cmp(other) {
+                Some(order) => op.holds(order),
+                None => *op == Op::Ne,
+            },
+            Self::Compare(op, Scalar::Int(other)) => match compare(value, *other) {
+                Some(order) => op.holds(order),
+                None => *op == Op::Ne,
+            },
+            Self::In(choices) => {
+                choices.doubles.contains(&value)
+                    || super::int_test::exact(value)
+                        .is_some_and(|value| choices.ints.binary_search(&value).is_ok())
+            }
+            Self::Compare(..) | Self::Match { .. } => false,
+        }
+    }
+
+    /// The same test, for integers.
+    pub(super) fn ints(&self) -> IntTest {
+        match self {
+            Self::Exists => IntTest::ALWAYS,
+            Self::Compare(op, Scalar::Int(value)) => IntTest::compare_int(*op, *value),
+            Self::Compare(op, Scalar::Double(value)) => IntTest::compare_double(*op, *value),
+            Self::In(choices) => {
+                let whole = choices.doubles.iter().filter_map(|d| super::int_test::exact(*d));
+                let mut values: Vec<i64> = choices.ints.iter().copied().chain(whole).collect();
+                values.sort_unstable();
+                values.dedup();
+                if values.is_empty() { IntTest::Never } else { IntTest::Set(values) }
+            }
+            Self::Compare(..) | Self::Match { .. } => IntTest::Never,
+        }
+    }
+
+    /// Tests an attribute's value as it was sent.
+    pub(super) fn any(&self, value: &AnyValueView<'_>) -> bool {
+        match value {
+            AnyValueView::String(value) => self.text(value),
+            AnyValueView::Bool(value) => self.bool(*value),
+            AnyValueView::Int(value) => self.ints().holds(*value),
+            AnyValueView::Double(value) => self.double(*value),
+            AnyValueView::Bytes(value) => self.bytes(value),
+            AnyValueView::Array(_) | AnyValueView::KvList(_) => matches!(self, Self::Exists),
+            AnyValueView::Empty | AnyValueView::StringIndex(_) => false,
+        }
+    }
+
+    /// Whether a value of that type can pass at all.
+    pub(super) fn concerns(&self, value_type: ValueType) -> bool {
+        match (self, value_type) {
+            (Self::Exists, _) => true,
+            (Self::Match { .. }, value_type) => value_type == ValueType::String,
+            (Self::Compare(_, scalar), value_type) => concerns(scalar, value_type),
+            (Self::In(choices), ValueType::String) => !choices.texts.is_empty(),
+            (Self::In(choices), ValueType::Bool) => !choices.bools.is_empty(),
+            (Self::In(choices), ValueType::Any) => !choices.bytes.is_empty(),
+            (Self::In(choices), ValueType::Int | ValueType::Double) => {
+                !choices.ints.is_empty() || !choices.doubles.is_empty()
+            }
+        }
+    }
+
+    /// The texts of which a value must be one; `None` if others pass too.
+    pub(super) fn equal_texts(&self) -> Option<Vec<&[u8]>> {
+        match self {
+            Self::Compare(Op::Eq, Scalar::String(value)) => Some(vec![value.as_bytes()]),
+            Self::In(choices) => Some(choices.texts.iter().map(Vec::as_slice).collect()),
+            _ => None,
+        }
+    }
+}
+
+fn concerns(scalar: &Scalar, value_type: ValueType) -> bool {
+    match scalar {
+        Scalar::String(_) => value_type == ValueType::String,
+        Scalar::Bool(_) => value_type == ValueType::Bool,
+        Scalar::Int(_) | Scalar::Double(_) => {
+            matches!(value_type, ValueType::Int | ValueType::Double)
+        }
+        Scalar::Bytes(_) => value_type == ValueType::Any,
+    }
+}
+
+/// The type of a value as it was sent; `None` if it has no value.
+pub(super) fn type_of(value: &AnyValueView<'_>) -> Option<ValueType> {
+    Some(match value {
+        AnyValueView::String(_) => ValueType::String,
+        AnyValueView::Bool(_) => ValueType::Bool,
+        AnyValueView::Int(_) => ValueType::Int,
+        AnyValueView::Double(_) => ValueType::Double,
+        AnyValueView::Array(_) | AnyValueView::KvList(_) | AnyValueView::Bytes(_) => ValueType::Any,
+        AnyValueView::Empty | AnyValueView::StringIndex(_) => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unlike_types_never_compare() {
+        let test = ValueTest::Compare(Op::Ne, Scalar::String("a".into()));
+        assert!(test.text(b"b") && !test.text(b"a"));
+        assert!(!test.double(1.0) && !test.bool(true) && !test.bytes(b"b"));
+        assert_eq!(test.ints(), IntTest::Never);
+    }
+
+    #[test]
+    fn numbers_are_found_across_types() {
+        let test = ValueTest::In(Choices::new(&[Scalar::Int(1), Scalar::Double(2.0)]));
+        assert!(test.double(1.0) && test.double(2.0) && !test.double(1.5));
+        assert_eq!(test.ints(), IntTest::Set(vec![1, 2]));
+        let test = ValueTest::Compare(Op::Gt, Scalar::Int((1 << 53) + 1));
+        assert!(!test.double((1u64 << 53) as f64));
+    }
+
+    #[test]
+    fn a_regular_expression_that_is_wrong_or_too_large_is_refused() {
+        for pattern in ["(", r"(\pL{1000}){1000}"] {
+            let error = ValueTest::regex(pattern, false).unwrap_err();
+            assert!(error.to_string().starts_with("invalid regular expression"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A series that a query found, and its points.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use super::codec::{self, Points};
+use super::identity::MetricKind;
+use super::join::{EqualTimes, Part, decode_sequences, join};
+use super::registry::empty_points;
+use super::row::EncodedPoints;
+use crate::error::StoreError;
+
+/// A series with the chunks of time that a query asked for.
+#[derive(Debug, Clone)]
+pub struct SeriesData {
+    /// The identity.
+    pub identity: [u8; 16],
+    /// The metric's name as sent.
+    pub name: Arc<[u8]>,
+    /// The metric's unit.
+    pub unit: Arc<[u8]>,
+    /// The metric's description, that of the row that was written last.
+    pub description: Arc<[u8]>,
+    /// The metric's metadata, likewise: an encoded `KeyValueList`.
+    pub metadata: Arc<[u8]>,
+    /// Type, temporality, and whether it is monotonic.
+    pub kind: MetricKind,
+    /// The encoded origin, see [`crate::origin::Origin::decode`].
+    pub origin: Arc<[u8]>,
+    /// The points' attributes as sent: an encoded `KeyValueList`.
+    pub labels: Box<[u8]>,
+    /// Rows with points in the range asked for, by their first time.
+    pub chunks: Vec<SeriesChunk>,
+    /// The times asked for, in nanoseconds since 1970.
+    pub range_nanos: RangeInclusive<i64>,
+}
+
+/// One row of a series.
+#[derive(Debug, Clone)]
+pub struct SeriesChunk {
+    /// Least time of a point.
+    pub min_time_nanos: i64,
+    /// Greatest time of a point.
+    pub max_time_nanos: i64,
+    /// Number of points.
+    pub count: usize,
+    /// Grows with arrival.
+    pub sequence: i64,
+    /// The blob of times, see [`super::codec`].
+    pub times: Box<[u8]>,
+    /// The blob of values.
+    pub values: Box<[u8]>,
+    /// The exemplars, see [`super::exemplars`].
+    pub exemplars: Box<[u8]>,
+    /// Sequences of the points, where they differ.
+    pub sequences: Box<[u8]>,
+}
+
+impl SeriesChunk {
+    pub(crate) fn new(encoded: &EncodedPoints<'_>) -> Self {
+        Self {
+            min_time_nanos: encoded.min_time_nanos,
+            max_time_nanos: encoded.max_time_nanos,
+            count: encoded.count,
+            sequence: encoded.sequence,
+            times: encoded.times.into(),
+            values: encoded.values.into(),
+            exemplars: encoded.exemplars.into(),
+            sequences: encoded.sequences.into(),
+        }
+    }
+
+    fn encoded(&self) -> EncodedPoints<'_> {
+        EncodedPoints {
+            min_time_nanos: self.min_time_nanos,
+            max_time_nanos: self.max_time_nanos,
+            count: self.count,
+            times: &self.times,
+            values: &self.values,
+            exemplars: &self.exemplars,
+            sequence: self.sequence,
+            sequences: &self.sequences,
+        }
+    }
+
+    /// All points of the row, as they were appended.
+    pub fn points(&self) -> Result<Points, StoreError> {
+        Ok(codec::decode(&self.times, &self.values)?)
+    }
+}
+
+impl SeriesData {
+    /// The points in the range asked for, by time; of several with equal time,
+    /// the one that arrived last.
+    pub fn points(&self) -> Result<Points, StoreError> {
+        let parts: Vec<Part<'_>> =
+            self.chunks.iter().map(|c| Part::decode(&c.encoded())).collect::<Result<_, _>>()?;
+        if let [only] = &parts[..]
+            && self.is_final(&only.points.times_nanos)
+        {
+            return Ok(only.points.clone());
+        }
+        let empty = empty_points(self.kind.metric_type);
+        let latest = EqualTimes::LatestWins(self.range_nanos.clone());
+        Ok(join(&parts, empty, &latest)?.points)
+    }
+
+    /// Whether nothing has to be left out or put in order.
+    fn is_final(&self, times_nanos: &[i64]) -> bool {
+        let ends = [times_nanos.first(), times_nanos.last()];
+        ends.into_iter().flatten().all(|time| self.range_nanos.contains(time))
+            && times_nanos.is_sorted_by(|a, b| a < b)
+    }
+
+    /// Times and values of a gauge or sum in the range asked for, as doubles, by
+    /// time; of several with equal time, the one that arrived last. Points
+    /// without a value are [`codec::STALE_NAN`].
+    pub fn numbers_f64(&self) -> Result<(Vec<i64>, Vec<f64>), StoreError> {
+        let count = self.chunks.iter().map(|c| c.count.min(codec::MAX_POINTS)).sum();
+        let (mut times, mut doubles) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for chunk in &self.chunks {
+            codec::decode_numbers_f64(&chunk.times, &chunk.values, &mut times, &mut doubles)?;
+        }
+        if !times.is_sorted_by(|a, b| a < b) {
+            (times, doubles) = self.in_order(&times, &doubles)?;
+        }
+        let end = times.partition_point(|time| time <= self.range_nanos.end());
+        times.truncate(end);
+        doubles.truncate(end);
+        let start = times.partition_point(|time| time < self.range_nanos.start());
+        times.drain(..start);
+        doubles.drain(..start);
+        Ok((times, doubles))
+    }
+
+    /// Points of all chunks by time, the latest of each time.
+    fn in_order(&self, times: &[i64], doubles: &[f64]) -> Result<(Vec<i64>, Vec<f64>), StoreError> {
+        let mut sequences = Vec::with_capacity(times.len());
+        for chunk in &self.chunks {
+            let of_points = decode_sequences(&chunk.encoded(), chunk.count)?;
+            if of_points.is_empty() {
+                sequences.resize(sequences.len() + chunk.count, chunk.sequence);
+            } else {
+                sequences.extend(of_points);
+            }
+        }
+        if sequences.len() != times.len() {
+            return Err(StoreError::corrupt("a row has not as many points as it says"));
+        }
+        let mut order: Vec<usize> = (0..times.len()).collect();
+        order.sort_by_key(|nth| (times[*nth], sequences[*nth]));
+        let latest = order.chunk_by(|a, b| times[*a] == times[*b]).filter_map(<[usize]>::last);
+        Ok(latest.map(|nth| (times[*nth], doubles[*nth])).unzip())
+    }
+}

@@ -1,0 +1,317 @@
+//! Snapshots: what a query sees, pinned.
+//!
+//! Heads and the node's own level-0 blocks are taken under the store's lock, then
+//! other nodes' objects, then the log. The log comes last, so that a block it has
+//! taken over in between is not missed, and a level-0 block it knows is not seen
+//! twice. If the log has taken over a flush of this node that was in memory when
+//! the heads were taken, its rows would be seen twice: then all is taken again.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use arrow_array::RecordBatch;
+
+use crate::block::catalogue::Scope;
+use crate::block::meta::{BlockMeta, decode_tenant};
+use crate::block::read::Block;
+use crate::block::source::Source;
+use crate::chunk::Chunk;
+use crate::commit::node::{NodeObject, PREFIX};
+use crate::commit::state::LogState;
+use crate::error::StoreError;
+use crate::scan::{Scan, ScanContext, ScanStats};
+use crate::schema::{Signal, ValueType};
+use crate::store::{Counters, Store, lock};
+
+/// What is visible of a tenant and signal at one moment.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// Whose.
+    pub tenant: String,
+    /// Of what.
+    pub signal: Signal,
+    /// Rows in memory.
+    pub chunks: Vec<Arc<Chunk>>,
+    /// The log: blocks, and conditions whose rows are hidden in some of them.
+    pub log: Arc<LogState>,
+    /// Level-0 blocks that the log has not taken over.
+    pub level_zero: Vec<BlockMeta>,
+}
+
+impl Snapshot {
+    /// All blocks.
+    pub fn blocks(&self) -> impl Iterator<Item = &BlockMeta> {
+        self.log.blocks.values().chain(&self.level_zero)
+    }
+}
+
+/// Times that a snapshot is taken anew because flushes are taken over meanwhile.
+const PIN_TRIES: usize = 8;
+
+/// What a snapshot is made of.
+struct Pinned {
+    chunks: Vec<Arc<Chunk>>,
+    nodes: Vec<NodeObject>,
+    log: Arc<LogState>,
+}
+
+/// Values of an attribute, over all blocks and rows in memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AttributeValues {
+    /// Rows (origins, for resources and scopes) that have it, by type.
+    pub counts: BTreeMap<ValueType, u64>,
+    /// Distinct values as text, with their type.
+    pub values: std::collections::BTreeSet<(ValueType, Vec<u8>)>,
+    /// Whether these are all.
+    pub complete: bool,
+}
+
+impl Store {
+    /// Pins what is visible now: everything that was acknowledged before.
+    pub fn snapshot(&self, tenant: &str, signal: Signal) -> Result<Snapshot, StoreError> {
+        self.apply_for_reading()?;
+        let mut pinned = self.pin(tenant, signal)?;
+        for _ in 1..PIN_TRIES {
+            let flushed = pinned.nodes[0].signal(signal).sequence;
+            let absorbed = pinned.log.absorbed_of(&self.options.node);
+            if absorbed <= flushed {
+                break;
+            }
+            // Flushed and taken over since. Or the answer to the flush was lost
+            // and it is still in memory: a log that knows it is answer enough.
+            self.settle_pending(signal, absorbed);
+            pinned = self.pin(tenant, signal)?;
+        }
+        let Pinned { chunks, nodes, log } = pinned;
+        let level_zero = level_zero(&nodes, &log, tenant, signal);
+        Ok(Snapshot { tenant: tenant.to_owned(), signal, chunks, log, level_zero })
+    }
+
+    /// Heads, node objects (this node's first) and the log, in this order.
+    fn pin(&self, tenant: &str, signal: Signal) -> Result<Pinned, StoreError> {
+        let (chunks, own) = {
+            let mut state = lock(&self.state);
+            let chunks = state
+                .heads
+                .get_mut(&(tenant.to_owned(), signal))
+                .map_or_else(|| Ok(Vec::new()), |head| head.chunks())?;
+            (chunks, state.node.clone())
+        };
+        let mut nodes = vec![own];
+        if self.shared() {
+            for node in NodeObject::all(&*self.objects)? {
+                if node.node != self.options.node {
+                    nodes.push(node);
+                }
+            }
+        }
+        Ok(Pinned { chunks, nodes, log: self.known_log(tenant, signal)? })
+    }
+
+    /// Whether other nodes write to the same place.
+    fn shared(&self) -> bool {
+        self.options.log_refresh.is_zero()
+    }
+
+    /// The log's state, read again if what is known is too old.
+    pub(crate) fn known_log(
+        &self,
+        tenant: &str,
+        signal: Signal,
+    ) -> Result<Arc<LogState>, StoreError> {
+        let key = (tenant.to_owned(), signal);
+        let now = self.now_nanos();
+        let refresh = i64::try_from(self.options.log_refresh.as_nanos()).unwrap_or(i64::MAX);
+        if let Some((read_nanos, state)) = lock(&self.state).logs.get(&key)
+            && now - read_nanos < refresh
+        {
+            return Ok(state.clone());
+        }
+        self.read_log(tenant, signal)
+    }
+
+    /// Reads the log and remembers it. Whoever changes a log or deletes files
+    /// because of it reads it here, so that snapshots are not behind what an
+    /// unanswered commit has done.
+    pub(crate) fn read_log(
+        &self,
+        tenant: &str,
+        signal: Signal,
+    ) -> Result<Arc<LogState>, StoreError> {
+        let now = self.now_nanos();
+        let read = Arc::new(self.log(tenant, signal).read()?);
+        let log = self.remember_log(tenant, signal, now, read);
+        if self.shared() {
+            self.drop_absorbed(tenant, signal, &log);
+        }
+        Ok(log)
+    }
+
+    /// The next flush writes a node object without what the log has now.
+    pub(crate) fn drop_absorbed(&self, tenant: &str, signal: Signal, log: &LogState) {
+        let absorbed = log.absorbed_of(&self.options.node);
+        let mut state = lock(&self.state);
+        let mut signal_state = state.node.signal(signal);
+        signal_state.blocks.retain(|b| b.tenant != tenant || b.block.sequence > absorbed);
+        state.node.set_signal(signal_state);
+    }
+
+    /// Keeps a log's state unless a newer one is known already.
+    pub(crate) fn remember_log(
+        &self,
+        tenant: &str,
+        signal: Signal,
+        read_nanos: i64,
+        log: Arc<LogState>,
+    ) -> Arc<LogState> {
+        let mut state = lock(&self.state);
+        let slot = state
+            .logs
+            .entry((tenant.to_owned(), signal))
+            .or_insert_with(|| (read_nanos, log.clone()));
+        if log.generation >= slot.1.generation {
+            *slot = (read_nanos, log);
+        }
+        slot.1.clone()
+    }
+
+    /// The rows of a snapshot that may lie in a time range. Blocks that cannot be
+    /// read are left out, counted and warned of.
+    pub fn sources(
+        &self,
+        snapshot: &Snapshot,
+        time_nanos: Option<Range<i64>>,
+    ) -> Result<Vec<Source>, StoreError> {
+        let mut sources: Vec<Source> = snapshot.chunks.iter().cloned().map(Source::Chunk).collect();
+        for meta in snapshot.blocks() {
+            if let Some(range) = &time_nanos
+                && (meta.max_time_nanos < range.start || meta.min_time_nanos >= range.end)
+            {
+                continue;
+            }
+            let path = meta.path(&snapshot.tenant, snapshot.signal);
+            match self.open_visible(snapshot, &path, meta) {
+                Ok(block) => sources.push(Source::Block(block)),
+                Err(error @ StoreError::Corrupt(_)) => self.warn_damaged(&path, &error),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(sources)
+    }
+
+    /// The block, with the rows hidden that tombstones hide.
+    fn open_visible(
+        &self,
+        snapshot: &Snapshot,
+        path: &str,
+        meta: &BlockMeta,
+    ) -> Result<Arc<Block>, StoreError> {
+        if snapshot.log.tombstones.is_empty() {
+            return self.blocks.open(path, meta, "");
+        }
+        let name = meta.name();
+        let tombstones = snapshot.log.tombstones.values();
+        let ids: Vec<&str> =
+            tombstones.filter(|t| t.blocks.contains(&name)).map(|t| t.id.as_str()).collect();
+        let block = self.blocks.open(path, meta, &ids.join(","))?;
+        if !ids.is_empty() && block.hidden().is_none() {
+            let source = Source::Block(block.clone());
+            if let Some(hidden) = self.hidden_rows(&source, meta, &snapshot.log)? {
+                block.hide(hidden);
+            }
+        }
+        Ok(block)
+    }
+
+    /// Scans what is visible now; for small answers.
+    pub fn scan(
+        &self,
+        tenant: &str,
+        signal: Signal,
+        scan: &Scan,
+    ) -> Result<(Vec<RecordBatch>, ScanStats), StoreError> {
+        let snapshot = self.snapshot(tenant, signal)?;
+        let sources = self.sources(&snapshot, scan.time.clone())?;
+        let context = ScanContext {
+            cache: &self.columns,
+            cancel: &AtomicBool::new(false),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+        };
+        crate::scan::collect(&sources, signal, scan, context)
+    }
+
+    pub(crate) fn warn_damaged(&self, path: &str, error: &StoreError) {
+        Counters::add(&self.counters.blocks_damaged, 1);
+        tracing::warn!(path, %error, "left out a damaged block");
+    }
+
+    /// Tenants that have data.
+    pub fn tenants(&self) -> Result<Vec<String>, StoreError> {
+        let mut tenants: Vec<String> = self
+            .objects
+            .list_dirs("")?
+            .iter()
+            .filter(|name| *name != PREFIX)
+            .filter_map(|name| decode_tenant(name))
+            .collect();
+        tenants.extend(lock(&self.state).heads.keys().map(|(tenant, _)| tenant.clone()));
+        tenants.sort();
+        tenants.dedup();
+        Ok(tenants)
+    }
+
+    /// Attributes and their values, from the catalogues of all blocks in range
+    /// and from the rows in memory, by scope and key.
+    pub fn attributes(
+        &self,
+        snapshot: &Snapshot,
+        time_nanos: Option<Range<i64>>,
+    ) -> Result<BTreeMap<(Scope, Vec<u8>), AttributeValues>, StoreError> {
+        let mut found: BTreeMap<(Scope, Vec<u8>), AttributeValues> = BTreeMap::new();
+        for source in self.sources(snapshot, time_nanos)? {
+            let catalogue = match &source {
+                Source::Block(block) => match block.catalogue() {
+                    Ok(catalogue) => catalogue,
+                    Err(error @ StoreError::Corrupt(_)) => {
+                        self.warn_damaged(block.path(), &error);
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                },
+                Source::Chunk(chunk) => crate::block::catalogue::of_chunk(chunk),
+            };
+            for entry in catalogue.entries {
+                let values = found
+                    .entry((entry.scope, entry.key))
+                    .or_insert_with(|| AttributeValues { complete: true, ..Default::default() });
+                *values.counts.entry(entry.value_type).or_default() += entry.count;
+                values.complete &= entry.complete;
+                values.values.extend(entry.values.into_iter().map(|v| (entry.value_type, v)));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Committed level-0 blocks that the log has not taken over.
+pub(crate) fn level_zero(
+    nodes: &[NodeObject],
+    log: &LogState,
+    tenant: &str,
+    signal: Signal,
+) -> Vec<BlockMeta> {
+    nodes
+        .iter()
+        .flat_map(|node| {
+            let absorbed = log.absorbed_of(&node.node);
+            node.signal(signal)
+                .blocks
+                .into_iter()
+                .filter(move |b| b.block.sequence > absorbed)
+                .filter(|b| b.tenant == tenant)
+                .map(|b| b.block)
+        })
+        .collect()
+}

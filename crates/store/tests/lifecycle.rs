@@ -1,0 +1,299 @@
+//! A store's life on a local disk and in a bucket: the same tests on both.
+#![allow(clippy::unwrap_used, clippy::panic, unreachable_pub, reason = "a test")]
+
+#[path = "support/seaweed.rs"]
+#[allow(dead_code)]
+mod seaweed;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use kymo_journal::{Compression, Format, Journal, OsDisk, Record};
+use kymo_store::block::catalogue::Scope;
+use kymo_store::check::check;
+use kymo_store::compact::Effort;
+use kymo_store::garbage::Retention;
+use kymo_store::objects::{Objects, S3Objects, S3Options};
+use kymo_store::otlp::trace_by_id;
+use kymo_store::scan::{ColumnRef, Order, Predicate, Scalar, Scan};
+use kymo_store::tables::spans::field;
+use kymo_store::{Options, Signal, Store};
+use kymo_wire::AnyValueView;
+use kymo_wire::encode::{SpanFields, Writer};
+use seaweed::Seaweed;
+
+const SECOND_NANOS: u64 = 1_000_000_000;
+const START_NANOS: u64 = 1_700_000_000 * SECOND_NANOS;
+
+/// Runs a test on a local directory and, if there is one, on a bucket.
+fn on_each_backend(name: &str, test: impl Fn(&Path, &Arc<dyn Objects>)) {
+    let dir = tempfile::tempdir().unwrap();
+    let blocks = dir.path().join("blocks");
+    let local = kymo_store::objects::open(&blocks.to_string_lossy(), Arc::new(OsDisk)).unwrap();
+    test(dir.path(), &local);
+    let Some(server) = Seaweed::shared() else {
+        println!("left out: {name} on S3, run scripts/seaweedfs install");
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let options = S3Options::from_variables(server.variables());
+    let bucket: Arc<dyn Objects> = Arc::new(S3Objects::open(&server.url(name), &options).unwrap());
+    test(dir.path(), &bucket);
+}
+
+fn open(dir: &Path, objects: &Arc<dyn Objects>, options: Options) -> Store {
+    let disk = Arc::new(OsDisk);
+    let (journal, _) =
+        Journal::open(disk.clone(), &dir.join("journal"), Default::default()).unwrap();
+    Store::open(disk, journal, objects.clone(), options).unwrap()
+}
+
+/// A trace of ten spans of one user.
+fn request(number: u64) -> Bytes {
+    let mut writer = Writer::new();
+    writer.resource_group(|w| {
+        w.resource(|w| {
+            let service = format!("service-{}", number % 3);
+            w.resource_attribute(b"service.name", &AnyValueView::String(service.as_bytes()));
+        });
+        w.scope_group(|w| {
+            for nth in 0..10u64 {
+                let start = START_NANOS + number * SECOND_NANOS + nth;
+                let fields = SpanFields {
+                    trace_id: &trace_id(number),
+                    span_id: &(nth + 1).to_be_bytes(),
+                    name: b"work",
+                    start_time_unix_nano: start,
+                    end_time_unix_nano: start + 1000,
+                    ..SpanFields::default()
+                };
+                w.span(&fields, |w| {
+                    let user = format!("user-{}", number % 100);
+                    w.span_attribute(b"user", &AnyValueView::String(user.as_bytes()));
+                    w.span_attribute(b"nth", &AnyValueView::Int(nth as i64));
+                });
+            }
+        });
+    });
+    Bytes::from(writer.into_bytes())
+}
+
+fn trace_id(number: u64) -> [u8; 16] {
+    let mut id = [1; 16];
+    id[8..].copy_from_slice(&number.to_be_bytes());
+    id
+}
+
+fn append(store: &Store, numbers: std::ops::Range<u64>) {
+    let records: Vec<Record<'_>> = numbers
+        .map(|number| Record {
+            signal: kymo_journal::Signal::Traces,
+            format: Format::OtlpProtobuf,
+            compression: Compression::None,
+            tenant: "default",
+            body: request(number),
+            received_nanos: 1,
+        })
+        .collect();
+    store.journal().append_many(&records).unwrap();
+}
+
+fn spans_of(store: &Store, number: u64) -> usize {
+    let snapshot = store.snapshot("default", Signal::Spans).unwrap();
+    let sources = store.sources(&snapshot, None).unwrap();
+    trace_by_id(&sources, &trace_id(number)).unwrap().map_or(0, |t| t.spans)
+}
+
+fn count(store: &Store, predicate: Option<Predicate>) -> usize {
+    let columns = vec![ColumnRef::Field(field::SPAN_ID)];
+    let scan = Scan { columns, predicate, time: None, order: Order::Any, limit: None };
+    let (batches, _) = store.scan("default", Signal::Spans, &scan).unwrap();
+    batches.iter().map(|b| b.num_rows()).sum()
+}
+
+fn user(number: u64) -> Predicate {
+    let column = ColumnRef::attribute(Scope::Own, "user");
+    Predicate::equal(column, Scalar::String(format!("user-{number}")))
+}
+
+#[test]
+fn rows_survive_flush_compaction_and_restart() {
+    on_each_backend("restart", |dir, objects| {
+        let store = open(dir, objects, Options::default());
+        for part in 0..4 {
+            append(&store, part * 25..part * 25 + 25);
+            assert_eq!(count(&store, None), (part as usize + 1) * 250, "before the flush");
+            store.flush().unwrap();
+            assert_eq!(count(&store, None), (part as usize + 1) * 250, "after the flush");
+        }
+        drop(store);
+        let store = open(dir, objects, Options::default());
+        assert_eq!(count(&store, None), 1000, "after a restart");
+        let compacted = store.compact(Effort::Everything).unwrap();
+        assert_eq!((compacted.inputs, compacted.outputs), (4, 1));
+        assert_eq!(count(&store, None), 1000, "after compaction");
+        assert_eq!(spans_of(&store, 77), 10);
+        assert_eq!(count(&store, Some(user(42))), 10);
+        let report = check(objects, |_, _| {}).unwrap();
+        assert_eq!((report.blocks, report.rows), (1, 1000));
+        assert_eq!(report.findings, []);
+    });
+}
+
+#[test]
+fn deleted_rows_are_gone_at_once_and_later_ones_stay() {
+    on_each_backend("delete", |dir, objects| {
+        let store = open(dir, objects, Options::default());
+        append(&store, 0..10);
+        assert_eq!(store.delete("default", Signal::Spans, &user(3)).unwrap(), 1);
+        assert_eq!(count(&store, None), 90);
+        assert_eq!(spans_of(&store, 3), 0);
+        assert_eq!(spans_of(&store, 4), 10);
+        // The condition holds for what was there, not for what comes.
+        append(&store, 103..104);
+        assert_eq!(spans_of(&store, 103), 10);
+        store.flush().unwrap();
+        store.compact(Effort::Everything).unwrap();
+        let snapshot = store.snapshot("default", Signal::Spans).unwrap();
+        assert!(snapshot.log.tombstones.is_empty(), "nothing is left to hide");
+        assert_eq!(snapshot.blocks().map(|b| b.rows).sum::<u64>(), 100);
+        assert_eq!(count(&store, Some(user(3))), 10);
+        drop(store);
+        assert_eq!(count(&open(dir, objects, Options::default()), None), 100);
+    });
+}
+
+#[test]
+fn a_snapshot_is_readable_while_its_blocks_are_replaced() {
+    on_each_backend("pinned", |dir, objects| {
+        let store = open(dir, objects, Options::default());
+        for part in 0..3 {
+            append(&store, part * 10..part * 10 + 10);
+            store.flush().unwrap();
+        }
+        let before = store.snapshot("default", Signal::Spans).unwrap();
+        store.compact(Effort::Everything).unwrap();
+        store.collect_garbage().unwrap();
+        let sources = store.sources(&before, None).unwrap();
+        assert_eq!(sources.iter().map(|s| s.rows()).sum::<usize>(), 300);
+        assert!(trace_by_id(&sources, &trace_id(15)).unwrap().is_some());
+    });
+}
+
+#[test]
+fn files_are_deleted_after_the_grace_time() {
+    on_each_backend("garbage", |dir, objects| {
+        let options = Options { grace: Duration::ZERO, ..Options::default() };
+        let store = open(dir, objects, options);
+        for part in 0..3 {
+            append(&store, part * 10..part * 10 + 10);
+            store.flush().unwrap();
+        }
+        store.compact(Effort::Everything).unwrap();
+        objects.put("default/spans/2023-11-14/0-0-L1-gone-7-0.parquet", Bytes::new()).unwrap();
+        // The clock of a bucket tells seconds only.
+        let deadline = std::time::Instant::now() + Duration::from_secs(5);
+        let files = || {
+            let all = objects.list("default/spans").unwrap();
+            all.iter().filter(|f| f.path.ends_with(".parquet")).count()
+        };
+        while files() > 1 && std::time::Instant::now() < deadline {
+            store.collect_garbage().unwrap();
+        }
+        assert_eq!(files(), 1);
+        assert_eq!(count(&store, None), 300);
+    });
+}
+
+#[test]
+fn retention_removes_what_is_old_and_what_is_too_much() {
+    on_each_backend("retention", |dir, objects| {
+        const DAY: u64 = 86_400;
+        let options = Options { final_rows: 1, ..Options::default() };
+        let store = open(dir, objects, options);
+        for day in 0..4 {
+            append(&store, day * DAY..day * DAY + 5);
+            store.flush().unwrap();
+        }
+        store.compact(Effort::Everything).unwrap();
+        let blocks = |store: &Store| -> Vec<(i64, u64)> {
+            let snapshot = store.snapshot("default", Signal::Spans).unwrap();
+            let mut blocks: Vec<_> =
+                snapshot.blocks().map(|b| (b.max_time_nanos, b.size_bytes)).collect();
+            blocks.sort_unstable();
+            blocks
+        };
+        let all = blocks(&store);
+        assert_eq!(all.len(), 4);
+        let max_bytes = Some(all[1].1 + all[2].1 + all[3].1);
+        let too_much = Retention { max_bytes, max_age: None };
+        assert_eq!(store.retain("default", Signal::Spans, too_much).unwrap(), 1);
+        assert_eq!(blocks(&store), all[1..]);
+        let since =
+            std::time::UNIX_EPOCH + Duration::from_nanos(all[2].0 as u64 - 3600 * SECOND_NANOS);
+        let max_age = Some(std::time::SystemTime::now().duration_since(since).unwrap());
+        let too_old = Retention { max_age, max_bytes: None };
+        assert_eq!(store.retain("default", Signal::Spans, too_old).unwrap(), 1);
+        assert_eq!(blocks(&store), all[2..]);
+        assert_eq!(count(&store, None), 100);
+    });
+}
+
+#[test]
+fn names_and_values_come_from_blocks_and_memory() {
+    on_each_backend("catalogue", |dir, objects| {
+        let store = open(dir, objects, Options::default());
+        append(&store, 0..2);
+        store.flush().unwrap();
+        append(&store, 2..4);
+        let snapshot = store.snapshot("default", Signal::Spans).unwrap();
+        let attributes = store.attributes(&snapshot, None).unwrap();
+        let texts = |scope, key: &[u8]| -> Vec<String> {
+            let found = &attributes[&(scope, key.to_vec())];
+            assert!(found.complete);
+            found.values.iter().map(|v| String::from_utf8(v.1.clone()).unwrap()).collect()
+        };
+        assert_eq!(texts(Scope::Own, b"user"), ["user-0", "user-1", "user-2", "user-3"]);
+        assert_eq!(
+            texts(Scope::Resource, b"service.name"),
+            ["service-0", "service-1", "service-2"]
+        );
+        assert_eq!(texts(Scope::Field, b"name"), ["work"]);
+        assert_eq!(texts(Scope::Own, b"nth").len(), 10);
+    });
+}
+
+#[test]
+fn a_hundred_generations_are_read_from_checkpoints() {
+    on_each_backend("generations", |dir, objects| {
+        let options = Options { final_rows: 1, grace: Duration::ZERO, ..Options::default() };
+        let store = open(dir, objects, options.clone());
+        for number in 0..100 {
+            append(&store, number..number + 1);
+            store.flush().unwrap();
+            store.compact_log("default", Signal::Spans, Effort::Tiered).unwrap();
+        }
+        let log = store.snapshot("default", Signal::Spans).unwrap().log;
+        assert_eq!(log.generation, 100);
+        drop(store);
+        let store = open(dir, objects, options);
+        let again = store.snapshot("default", Signal::Spans).unwrap().log;
+        assert_eq!(again.blocks, log.blocks);
+        assert_eq!(count(&store, None), 1000);
+    });
+}
+
+#[test]
+fn a_directory_in_use_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let disk = || Arc::new(OsDisk);
+    let first =
+        Store::open_dir(disk(), dir.path(), None, Default::default(), Options::default()).unwrap();
+    let second = Store::open_dir(disk(), dir.path(), None, Default::default(), Options::default());
+    let message = second.err().unwrap().to_string();
+    assert!(message.contains("in use by another process"), "{message}");
+    drop(first);
+    Store::open_dir(disk(), dir.path(), None, Default::default(), Options::default()).unwrap();
+}

@@ -1,0 +1,15 @@
+//! Metrics from requests to rows, blocks, joined rows and back.
+//!
+//! Random requests come from seeds, which a failing test prints; `KYMO_TEST_SEED`
+//! runs one seed alone.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
+
+mod captured;
+mod damage;
+mod generate;
+mod matching;
+mod model;
+mod random;
+mod round_trip;
+mod support;
