@@ -92,14 +92,13 @@ impl Store {
         let mut total = Compacted::default();
         for _ in 0..TRIES {
             let round = Round { store: self, tenant, signal, effort };
-            match round.run(&mut damaged)? {
-                Some(done) => {
-                    total.add(done);
-                    if done.lost == 0 && done.inputs == 0 {
-                        break;
-                    }
-                }
-                None => break,
+            let known_damaged = damaged.len();
+            let done = round.run(&mut damaged)?.unwrap_or_default();
+            total.add(done);
+            // A group with a block that cannot be read is joined without it, by
+            // the next round.
+            if done.lost == 0 && done.inputs == 0 && damaged.len() == known_damaged {
+                break;
             }
         }
         Ok(total)

@@ -87,12 +87,8 @@ impl Log<'_> {
     /// The newest state; `None` if objects disappeared while they were read.
     fn try_read(&self) -> Result<Option<LogState>, StoreError> {
         let listing = self.list()?;
-        let mut state = match listing.checkpoints.last() {
-            None => LogState::default(),
-            Some(generation) => match self.checkpoint(*generation)? {
-                Some(checkpoint) => LogState::from_checkpoint(checkpoint),
-                None => return Ok(None),
-            },
+        let Some(mut state) = self.newest_checkpoint(&listing.checkpoints)? else {
+            return Ok(None);
         };
         for generation in listing.deltas {
             if generation <= state.generation {
@@ -107,6 +103,23 @@ impl Log<'_> {
             }
         }
         Ok(Some(state))
+    }
+
+    /// The state to begin with. One damaged checkpoint does no harm: the one
+    /// before it and all generations since are still there.
+    fn newest_checkpoint(&self, checkpoints: &[u64]) -> Result<Option<LogState>, StoreError> {
+        let mut is_damaged = false;
+        for generation in checkpoints.iter().rev() {
+            match self.checkpoint(*generation) {
+                Ok(checkpoint) => return Ok(checkpoint.map(LogState::from_checkpoint)),
+                Err(error @ StoreError::Corrupt(_)) if !is_damaged => {
+                    tracing::warn!(%error, "left out a damaged checkpoint of the commit log");
+                    is_damaged = true;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Some(LogState::default()))
     }
 
     fn checkpoint(&self, generation: u64) -> Result<Option<Checkpoint>, StoreError> {
