@@ -5,7 +5,10 @@
 //! message as it came, 2 the resource group's schema URL, 3 the
 //! `InstrumentationScope` message as it came, 4 the scope group's schema URL.
 
-use kymo_wire::{AnyValueView, KeyValueView, Repeated, ResourceView, ScopeView, View};
+use kymo_wire::{
+    AnyValueView, KeyValueView, Repeated, ResourceGroupView, ResourceView, ScopeGroupView,
+    ScopeView, View,
+};
 
 use crate::pages::{read_varint, write_varint};
 
@@ -23,6 +26,16 @@ pub struct Origin<'a> {
 }
 
 impl<'a> Origin<'a> {
+    /// Of the records in a scope of a resource.
+    pub fn of<T>(group: &ResourceGroupView<'a, T>, scope: &ScopeGroupView<'a, T>) -> Self {
+        Self {
+            resource: group.resource.map(|r| r.raw),
+            resource_schema_url: group.schema_url,
+            scope: scope.scope.map(|s| s.raw),
+            scope_schema_url: scope.schema_url,
+        }
+    }
+
     /// Appends the encoded form.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut field = |number: u8, bytes: &[u8]| {

@@ -55,7 +55,8 @@ pub(crate) enum Hint {
     Dictionary,
     /// Times and durations: deltas, without counting distinct values.
     Delta,
-    /// Already compressed or random: plain.
+    /// Random, already compressed, or the same for many rows on end: plain, the
+    /// rest is zstd's.
     Plain,
 }
 

@@ -81,13 +81,7 @@ impl SeriesHead {
             for scope in group.scopes {
                 let scope = scope?;
                 encoded.clear();
-                Origin {
-                    resource: group.resource.map(|r| r.raw),
-                    resource_schema_url: group.schema_url,
-                    scope: scope.scope.map(|s| s.raw),
-                    scope_schema_url: scope.schema_url,
-                }
-                .encode(&mut encoded);
+                Origin::of(&group, &scope).encode(&mut encoded);
                 let origin = self.registry.origin(&encoded);
                 for metric in scope.items {
                     self.append_metric(origin, &metric?, stats)?;

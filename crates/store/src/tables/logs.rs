@@ -78,13 +78,7 @@ pub fn append(body: &[u8], builder: &mut ChunkBuilder) -> Result<usize, WireErro
         for scope in group.scopes {
             let scope = scope?;
             encoded.clear();
-            Origin {
-                resource: group.resource.map(|r| r.raw),
-                resource_schema_url: group.schema_url,
-                scope: scope.scope.map(|s| s.raw),
-                scope_schema_url: scope.schema_url,
-            }
-            .encode(&mut encoded);
+            Origin::of(&group, &scope).encode(&mut encoded);
             let origin = builder.origin(&encoded);
             for record in scope.items {
                 append_record(&record?, origin, builder)?;

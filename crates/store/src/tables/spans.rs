@@ -79,8 +79,8 @@ pub static TABLE: Table = Table {
         Field::optional("dropped_links_count", Kind::Int, Hint::Auto),
         Field::optional("root_name", Kind::Text, Hint::Auto),
         Field::optional("root_service", Kind::Text, Hint::Auto),
-        Field::required("trace_start_time", Kind::Time, Hint::Delta),
-        Field::required("trace_duration_nanos", Kind::Int, Hint::Delta),
+        Field::required("trace_start_time", Kind::Time, Hint::Plain),
+        Field::required("trace_duration_nanos", Kind::Int, Hint::Plain),
         Field::required("origin", Kind::Int, Hint::Auto),
         Field::required("shape", Kind::Int, Hint::Auto),
         Field::optional("rest", Kind::Binary, Hint::Auto),
@@ -160,13 +160,7 @@ pub fn append(body: &[u8], builder: &mut ChunkBuilder) -> Result<usize, WireErro
         for scope in group.scopes {
             let scope = scope?;
             encoded.clear();
-            Origin {
-                resource: group.resource.map(|r| r.raw),
-                resource_schema_url: group.schema_url,
-                scope: scope.scope.map(|s| s.raw),
-                scope_schema_url: scope.schema_url,
-            }
-            .encode(&mut encoded);
+            Origin::of(&group, &scope).encode(&mut encoded);
             let origin = builder.origin(&encoded);
             for span in scope.items {
                 append_span(&span?, origin, builder)?;

@@ -163,6 +163,29 @@ fn a_damaged_block_is_left_out_and_counted_and_the_rest_answers() {
     }
 }
 
+/// Of a block that is open already only what is read anew is checked: each bit of its pages.
+#[test]
+fn no_changed_bit_of_an_open_block_changes_a_row() {
+    for seed in 0..2 {
+        let mut world = one_node(seed);
+        assert!(world.append(0, PLACE, 30));
+        world.store(0).flush().unwrap();
+        let path = paths(&world, "default/spans")[0].clone();
+        let size_bytes = world.store(0).objects().get(&path).unwrap().len() as u64;
+        let whole = world.shown(0, PLACE);
+        for offset in 0..size_bytes {
+            for bit in 0..8 {
+                world.flip_bit(0, &path, offset, bit);
+                let shown = world.shown(0, PLACE);
+                assert!(shown == whole || shown.is_empty(), "bit {bit} of byte {offset}");
+                world.flip_bit(0, &path, offset, bit);
+            }
+        }
+        world.flipped.clear();
+        world.finish();
+    }
+}
+
 #[test]
 fn a_block_cut_short_or_gone_does_not_stop_compaction() {
     for cut in [Some(100), Some(0), None] {

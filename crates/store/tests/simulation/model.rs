@@ -138,6 +138,29 @@ impl Model {
         }
     }
 
+    /// Records of a place were deleted, all that were acknowledged; or perhaps, if the answer is
+    /// not known or other nodes had some in memory.
+    pub fn deleted(
+        &mut self,
+        place: (&'static str, Signal),
+        matches: impl Fn(u64) -> bool,
+        surely: bool,
+    ) {
+        let unanswered = self.requests.iter().filter(|request| !request.is_acknowledged);
+        let mut may_come: BTreeMap<u64, usize> = BTreeMap::new();
+        for sent in unanswered.flat_map(|request| &request.records) {
+            *may_come.entry(sent.id).or_default() += 1;
+        }
+        for (id, record) in &mut self.records {
+            if record.place == place && matches(*id) {
+                (record.least, record.was_removed) = (0, true);
+                if surely {
+                    record.most = record.most.min(may_come.get(id).copied().unwrap_or(0));
+                }
+            }
+        }
+    }
+
     /// Everything is in blocks: all nodes must show it.
     pub fn flushed(&mut self) {
         self.records.values_mut().for_each(|record| record.shown_by = u32::MAX);

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use kymo_journal::{Compression, Format, Record};
 use kymo_store::block::source::Source;
 use kymo_store::column::Values;
+use kymo_store::scan::{ColumnRef, Op, Predicate, Scalar};
 use kymo_store::snapshot::Snapshot;
 use kymo_store::tables::{logs, spans};
 use kymo_store::{Signal, Store, StoreError};
@@ -27,8 +28,18 @@ pub struct Sent {
     pub time_nanos: u64,
 }
 
+/// Names end with a number below this.
+pub const NAMES: u64 = 11;
+
+/// The condition of the records with a name.
+pub fn named(signal: Signal, number: u64) -> Predicate {
+    let field = if signal == Signal::Spans { spans::field::NAME } else { logs::field::BODY };
+    let value = Scalar::String(name(number));
+    Predicate::Compare { column: ColumnRef::Field(field), op: Op::Eq, value }
+}
+
 fn name(id: u64) -> String {
-    format!("operation {}", id % 11)
+    format!("operation {}", id % NAMES)
 }
 
 /// Encodes a request.
@@ -151,5 +162,7 @@ fn rows(signal: Signal, source: &Source) -> Result<Vec<(u64, u64)>, StoreError> 
         assert_eq!(dict.get(*code), name(id).as_bytes(), "the text of record {id}");
         (id, *time as u64)
     });
-    Ok(rows.collect())
+    let hidden = if let Source::Block(block) = source { block.hidden() } else { None };
+    let is_shown = |row: usize| hidden.is_none_or(|hidden| !hidden[row]);
+    Ok(rows.enumerate().filter(|(row, _)| is_shown(*row)).map(|(_, shown)| shown).collect())
 }

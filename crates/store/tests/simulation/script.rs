@@ -39,6 +39,7 @@ enum Act {
     CompactAll,
     Pause,
     Retain,
+    Delete,
     Collect,
     Hold,
     ReadHeld,
@@ -50,7 +51,7 @@ enum Act {
 }
 
 /// Each act and how often it comes.
-const ACTS: [(Act, usize); 19] = [
+const ACTS: [(Act, usize); 20] = [
     (Act::Send, 30),
     (Act::SendAgain, 4),
     (Act::ResendSpans, 3),
@@ -62,6 +63,7 @@ const ACTS: [(Act, usize); 19] = [
     (Act::CompactAll, 6),
     (Act::Pause, 6),
     (Act::Retain, 3),
+    (Act::Delete, 2),
     (Act::Collect, 6),
     (Act::Hold, 3),
     (Act::ReadHeld, 3),
@@ -185,6 +187,7 @@ impl Script {
                 self.world.calm();
                 match calm {
                     Act::Retain => self.retain(node, &store),
+                    Act::Delete => self.delete(node, &store),
                     Act::Hold => self.hold(node, &store),
                     Act::ReadHeld => self.read_held(),
                     Act::Flip => self.flip(node, &store),
@@ -321,6 +324,19 @@ impl Script {
             Err(_) => records.iter().for_each(|id| self.world.model.may_be_lost(*id)),
         }
         self.result(&format!("retain {place:?} {records:?}"), node, removed);
+    }
+
+    fn delete(&mut self, node: usize, store: &Arc<Store>) {
+        let (place, number) = (self.place(), self.below(requests::NAMES));
+        if self.world.random.one_in(3)
+            && let Some(access) = &self.world.nodes[node].access
+        {
+            access.set_weather(Weather { fails_one_in: 6, ..Weather::default() });
+        }
+        let deleted = store.delete(place.0, place.1, &requests::named(place.1, number));
+        let surely = deleted.is_ok() && self.world.nodes.len() == 1;
+        self.world.model.deleted(place, |id| id % requests::NAMES == number, surely);
+        self.result(&format!("delete {place:?} {number}"), node, deleted);
     }
 
     fn hold(&mut self, node: usize, store: &Arc<Store>) {

@@ -11,6 +11,7 @@ use kymo_journal::sim::{Random, SimDisk};
 use kymo_journal::{Disk, Journal};
 use kymo_store::block::meta::BlockMeta;
 use kymo_store::check::{Finding, check};
+use kymo_store::commit::state::LogState;
 use kymo_store::compact::Effort;
 use kymo_store::objects::{LocalObjects, Objects};
 use kymo_store::snapshot::Snapshot;
@@ -295,14 +296,12 @@ impl World {
         place: (&'static str, Signal),
         blocks: &[BlockMeta],
     ) -> Vec<u64> {
-        let some = Snapshot {
-            tenant: place.0.to_owned(),
-            signal: place.1,
-            chunks: Vec::new(),
-            log: Arc::default(),
-            level_zero: blocks.to_vec(),
-        };
-        let found = requests::found(&self.store(node), &some).expect("the rows of a block");
+        let store = self.store(node);
+        let all = store.snapshot(place.0, place.1).expect("a snapshot");
+        // With its tombstones: what is hidden is not there.
+        let log = Arc::new(LogState { blocks: BTreeMap::new(), ..LogState::clone(&all.log) });
+        let some = Snapshot { chunks: Vec::new(), log, level_zero: blocks.to_vec(), ..all };
+        let found = requests::found(&store, &some).expect("the rows of a block");
         found.into_iter().flat_map(|((id, _), count)| vec![id; count]).collect()
     }
 
