@@ -269,8 +269,12 @@ impl Block {
                 decoder.dictionary_page(&bytes[..split]).map_err(|e| self.damaged(e))?;
             }
             decoder.data_pages(&bytes[split..]).map_err(|e| self.damaged(e))?;
-            return Ok(decoder.finish());
+            if decoder.levels() != chunk.num_values().max(0) as u64 {
+                return Err(StoreError::corrupt(format!("{}: values are missing", self.path)));
+            }
+            return decoder.finish(self.rows()).map_err(|e| self.damaged(e));
         };
+        let rows = granules.clone().map(|granule| self.granule_rows(granule).len()).sum();
         if chunk.dictionary_page_offset().is_some() {
             self.dictionary_page(leaf, start..data_start, &mut decoder)?;
         }
@@ -286,7 +290,7 @@ impl Block {
             let bytes = self.objects.get_range(&self.path, range)?;
             decoder.data_pages(&bytes).map_err(|e| self.damaged(e))?;
         }
-        Ok(decoder.finish())
+        decoder.finish(rows).map_err(|e| self.damaged(e))
     }
 
     /// Gives the decoder of some pages of a leaf its dictionary.
@@ -376,6 +380,9 @@ impl Block {
             let physical = field.kind.physical();
             let decoded =
                 self.leaf(leaf + member, physical, field.member_nesting(), granules.clone())?;
+            if member > 0 && lists.counts != decoded.counts {
+                return Err(StoreError::corrupt(format!("{}: lists do not match", self.path)));
+            }
             lists.counts = decoded.counts;
             lists.members.push(decoded.column);
         }

@@ -2,7 +2,8 @@
 //!
 //! Reads what [`super::encode`] writes. Bytes come from files that may have been
 //! cut or overwritten: every length is checked, sizes are bounded before memory
-//! is taken, and the zstd frame's checksum guards the content.
+//! is taken, and the zstd frame's checksum guards the content. It does not guard
+//! page headers, so the caller says how many rows there must be.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -47,6 +48,8 @@ pub(crate) struct Decoder {
     dictionary: Option<Dictionary>,
     /// Rows (or elements) so far.
     slots: u32,
+    /// What page headers count: rows, or elements and empty lists.
+    levels: u64,
     present: Vec<u32>,
     counts: Vec<u32>,
     values: Values,
@@ -122,6 +125,7 @@ impl Decoder {
             nesting,
             dictionary: None,
             slots: 0,
+            levels: 0,
             present: Vec::new(),
             counts: Vec::new(),
             values,
@@ -181,16 +185,17 @@ impl Decoder {
             return Err(PageError("data page expected"));
         }
         let mut body = &body[..];
-        let present = self.levels(&mut body, header.values)?;
+        let present = self.read_levels(&mut body, header.values)?;
         self.page_values(body, header.encoding, present)?;
         Ok(taken)
     }
 
     /// Reads the levels; returns how many values follow.
-    fn levels(&mut self, body: &mut &[u8], slots: usize) -> Result<usize, PageError> {
+    fn read_levels(&mut self, body: &mut &[u8], slots: usize) -> Result<usize, PageError> {
         if slots > MAX_PAGE_BYTES {
             return Err(PageError("more values than a page can hold"));
         }
+        self.levels += slots as u64;
         match self.nesting {
             Nesting::Required => {
                 self.slots += slots as u32;
@@ -293,14 +298,27 @@ impl Decoder {
         Ok(())
     }
 
-    /// The column of all pages taken so far. Row 0 is the first page's first.
-    pub(crate) fn finish(self) -> Decoded {
+    /// Rows, or elements and empty lists, so far.
+    pub(crate) fn levels(&self) -> u64 {
+        self.levels
+    }
+
+    /// The column of all pages taken so far, which must be that of so many rows.
+    /// Row 0 is the first page's first.
+    pub(crate) fn finish(self, rows: usize) -> Result<Decoded, PageError> {
+        let found = match self.nesting {
+            Nesting::List { .. } => self.counts.len(),
+            _ => self.slots as usize,
+        };
+        if found != rows {
+            return Err(PageError("column of another number of rows"));
+        }
         let all = match self.nesting {
             Nesting::Required => true,
             _ => self.present.len() == self.slots as usize,
         };
         let rows = if all { Rows::All } else { Rows::Some(self.present) };
-        Decoded { column: Column { rows, values: self.values }, counts: self.counts }
+        Ok(Decoded { column: Column { rows, values: self.values }, counts: self.counts })
     }
 }
 
