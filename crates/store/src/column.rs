@@ -87,12 +87,6 @@ impl Interner {
         code
     }
 
-    /// The number of `value`, if it is there.
-    pub fn find(&self, value: &[u8]) -> Option<u32> {
-        let hash = self.hasher.hash_one(value);
-        self.table.find(hash, |(code, _)| self.dict.get(*code) == value).map(|(code, _)| *code)
-    }
-
     /// The entries so far.
     pub fn dict(&self) -> &Dict {
         &self.dict
@@ -124,8 +118,6 @@ pub enum Rows {
 pub enum Values {
     /// 64-bit integers, times among them.
     Int(Vec<i64>),
-    /// Numbers below 2^32 that need little room: codes into tables.
-    Code(Vec<u32>),
     /// Doubles.
     Double(Vec<f64>),
     /// Booleans.
@@ -143,7 +135,6 @@ impl Values {
     pub fn len(&self) -> usize {
         match self {
             Values::Int(v) => v.len(),
-            Values::Code(v) => v.len(),
             Values::Double(v) => v.len(),
             Values::Bool(v) => v.len(),
             Values::Id8(v) => v.len(),
@@ -161,7 +152,6 @@ impl Values {
     pub fn heap_bytes(&self) -> usize {
         match self {
             Values::Int(v) => v.capacity() * 8,
-            Values::Code(v) => v.capacity() * 4,
             Values::Double(v) => v.capacity() * 8,
             Values::Bool(v) => v.capacity(),
             Values::Id8(v) => v.capacity() * 8,
@@ -252,8 +242,6 @@ mod tests {
         for (i, code) in codes.iter().enumerate() {
             assert_eq!(interner.dict().get(*code), format!("v{}", i % 1000).as_bytes());
         }
-        assert_eq!(interner.find(b"v7"), Some(7));
-        assert_eq!(interner.find(b"none"), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use kymo_journal::{Compression, Format, OsDisk, Record};
+use kymo_store::block::read::Block;
 use kymo_store::compact::Effort;
 use kymo_store::otlp::trace_by_id;
 use kymo_store::{Options, Signal, Store};
@@ -197,6 +198,26 @@ fn spans_of_a_thousand_days_come_back_and_share_few_blocks() {
     let rows: u64 = snapshot.blocks().map(|b| b.rows).sum();
     assert_eq!(rows, 1000);
     assert!(snapshot.blocks().all(|b| b.max_time_nanos - b.min_time_nanos < DAY_NANOS as i64));
+}
+
+#[test]
+fn a_block_of_a_newer_version_is_refused_with_the_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    append(&store, &request(vec![span(0)]));
+    store.flush().unwrap();
+    let objects = store.objects();
+    let path = objects.list("default/spans").unwrap().remove(0).path;
+    let mut footer = Block::open(objects.clone(), &path, None).unwrap().footer().clone();
+    let written = footer.to_text();
+    footer.least_reader += 1;
+    let newer = footer.to_text();
+    let mut bytes = objects.get(&path).unwrap().to_vec();
+    let at = bytes.windows(written.len()).position(|w| w == written.as_bytes()).unwrap();
+    bytes[at..at + newer.len()].copy_from_slice(newer.as_bytes());
+    objects.put(&path, bytes.into()).unwrap();
+    let message = Block::open(objects.clone(), &path, None).unwrap_err().to_string();
+    assert!(message.contains("newer version") && message.contains(&path), "{message}");
 }
 
 #[test]

@@ -110,7 +110,6 @@ impl Merged {
         }
         match (&mut self.values, &column.values) {
             (MergedValues::Int(out), Values::Int(values)) => scatter!(out, values, |v| v),
-            (MergedValues::Int(out), Values::Code(values)) => scatter!(out, values, i64::from),
             (MergedValues::Double(out), Values::Double(values)) => scatter!(out, values, |v| v),
             (MergedValues::Bool(out), Values::Bool(values)) => scatter!(out, values, u8::from),
             (MergedValues::Id8(out), Values::Id8(values)) => scatter!(out, values, |v| v),

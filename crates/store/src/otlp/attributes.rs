@@ -55,7 +55,7 @@ fn value(values: &Values, nth: usize) -> Result<AnyValueView<'_>, StoreError> {
         Values::Bool(values) => values.get(nth).copied().map(AnyValueView::Bool),
         Values::Int(values) => values.get(nth).copied().map(AnyValueView::Int),
         Values::Double(values) => values.get(nth).copied().map(AnyValueView::Double),
-        Values::Code(_) | Values::Id8(_) | Values::Id16(_) => None,
+        Values::Id8(_) | Values::Id16(_) => None,
     };
     value.ok_or_else(wrong_type)
 }

@@ -112,7 +112,6 @@ fn bytes(column: &Column, row: u32) -> Option<&[u8]> {
 fn int(column: &Column, row: u32) -> Option<i64> {
     match &column.values {
         Values::Int(values) => values.get(column.index_of(row)?).copied(),
-        Values::Code(values) => values.get(column.index_of(row)?).copied().map(i64::from),
         _ => None,
     }
 }

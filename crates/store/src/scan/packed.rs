@@ -90,7 +90,6 @@ impl Column {
         };
         let values = match &self.values {
             Values::Int(v) => Slice::Int(Ints::I64(&v[range])),
-            Values::Code(v) => Slice::Int(Ints::U32(0, &v[range])),
             Values::Double(v) => Slice::Double(&v[range]),
             Values::Bool(v) => Slice::Bool(&v[range]),
             Values::Id8(v) => Slice::Id8(&v[range]),
@@ -197,9 +196,6 @@ impl Packed {
             Values::Int(values) => {
                 let filler = values.iter().copied().min().unwrap_or(0);
                 PackedValues::Int(ints(values, filler))
-            }
-            Values::Code(codes) => {
-                PackedValues::Int(ints(codes.into_iter().map(i64::from).collect(), 0))
             }
             Values::Bytes(codes, dict) => {
                 let codes = codes.into_iter().map(i64::from).collect();

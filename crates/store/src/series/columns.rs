@@ -232,7 +232,6 @@ pub(crate) fn int_at(column: &Column, row: u32) -> Option<i64> {
     let nth = column.index_of(row)?;
     match &column.values {
         Values::Int(values) => values.get(nth).copied(),
-        Values::Code(values) => values.get(nth).map(|code| i64::from(*code)),
         _ => None,
     }
 }

@@ -6,6 +6,8 @@ mod damage;
 mod flat;
 mod generate;
 mod place;
+#[path = "../support/random.rs"]
+#[allow(dead_code, reason = "each test binary uses a part of it")]
 mod random;
 
 use std::collections::BTreeSet;
