@@ -67,7 +67,14 @@ impl Head {
         self.since_nanos.get_or_insert(now_nanos);
         self.growing_bytes += body.len();
         let builder = match &mut self.growing {
-            Growing::Series(series) => return Ok(series.append(body, position)?.points),
+            Growing::Series(series) => {
+                let appended = series.append(body, position)?;
+                if appended.refused > 0 {
+                    // Admission lets no such point pass.
+                    tracing::error!(position, points = appended.refused, "left out points");
+                }
+                return Ok(appended.points);
+            }
             Growing::Rows(builder) => builder,
         };
         let before = builder.rows();

@@ -43,9 +43,10 @@ pub const SERIES_MAX_POINTS: usize = 240;
 pub const SERIES_MAX_REQUEST_POINTS: usize = 16 * 1024;
 /// Bytes of one series' points in memory, for points that are large.
 pub const SERIES_MAX_BYTES: usize = 16 << 20;
-/// Buckets or quantiles of one point. With [`SERIES_MAX_BYTES`] of points before
-/// it, such a point stays within what the codec takes.
-pub const POINT_MAX_ITEMS: usize = 1 << 19;
+/// Buckets or quantiles of one point; admission refuses more. With
+/// [`SERIES_MAX_BYTES`] of points before it, such a point stays within what the
+/// codec takes.
+pub const POINT_MAX_ITEMS: usize = kymo_wire::limits::MAX_POINT_ITEMS;
 /// Points of a row that was joined from smaller ones. Beyond, the blobs shrink
 /// by less than the queries pay that decode more than they asked for.
 pub const SERIES_JOINED_MAX_POINTS: usize = 4 * SERIES_MAX_POINTS;

@@ -21,6 +21,10 @@ pub const MAX_NESTING: u32 = 24;
 /// a time after 2199 is a broken clock or a wrong unit, and would defeat retention by age.
 pub const MAX_TIME_UNIX_NANOS: u64 = 7_258_118_399_999_999_999;
 
+/// Buckets and bounds, quantiles or exemplars of one data point. No instrument makes as many; the
+/// store keeps points up to this size, so more must not be acknowledged.
+pub const MAX_POINT_ITEMS: usize = 1 << 19;
+
 /// Length of a trace id in bytes, by the OTLP and W3C specifications.
 pub const TRACE_ID_BYTES: usize = 16;
 

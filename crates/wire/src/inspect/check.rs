@@ -4,7 +4,7 @@
 //! most of what telemetry consists of and have a path of their own, for speed.
 
 use super::{RefusalReason, RepairReason};
-use crate::limits::{Limits, SPAN_ID_BYTES, TRACE_ID_BYTES};
+use crate::limits::{Limits, MAX_POINT_ITEMS, SPAN_ID_BYTES, TRACE_ID_BYTES};
 use crate::proto::{FIXED64, LEN, Reader, WireError, WireErrorKind};
 use crate::schema::{ARRAY, EVENT, KEY_VALUE, KVLIST, Kind, LINK, Message, Role, STATUS};
 use crate::tags::{any_value, key_value, span};
@@ -109,6 +109,7 @@ impl<'l> Checker<'l> {
     ) -> Result<Ids<'a>, WireError> {
         let mut ids = Ids::default();
         let mut seen = 0u32;
+        let mut items = 0;
         while let Some(tag) = reader.tag()? {
             let Some(index) = message.index_of(tag >> 3) else {
                 reader.skip(tag)?;
@@ -116,7 +117,7 @@ impl<'l> Checker<'l> {
             };
             let field = &message.fields[index];
             if tag != field.tag {
-                packed(&mut reader, tag, field.kind, field.is_repeated)?;
+                items += packed(&mut reader, tag, field.kind, field.is_repeated)?;
                 continue;
             }
             match field.kind {
@@ -127,6 +128,7 @@ impl<'l> Checker<'l> {
                             self.attribute(nested, depth)?;
                             continue;
                         }
+                        items += usize::from(message.role == Role::Point);
                     } else {
                         once(&mut seen, index, &reader, tag)?;
                     }
@@ -144,8 +146,15 @@ impl<'l> Checker<'l> {
                 Kind::SpanId => ids.span = reader.bytes()?,
                 Kind::ParentId => ids.parent = reader.bytes()?,
                 Kind::Time => self.time(reader.fixed64()?),
-                _ => reader.skip(tag)?,
+                _ => {
+                    items += usize::from(field.is_repeated);
+                    reader.skip(tag)?;
+                }
             }
+        }
+        // Only data points have lists of numbers.
+        if items > MAX_POINT_ITEMS {
+            self.refusal = Some(RefusalReason::PointItems);
         }
         Ok(ids)
     }
@@ -286,7 +295,7 @@ fn packed(
     tag: u32,
     kind: Kind,
     is_repeated: bool,
-) -> Result<(), WireError> {
+) -> Result<usize, WireError> {
     if !is_repeated || tag & 7 != LEN || kind.wire_type() == LEN {
         return Err(reader.error(WireErrorKind::FieldType(tag >> 3)));
     }
@@ -295,12 +304,14 @@ fn packed(
         if !elements.rest().len().is_multiple_of(8) {
             return Err(elements.error(WireErrorKind::PartialElement(tag >> 3)));
         }
-        return Ok(());
+        return Ok(elements.rest().len() / 8);
     }
+    let mut count = 0;
     while !elements.is_empty() {
         elements.varint()?;
+        count += 1;
     }
-    Ok(())
+    Ok(count)
 }
 
 /// Refuses the second occurrence of the field at `index`.

@@ -67,10 +67,13 @@ pub enum RefusalReason {
     SpanId,
     /// A time lies after [`Limits::max_time_unix_nanos`].
     Time,
+    /// A data point has more than [`MAX_POINT_ITEMS`](crate::limits::MAX_POINT_ITEMS) buckets,
+    /// quantiles or exemplars.
+    PointItems,
 }
 
 impl RefusalReason {
-    pub(crate) const ALL: [Self; 3] = [Self::TraceId, Self::SpanId, Self::Time];
+    pub(crate) const ALL: [Self; 4] = [Self::TraceId, Self::SpanId, Self::Time, Self::PointItems];
 
     /// What was wrong, for the answer to the sender.
     #[must_use]
@@ -79,6 +82,7 @@ impl RefusalReason {
             Self::TraceId => "trace id is not 16 bytes or is all zero",
             Self::SpanId => "span id is not 8 bytes or is all zero",
             Self::Time => "time is after the year 2199",
+            Self::PointItems => "data point has more than 524288 buckets, quantiles or exemplars",
         }
     }
 
@@ -89,6 +93,7 @@ impl RefusalReason {
             Self::TraceId => "invalid_trace_id",
             Self::SpanId => "invalid_span_id",
             Self::Time => "time_too_late",
+            Self::PointItems => "too_many_point_items",
         }
     }
 }

@@ -2,10 +2,13 @@ use std::borrow::Cow;
 
 use super::*;
 use crate::encode::{EventFields, LinkFields, SpanFields, Writer};
-use crate::limits::{MAX_NESTING, MAX_TIME_UNIX_NANOS};
+use crate::limits::{MAX_NESTING, MAX_POINT_ITEMS, MAX_TIME_UNIX_NANOS};
 use crate::proto::WireErrorKind;
 use crate::repeated::View;
-use crate::tags::{exemplar, gauge, log_record, metric, number_point, resource_group, span};
+use crate::tags::{
+    exemplar, gauge, histogram, histogram_point, log_record, metric, number_point, resource_group,
+    span,
+};
 use crate::{AnyValueView, LogsView, MetricData, MetricsView, NumberValue, SpanView, TracesView};
 
 const GOOD: SpanFields<'static> = SpanFields {
@@ -194,6 +197,24 @@ fn a_log_record_keeps_its_place_when_its_ids_are_emptied() {
     let log = scope.unwrap().unwrap().items.iter().next().unwrap().unwrap();
     assert_eq!((log.trace_id, log.span_id), (&[][..], &[][..]));
     assert_eq!(log.body, AnyValueView::String(b"hello"));
+}
+
+#[test]
+fn a_data_point_with_too_many_buckets_is_refused_and_others_kept() {
+    let body = request(|w| {
+        w.message(2, |w| {
+            w.message(metric::HISTOGRAM >> 3, |w| {
+                for items in [MAX_POINT_ITEMS, MAX_POINT_ITEMS + 1, 2] {
+                    w.message(histogram::DATA_POINTS >> 3, |w| {
+                        let counts = vec![0; items * 8];
+                        w.bytes_field(histogram_point::BUCKET_COUNTS >> 3, &counts);
+                    });
+                }
+            });
+        });
+    });
+    let inspected = check(Signal::Metrics, &body);
+    assert_eq!((inspected.items, inspected.refused), (2, refused(RefusalReason::PointItems)));
 }
 
 #[test]
