@@ -15,7 +15,7 @@ use kymo_store::block::write::{BlockInput, write};
 use kymo_store::chunk::ChunkBuilder;
 use kymo_store::compact::Effort;
 use kymo_store::otlp::trace_by_id;
-use kymo_store::scan::{ColumnRef, Op, Order, Predicate, Scalar, Scan, Scope};
+use kymo_store::scan::{ColumnRef, Op, Predicate, Scalar, Scan, Scope};
 use kymo_store::series::codec;
 use kymo_store::tables::{order, spans};
 use kymo_store::{Options, Signal, Store};
@@ -153,9 +153,7 @@ fn read(c: &mut Criterion) {
     let scan = Scan {
         columns: vec![ColumnRef::Field(spans::field::NAME)],
         predicate: Some(Predicate::Compare { column: status, op: Op::Ge, value: Scalar::Int(500) }),
-        time: None,
-        order: Order::Any,
-        limit: None,
+        ..Scan::default()
     };
     group.bench_function("scan", |b| {
         b.iter(|| store.scan("default", Signal::Spans, &scan).expect("a scan").0.len());

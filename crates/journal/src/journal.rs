@@ -3,16 +3,17 @@
 //! Locks, in the order they are taken: tidying, writer, state. The state's is held for moments only,
 //! never during file access.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
 use crate::commit::Slot;
 use crate::cursors::{Cursor, CursorOptions, CursorState, Cursors};
-use crate::disk::Disk;
+use crate::disk::{Disk, DiskFile};
 use crate::format::{Compression, Format, JournalId, Position, Signal};
 use crate::limits::{
     DEFAULT_IDLE_BYTES, DEFAULT_RECENT_BYTES, DEFAULT_SEGMENT_BYTES, MAX_POSITION,
@@ -112,6 +113,8 @@ pub(crate) struct Shared {
     pub(crate) dir: PathBuf,
     pub(crate) id: JournalId,
     pub(crate) is_read_only: bool,
+    /// Open segments of a read-only journal by their start, since their owner may delete them.
+    pub(crate) held_files: HashMap<Position, Arc<dyn DiskFile>>,
     durability: Durability,
     pub(crate) idle_bytes: u64,
     pub(crate) tidying: Mutex<Tidying>,
@@ -144,6 +147,8 @@ impl Journal {
     }
 
     /// Opens a journal to look at: takes no lock, repairs nothing, refuses appends.
+    ///
+    /// It shows what was there at that moment, also if its owner goes on and deletes segments.
     pub fn open_read_only(disk: Arc<dyn Disk>, dir: &Path) -> Result<(Journal, Recovery)> {
         let mut attempts = 1;
         let found = loop {
@@ -205,11 +210,14 @@ impl Journal {
             found.lowest_start,
             found.next_sequence,
         );
+        let held_files =
+            if is_read_only { found.files.into_iter().collect() } else { HashMap::new() };
         let shared = Shared {
             disk,
             dir: dir.to_owned(),
             id,
             is_read_only,
+            held_files,
             durability: options.durability,
             idle_bytes: options.idle_bytes,
             tidying: Mutex::new(Tidying {
@@ -295,6 +303,25 @@ impl Journal {
             *thread = Some(started.map_err(|error| Error::io("start a thread for", dir, error))?);
         }
         Ok(())
+    }
+
+    /// Waits until there is a record at or after `position`; whether there is one. Returns early,
+    /// without one, when the journal is closed.
+    pub fn wait(&self, position: Position, timeout: Duration) -> bool {
+        let shared = &self.handle.shared;
+        let deadline = Instant::now() + timeout;
+        let mut state = lock(&shared.state);
+        loop {
+            if state.segment_at(position).is_some() {
+                return true;
+            }
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            if state.is_closed || remaining.is_zero() {
+                return false;
+            }
+            let waited = shared.readable.wait_timeout(state, remaining);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     /// Reads from a position on: one that was given out by this journal, or 0 for the oldest.

@@ -4,9 +4,12 @@
 //! the way is set aside, counted and skipped, not an error. A reader does not hold segments: what is
 //! deleted because every cursor has passed it is skipped, unless it is still in memory.
 
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::disk::DiskFile;
 use crate::format::Position;
 use crate::journal::{Shared, lock};
 use crate::limits::HEADER_BYTES;
@@ -108,9 +111,8 @@ impl Reader {
             .filter(|scan| scan.start() == segment.start && scan.position() == self.position);
         let mut scan = match reusable {
             Some(scan) => scan,
-            None => match self.shared.disk.open(&path) {
+            None => match self.open(segment, &path) {
                 Ok(file) => {
-                    let file = Arc::from(file);
                     Scan::new(file, self.shared.id, segment.start, self.position, Check::Full)
                 }
                 // Deleted a moment ago: the next look begins after it.
@@ -135,6 +137,13 @@ impl Reader {
         };
         self.scan = Some(scan);
         Ok(entry)
+    }
+
+    fn open(&self, segment: &Segment, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        match self.shared.held_files.get(&segment.start) {
+            Some(file) => Ok(Arc::clone(file)),
+            None => self.shared.disk.open(path).map(Arc::from),
+        }
     }
 
     fn skip_damage(&mut self, segment_start: Position, from: Position, to: Position) {

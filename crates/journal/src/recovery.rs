@@ -53,6 +53,8 @@ pub(crate) struct Inspection {
     /// None for a directory without any valid file.
     pub(crate) id: Option<JournalId>,
     pub(crate) segments: Vec<Segment>,
+    /// The files of all segments by their start, open.
+    pub(crate) files: Vec<(Position, Arc<dyn DiskFile>)>,
     /// Where the records end, or are known to have ended.
     pub(crate) log_end: Position,
     /// Up to here positions were given out: `log_end` or a cursor beyond it.
@@ -105,6 +107,7 @@ pub(crate) fn inspect(disk: &dyn Disk, dir: &Path) -> Result<Inspection> {
     let mut found = Inspection {
         id: None,
         segments: Vec::new(),
+        files: Vec::new(),
         log_end: 0,
         end: 0,
         lowest_start: 0,
@@ -143,6 +146,7 @@ pub(crate) fn inspect(disk: &dyn Disk, dir: &Path) -> Result<Inspection> {
     }
     read_hashes(disk, dir, hash_files, &mut found)?;
     read_segments(&files, &mut found)?;
+    found.files = files.into_iter().map(|file| (file.start, file.file)).collect();
     // Positions that were given out are never used again, whatever became of their records.
     found.end = found.cursors.iter().map(|(_, position)| *position).fold(found.log_end, u64::max);
     found.lowest_start = found.lowest_start.max(found.end);

@@ -4,6 +4,7 @@
 
 mod common;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use common::*;
@@ -51,6 +52,36 @@ fn segments_below_every_cursor_are_deleted_and_the_last_stays() {
     let next = journal.append(record(41, 500)).unwrap();
     assert!(next.position >= end);
     assert_eq!(next.sequence, 41);
+}
+
+#[test]
+fn who_only_reads_still_has_what_the_owner_deletes() {
+    let disk = SimDisk::new(1);
+    let (journal, _) = open(&disk);
+    journal.register("store", CursorOptions::default()).unwrap();
+    let end = append(&journal, 1..=40);
+    let count = segments(&disk).len();
+    let (other, _) = Journal::open_read_only(Arc::new(disk.clone()), dir()).unwrap();
+    append(&journal, 41..=60);
+    journal.advance("store", end).unwrap();
+    assert!(count > 2 && segments(&disk).len() < count);
+    assert_eq!(numbers(&other), (1..=40).collect::<Vec<_>>());
+    assert_eq!(other.end(), end);
+}
+
+#[test]
+fn who_waits_for_a_record_is_woken_by_it_or_when_the_time_is_over() {
+    let disk = SimDisk::new(1);
+    let (journal, _) = open(&disk);
+    assert!(!journal.wait(0, Duration::ZERO));
+    let end = append(&journal, 1..=1);
+    assert!(journal.wait(0, Duration::ZERO));
+    assert!(!journal.wait(end, Duration::from_millis(1)));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| journal.wait(end, Duration::from_secs(60)));
+        append(&journal, 2..=2);
+        assert!(waiting.join().unwrap());
+    });
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! advanced; a retry is still recognised. After a clean close with every cursor at the end, segments are
 //! no more than headers.
 //!
-//! `KYMO_SIM_SEEDS` sets the number of seeds, `KYMO_SIM_SEED` runs one.
+//! `KYMO_TEST_SIM_SEEDS` sets the number of seeds, `KYMO_TEST_SIM_SEED` runs one.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
@@ -284,15 +284,15 @@ fn run(seed: u64) -> u64 {
 fn run_named(name: &str, seed: u64, test: impl Fn(u64) -> u64 + std::panic::RefUnwindSafe) -> u64 {
     match std::panic::catch_unwind(|| test(seed)) {
         Ok(count) => count,
-        Err(_) => panic!("{name} fails with KYMO_SIM_SEED={seed}"),
+        Err(_) => panic!("{name} fails with KYMO_TEST_SIM_SEED={seed}"),
     }
 }
 
 fn seeds(default: u64) -> std::ops::Range<u64> {
     let variable = |name| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
-    match variable("KYMO_SIM_SEED") {
+    match variable("KYMO_TEST_SIM_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..variable("KYMO_SIM_SEEDS").unwrap_or(default),
+        None => 0..variable("KYMO_TEST_SIM_SEEDS").unwrap_or(default),
     }
 }
 

@@ -4,14 +4,21 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 const EXAMPLES: &str = "\
 Examples:
+  kymo serve                                             receive OTLP on 4317 and 4318, answer on 3200
+  kymo sql 'SELECT name, count(*) FROM spans GROUP BY 1' ask in SQL
+  kymo trace 5b8efff798038103d269b633813fc60c            show a trace as a tree
   kymo import traces.pb logs.jsonl --data ./kymo-data    store OTLP files
   kymo store check ./kymo-data                           read everything, find what is damaged
   kymo block ./kymo-data/blocks/default/spans/*/*.parquet
 
 Environment:
-  KYMO_LOG    what is logged to stderr: warn (default), info, debug, or kymo_store=debug,warn";
+  KYMO_LOG       what is logged to stderr: warn (default), info, debug, or kymo_store=debug,warn
+  KYMO_URL       server that kymo sql and kymo trace ask
+  KYMO_TENANT    whose data they ask for
+  KYMO_…         settings of kymo serve, see kymo serve --help";
 
-/// Kymograph records what compute does: traces, metrics and logs, stored as Parquet.
+/// Kymograph records what compute does: it receives traces, metrics and logs, keeps them as Parquet,
+/// and answers queries.
 #[derive(Debug, Parser)]
 #[command(name = "kymo", version, after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -22,9 +29,15 @@ pub(crate) struct Cli {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Serve(crate::serve::Args),
+    Sql(crate::sql::Args),
+    Trace(crate::trace::Args),
+    Import(crate::import::Args),
     Block(crate::block::Args),
     Store(crate::store::Args),
-    Import(crate::import::Args),
+    Config(crate::config::command::Args),
+    Completions(crate::generate::CompletionsArgs),
+    Man(crate::generate::ManArgs),
 }
 
 /// How a result is written.

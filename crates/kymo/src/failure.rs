@@ -14,6 +14,16 @@ pub(crate) enum Failure {
     Objects(#[from] kymo_store::objects::ObjectsError),
     #[error("cannot {act} {what}: {source}")]
     Io { act: &'static str, what: String, source: io::Error },
+    #[error(transparent)]
+    Engine(#[from] kymo_engine::EngineError),
+    #[error(transparent)]
+    Server(#[from] kymo_server::ServerError),
+    /// What a server answered instead of the result.
+    #[error("{message}")]
+    Status { status: u16, message: String },
+    /// The command line cannot be understood.
+    #[error("{0}")]
+    Usage(String),
     #[error("{0}")]
     Other(String),
 }

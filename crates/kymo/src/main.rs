@@ -6,11 +6,14 @@
 //! | module | what it is for |
 //! |---|---|
 //! | `cli` | the commands and their help |
-//! | `block`, `store`, `import` | one command each |
+//! | `serve`, `sql`, `trace`, `import`, `block`, `store` | one command each |
+//! | `config` | settings of `serve`, and the command that checks and shows them |
+//! | `generate` | completions and manual pages |
+//! | `source`, `client` | where queries are asked: a server over HTTP, or a directory |
 //! | `failure` | what ends a command, in one line |
-//! | `output`, `table`, `units` | results for people and for programs |
+//! | `logging` | log lines on stderr |
+//! | `output`, `table`, `units`, `terminal` | results for people and for programs |
 //! | `progress` | bars on a terminal, nothing elsewhere |
-//! | `files` | a directory that is only looked at |
 //! | `interrupt` | Ctrl-C |
 //!
 //! Results go to stdout; messages, logs and bars to stderr. Exit codes: 0 all is well, 1 something
@@ -18,22 +21,27 @@
 
 mod block;
 mod cli;
+mod client;
+mod config;
 mod failure;
-mod files;
+mod generate;
 mod import;
 mod interrupt;
+mod logging;
 mod output;
 mod progress;
+mod serve;
+mod source;
+mod sql;
 mod store;
 mod table;
+mod terminal;
+mod trace;
 mod units;
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
 
 use cli::{Cli, Command};
 use failure::Failure;
@@ -42,16 +50,21 @@ const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    if let Err(why) = start_logging() {
-        eprintln!("error: {why}");
+    // The server's settings say how it logs; it begins when it has read them.
+    let starts_logging = matches!(cli.command, Command::Serve(_));
+    if !starts_logging && let Err(why) = logging::start_from_environment() {
+        output::error(&why);
         return ExitCode::from(EXIT_USAGE);
     }
     match run(cli.command) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(failure) => {
-            eprintln!("error: {failure}");
-            ExitCode::FAILURE
+            output::error(&failure.to_string());
+            match failure {
+                Failure::Usage(_) => ExitCode::from(EXIT_USAGE),
+                _ => ExitCode::FAILURE,
+            }
         }
     }
 }
@@ -59,20 +72,14 @@ fn main() -> ExitCode {
 /// Runs a command; false if it has already said what is wrong.
 fn run(command: Command) -> Result<bool, Failure> {
     match command {
+        Command::Serve(args) => serve::run(&args),
+        Command::Sql(args) => sql::run(&args),
+        Command::Trace(args) => trace::run(&args),
+        Command::Import(args) => import::run(&args),
         Command::Block(args) => block::run(&args),
         Command::Store(args) => store::run(&args),
-        Command::Import(args) => import::run(&args),
+        Command::Config(args) => config::command::run(&args),
+        Command::Completions(args) => generate::completions(&args),
+        Command::Man(args) => generate::man(&args),
     }
-}
-
-/// Sends what the libraries log to stderr: warnings, or what `KYMO_LOG` asks for.
-fn start_logging() -> Result<(), String> {
-    let wanted = std::env::var("KYMO_LOG").unwrap_or_default();
-    let wanted = if wanted.is_empty() { "warn" } else { &wanted };
-    let filter: Targets = wanted.parse().map_err(|why| {
-        format!("KYMO_LOG=\"{wanted}\" is not understood ({why}): use info, or kymo_store=debug")
-    })?;
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
-    tracing_subscriber::registry().with(lines).with(filter).init();
-    Ok(())
 }

@@ -1,21 +1,35 @@
-//! Results on stdout.
+//! Results on stdout, messages on stderr.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::units::printable;
 
 /// Writes text to stdout. A reader that has seen enough (`kymo block … | head`) is no failure.
 pub(crate) fn text(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    until_closed(out.write_all(text.as_bytes()).and_then(|()| out.flush())).map(|_| ())
+}
+
+/// Whether the reader of stdout is still there.
+pub(crate) fn until_closed(written: io::Result<()>) -> Result<bool, Failure> {
     match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::Io { act: "write to", what: "stdout".into(), source: error })
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::Io { act: "write to", what: "stdout".into(), source: error }),
     }
+}
+
+/// Says on stderr, on one line, what is wrong. It may quote data, which must not move the cursor.
+pub(crate) fn error(message: &str) {
+    eprintln!("error: {}", printable(message));
+}
+
+/// Says on stderr what is odd.
+pub(crate) fn warning(message: &str) {
+    eprintln!("warning: {}", printable(message));
 }
 
 /// Writes one value as one line of JSON.

@@ -2,6 +2,8 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::output;
+
 const KNOWN_TOTAL: &str =
     "{msg:16!} {wide_bar} {binary_bytes} of {binary_total_bytes} {binary_bytes_per_sec} {eta} left";
 const UNKNOWN_TOTAL: &str = "{msg:16!} {spinner} {binary_bytes:>11} {binary_bytes_per_sec:>13}";
@@ -34,9 +36,9 @@ impl Progress {
         self.0.inc_length(bytes);
     }
 
-    /// Writes a line to stderr, above the bar.
-    pub(crate) fn say(&self, line: &str) {
-        self.0.suspend(|| eprintln!("{line}"));
+    /// Says on stderr what is wrong, above the bar.
+    pub(crate) fn error(&self, message: &str) {
+        self.0.suspend(|| output::error(message));
     }
 
     /// Takes the bar away.

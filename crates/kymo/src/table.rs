@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display};
 
+use crate::terminal::width;
+
 /// Space between columns.
 const GAP: &str = "  ";
 
@@ -80,10 +82,6 @@ impl Display for Facts {
         }
         Ok(())
     }
-}
-
-fn width(text: &str) -> usize {
-    text.chars().count()
 }
 
 #[cfg(test)]

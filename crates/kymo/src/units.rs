@@ -61,16 +61,41 @@ pub(crate) fn duration(duration: Duration) -> String {
     }
 }
 
-/// Text from data, safe on a terminal: control characters are escaped.
+/// Nanoseconds with three digits, also below a millisecond and below zero.
+pub(crate) fn nanos(nanos: i128) -> String {
+    let sign = if nanos < 0 { "-" } else { "" };
+    let size = nanos.unsigned_abs();
+    let (value, unit) = match size {
+        0..1000 => return format!("{sign}{size} ns"),
+        1000..1_000_000 => (size as f64 / 1e3, "µs"),
+        1_000_000..1_000_000_000 => (size as f64 / 1e6, "ms"),
+        1_000_000_000..120_000_000_000 => (size as f64 / 1e9, "s"),
+        120_000_000_000..7_200_000_000_000 => (size as f64 / 60e9, "min"),
+        _ => (size as f64 / 3600e9, "h"),
+    };
+    match value {
+        0.0..9.995 => format!("{sign}{value:.2} {unit}"),
+        9.995..99.95 => format!("{sign}{value:.1} {unit}"),
+        _ => format!("{sign}{value:.0} {unit}"),
+    }
+}
+
+/// Text from data, safe on a terminal: what moves the cursor, ends a line or turns the direction of
+/// writing is escaped.
 pub(crate) fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
-        match c.is_control() {
+        match c.is_control() || is_separator_or_direction(c) {
             true => safe.extend(c.escape_default()),
             false => safe.push(c),
         }
     }
     safe
+}
+
+/// Unicode's line and paragraph separators, and the marks that make text run the other way.
+fn is_separator_or_direction(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -99,8 +124,30 @@ mod tests {
     }
 
     #[test]
+    fn times_of_spans_have_three_digits() {
+        let shown = [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1000, "1.00 µs"),
+            (9_996, "10.0 µs"),
+            (-5_000_000, "-5.00 ms"),
+            (123_456_789, "123 ms"),
+            (1_240_000_000, "1.24 s"),
+            (600_000_000_000, "10.0 min"),
+            (36_000_000_000_000, "10.0 h"),
+        ];
+        for (number, text) in shown {
+            assert_eq!(nanos(number), text);
+        }
+    }
+
+    #[test]
     fn text_from_data_cannot_move_the_cursor() {
         assert_eq!(printable("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\\n");
         assert_eq!(printable("größe"), "größe");
+        for turning in "\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}".chars() {
+            let number = u32::from(turning);
+            assert_eq!(printable(&format!("a{turning}b")), format!("a\\u{{{number:x}}}b"));
+        }
     }
 }

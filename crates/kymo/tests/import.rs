@@ -250,29 +250,48 @@ fn a_read_only_directory_is_refused_with_the_reason() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_import_keeps_what_was_read_and_can_be_repeated() {
-    use std::io::Write;
-    use std::process::Stdio;
+    use std::io::{Read, Write};
+    use std::process::{Child, Stdio};
+    use std::time::{Duration, Instant};
+    /// Ended with the test.
+    struct Killed(Child);
+    impl Drop for Killed {
+        fn drop(&mut self) {
+            // It may have ended already; then there is nothing to kill.
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
     let place = Place::new();
     let frames = trace_frames(50, 40);
     let mut command = place.command();
     command.args(["import", "-", "--data", "data", "--input-format", "protobuf-frames"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
+    let mut child = Killed(command.spawn().unwrap());
+    let mut stdin = child.0.stdin.take().unwrap();
+    let mut stderr = child.0.stderr.take().unwrap();
     // More than is looked at beforehand, so that requests are read before the end is.
     stdin.write_all(&frames).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let soon = |what: &str| {
+        assert!(Instant::now() < deadline, "it {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    };
     while !place.path("data/journal/lock").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        soon("does not begin");
     }
-    let pid = child.id().to_string();
+    let pid = child.0.id().to_string();
     let killed = std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap();
     assert!(killed.success());
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    std::thread::sleep(Duration::from_millis(50));
     drop(stdin);
-    let output = child.wait_with_output().unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(stderr.contains("interrupted"), "{stderr}");
+    while child.0.try_wait().unwrap().is_none() {
+        soon("does not end");
+    }
+    let mut said = String::new();
+    stderr.read_to_string(&mut said).unwrap();
+    assert_eq!(child.0.wait().unwrap().code(), Some(1), "{said}");
+    assert!(said.contains("interrupted"), "{said}");
     place.kymo(&["store", "check", "data"]).expect(0);
     place.write("t.bin", &frames);
     place.import(&["t.bin"], &[]).expect(0);

@@ -10,10 +10,11 @@
 use hashbrown::{DefaultHashBuilder, HashTable};
 use kymo_wire::{AnyValueView, KeyValueView};
 use std::hash::BuildHasher;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::column::{BytesBuilder, Column, Dict, Interner, Lists, Rows, Values};
 use crate::limits::CHUNK_MAX_ATTRIBUTES;
+use crate::scan::{ChunkTraces, RestKeys};
 use crate::schema::{AttributeKey, Field, Kind, Table, ValueType};
 
 /// In a shape: the attribute is the next one in `rest`.
@@ -36,6 +37,15 @@ pub struct Chunk {
     pub origins: Dict,
     /// Encoded shapes: numbers of attributes in little-endian 32 bits.
     pub shapes: Dict,
+    pub(crate) findings: Findings,
+}
+
+/// What queries found out about a chunk, kept with it for the next one: a chunk
+/// is looked at by many.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Findings {
+    pub(crate) rest_keys: OnceLock<Arc<RestKeys>>,
+    pub(crate) traces: OnceLock<Arc<ChunkTraces>>,
 }
 
 /// The attributes that a shape names.
@@ -460,6 +470,7 @@ impl ChunkBuilder {
             attributes: attributes.collect(),
             origins: self.origins.into_dict(),
             shapes: self.shapes.into_dict(),
+            findings: Findings::default(),
         }
     }
 }

@@ -6,6 +6,9 @@
 //! once. It is rewritten only if it shares many traces with a neighbour. A
 //! compactor works from a state of the log and commits against it; if somebody
 //! else was first, its work is thrown away and done again from the new state.
+//!
+//! Rounds that find nothing to do are remembered and cost nothing until something
+//! changes. [`Store::interrupt`] ends a compaction after the block at hand.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,7 +27,7 @@ use crate::error::StoreError;
 use crate::flush::block_meta;
 use crate::schema::Signal;
 use crate::snapshot::level_zero;
-use crate::store::{Counters, Store, lock};
+use crate::store::{Store, lock};
 use crate::tables::{duplicates, order};
 
 /// Level of blocks that compaction writes.
@@ -69,7 +72,7 @@ impl Compacted {
 }
 
 impl Store {
-    /// Compacts every tenant and signal.
+    /// Compacts every tenant and signal. To do so again with nothing new is cheap.
     pub fn compact(&self, effort: Effort) -> Result<Compacted, StoreError> {
         let mut total = Compacted::default();
         for tenant in self.tenants()? {
@@ -87,22 +90,41 @@ impl Store {
         signal: Signal,
         effort: Effort,
     ) -> Result<Compacted, StoreError> {
-        let _compacting = lock(&self.compacting);
+        self.writable()?;
+        let mut rounds = lock(&self.compacting);
+        self.check_interrupted()?;
+        if self.is_settled(&rounds, tenant, signal, effort) {
+            return Ok(Compacted::default());
+        }
         let mut damaged = BTreeSet::new();
         let mut total = Compacted::default();
         for _ in 0..TRIES {
             let round = Round { store: self, tenant, signal, effort };
             let known_damaged = damaged.len();
-            let done = round.run(&mut damaged)?.unwrap_or_default();
+            let result = round.run(&mut damaged);
+            if !matches!(result, Ok(Some(Compacted { lost: 0, .. }) | None)) {
+                // What was written may lie around, and what is known may be old.
+                self.expect_orphans();
+                self.forget_log(tenant, signal);
+            }
+            let done = result?.unwrap_or_default();
             total.add(done);
             // A group with a block that cannot be read is joined without it, by
             // the next round.
-            if done.lost == 0 && done.inputs == 0 && damaged.len() == known_damaged {
+            if done == Compacted::default() && damaged.len() == known_damaged {
+                self.note_settled(&mut rounds, tenant, signal, effort);
                 break;
             }
         }
         Ok(total)
     }
+}
+
+/// What a group became.
+struct Joined {
+    blocks: Vec<BlockMeta>,
+    /// Rows that were left out because they are there already.
+    duplicates: u64,
 }
 
 /// One attempt: plan, write, commit.
@@ -119,7 +141,7 @@ impl Round<'_> {
         // Nodes before the log, as in a snapshot.
         let nodes = NodeObject::all(&*self.store.objects)?;
         let log = self.store.log(self.tenant, self.signal);
-        let state = self.store.read_log(self.tenant, self.signal)?;
+        let state = self.store.current_log(self.tenant, self.signal)?;
         let fresh = level_zero(&nodes, &state, self.tenant, self.signal);
         let groups = self.plan(&state, &fresh, damaged);
         if fresh.is_empty() && groups.is_empty() {
@@ -127,11 +149,13 @@ impl Round<'_> {
         }
         let mut delta = self.delta(&nodes, &state, !fresh.is_empty());
         let mut outputs = Vec::new();
+        let mut duplicates = 0;
         for group in &groups {
             match self.join(group, &state) {
-                Ok(mut written) => {
+                Ok(mut joined) => {
                     delta.removed.extend(group.iter().cloned());
-                    outputs.append(&mut written);
+                    outputs.append(&mut joined.blocks);
+                    duplicates += joined.duplicates;
                 }
                 Err(error) if is_unreadable(&error) => {
                     // Nothing is dropped because it cannot be read: it stays as
@@ -163,7 +187,15 @@ impl Round<'_> {
         delta.written_nanos = self.store.now_nanos();
         match log.commit(&state, delta) {
             Ok(Outcome::Committed(after)) => {
-                Counters::add(&self.store.counters.blocks_compacted, outputs.len() as u64);
+                let counters = &self.store.counters;
+                for (counter, amount) in [
+                    (&counters.compactions, 1),
+                    (&counters.blocks_joined, done.inputs as u64),
+                    (&counters.blocks_compacted, done.outputs as u64),
+                    (&counters.duplicates_dropped, duplicates),
+                ] {
+                    counter.add(self.signal, self.tenant, amount);
+                }
                 self.committed(after);
             }
             Ok(Outcome::Lost) => {
@@ -180,7 +212,7 @@ impl Round<'_> {
     fn delta(&self, nodes: &[NodeObject], state: &LogState, absorb: bool) -> Delta {
         let absorbed = nodes
             .iter()
-            .map(|n| Absorbed { node: n.node.clone(), sequence: n.signal(self.signal).sequence })
+            .map(|n| Absorbed { node: n.node.clone(), sequence: n.sequence_of(self.signal) })
             .filter(|a| absorb && a.sequence > state.absorbed_of(&a.node))
             .collect();
         Delta {
@@ -201,6 +233,7 @@ impl Round<'_> {
         for block in outputs {
             let path = block.path(self.tenant, self.signal);
             if let Err(error) = self.store.objects.delete(&path) {
+                self.store.expect_orphans();
                 tracing::warn!(%path, %error, "cannot delete a block that is not needed");
             }
         }
@@ -309,7 +342,7 @@ impl Round<'_> {
     }
 
     /// Writes the rows of a group to new blocks.
-    fn join(&self, group: &[BlockMeta], state: &LogState) -> Result<Vec<BlockMeta>, StoreError> {
+    fn join(&self, group: &[BlockMeta], state: &LogState) -> Result<Joined, StoreError> {
         let store = self.store;
         let mut sources = Vec::new();
         for block in group {
@@ -320,7 +353,6 @@ impl Round<'_> {
             Signal::Spans => duplicates::find(&sources)?,
             _ => HashSet::new(),
         };
-        Counters::add(&store.counters.duplicates_dropped, dropped.len() as u64);
         let keep = |row: RowRef| {
             !dropped.contains(&row)
                 && hidden[row.source as usize].as_ref().is_none_or(|h| !h[row.row as usize])
@@ -328,13 +360,15 @@ impl Round<'_> {
         let mut written = Vec::new();
         let sequence = store.disk.random() >> 1;
         for partition in order::order(self.signal, &sources, keep)? {
-            let result = self.write_partition(&sources, partition, sequence, &mut written);
+            let result = store
+                .check_interrupted()
+                .and_then(|()| self.write_partition(&sources, partition, sequence, &mut written));
             if let Err(error) = result {
                 self.discard(&written);
                 return Err(error);
             }
         }
-        Ok(written)
+        Ok(Joined { blocks: written, duplicates: dropped.len() as u64 })
     }
 
     fn write_partition(

@@ -1,23 +1,45 @@
 //! Flushing: heads to level-0 blocks, committed by the node object.
 //!
-//! Freeze, write, commit, thaw. Until the commit the rows are visible in memory,
-//! after it in blocks, and the switch is under the store's lock: a snapshot sees
-//! each row once. Blocks that were written but not committed are invisible,
-//! because no node object names them.
+//! Freeze, write, commit, thaw. Only freezing and the last moment of the commit
+//! hold the store's lock, so rows come and queries are answered meanwhile. Until
+//! the commit the rows are visible in memory, after it in blocks, and the switch
+//! is under the store's lock: a snapshot sees each row once. Blocks that were
+//! written but not committed are invisible, because no node object names them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::block::meta::{BlockMeta, LATE_DAY};
 use crate::block::read::TailCheck;
 use crate::block::source::Source;
 use crate::block::write::{self, BlockInput, BlockOutput};
-use crate::chunk::Chunk;
 use crate::commit::node::{NodeObject, TenantBlock};
 use crate::error::StoreError;
-use crate::limits::FLUSH_MAX_PARTITIONS;
+use crate::gate::Inside;
+use crate::head::Batch;
+use crate::limits::{FLUSH_MAX_PARTITIONS, FLUSH_RETRY_AFTER};
 use crate::schema::Signal;
-use crate::store::{Counters, State, Store, lock};
+use crate::status::Counters;
+use crate::store::{State, Store, lock};
 use crate::tables::order::{self, Partition};
+
+/// A flush whose blocks are written, and whose commit may have happened.
+#[derive(Debug, Clone)]
+pub(crate) struct Pending {
+    signal: Signal,
+    /// What commits it.
+    node: Arc<NodeObject>,
+    /// Rows and bytes by tenant.
+    written: BTreeMap<String, (u64, u64)>,
+}
+
+/// What a flush takes.
+struct Frozen {
+    batches: Vec<(String, Vec<Arc<Batch>>)>,
+    before: NodeObject,
+    /// All of the journal before this is in `batches`, or was in blocks.
+    position: u64,
+}
 
 /// Names a block and remembers what tells noise from it.
 pub(crate) fn block_meta(
@@ -46,52 +68,116 @@ pub(crate) fn block_meta(
 }
 
 impl Store {
-    /// Writes the heads of a signal to blocks.
-    pub(crate) fn flush_signal(&self, signal: Signal) -> Result<(), StoreError> {
-        let _flushing = lock(&self.flushing);
-        self.finish_pending()?;
-        let (frozen, before, position) = {
-            let mut state = lock(&self.state);
-            let mut frozen: Vec<(String, Vec<Arc<Chunk>>)> = Vec::new();
-            for ((tenant, _), head) in state.heads.iter_mut().filter(|((_, s), _)| *s == signal) {
-                let chunks = head.freeze()?;
-                if !chunks.is_empty() {
-                    frozen.push((tenant.clone(), chunks));
-                }
+    /// Takes everything acknowledged into heads and writes all heads to blocks.
+    pub fn flush(&self) -> Result<(), StoreError> {
+        self.writable()?;
+        let end = self.journal.end();
+        loop {
+            let is_complete = self.apply_all(end)?;
+            let flushing = self.flushing.enter();
+            for signal in Signal::ALL {
+                self.flush_signal(&flushing, signal)?;
             }
-            (frozen, pass_idle(&state, signal), state.applied)
-        };
-        if frozen.is_empty() && before.signal(signal).position >= position {
+            if is_complete {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Flushes the signals that hold as much as they may, or something as old as it
+    /// may get, or too much of the journal. For a while after a flush that failed
+    /// it does nothing.
+    pub fn flush_due(&self) -> Result<(), StoreError> {
+        self.writable()?;
+        let flushing = self.flushing.enter();
+        if self.is_flush_delayed() { Ok(()) } else { self.flush_due_now(&flushing) }
+    }
+
+    pub(crate) fn flush_due_now(&self, flushing: &Inside<'_>) -> Result<(), StoreError> {
+        // A flush whose answer was lost is due at once: no row counts it.
+        self.finish_pending(flushing)?;
+        let is_due = |signal| self.due(&lock(&self.state))[signal as usize];
+        for signal in Signal::ALL {
+            if is_due(signal) {
+                self.flush_signal(flushing, signal)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether some flush is due, were it not for one that failed.
+    pub(crate) fn is_flush_due(&self) -> bool {
+        let state = lock(&self.state);
+        state.pending.is_some() || self.due(&state).contains(&true)
+    }
+
+    /// Whether a flush has failed so recently that the next one would fail too.
+    pub(crate) fn is_flush_delayed(&self) -> bool {
+        let failed = lock(&self.state).flush_failed_nanos;
+        let delay = FLUSH_RETRY_AFTER.as_nanos() as i64;
+        failed.is_some_and(|failed| self.now_nanos().saturating_sub(failed) < delay)
+    }
+
+    /// Which signals are due.
+    fn due(&self, state: &State) -> [bool; Signal::ALL.len()] {
+        let now = self.now_nanos();
+        let keep_from = state.applied.saturating_sub(self.options.lag_bytes / 2);
+        Signal::ALL.map(|signal| {
+            let after = match signal {
+                Signal::Series => self.options.flush_series_after,
+                _ => self.options.flush_after,
+            };
+            let after = i64::try_from(after.as_nanos()).unwrap_or(i64::MAX);
+            let (held, most) = (state.heads.held(signal), self.flush_size(signal));
+            held.open.rows >= most.rows
+                || held.open.bytes >= most.bytes
+                || held.open_since_nanos.is_some_and(|since| now.saturating_sub(since) >= after)
+                || state.node.position_of(signal) < keep_from
+        })
+    }
+
+    /// Writes the heads of a signal to blocks.
+    fn flush_signal(&self, flushing: &Inside<'_>, signal: Signal) -> Result<(), StoreError> {
+        self.finish_pending(flushing)?;
+        let frozen = self.freeze(signal);
+        if frozen.batches.is_empty() && frozen.before.position_of(signal) >= frozen.position {
+            lock(&self.state).heads.thaw_committed(signal);
             return Ok(());
         }
-        let result = self.write_frozen(signal, &frozen, &before, position);
-        match result {
-            Ok(after) => self.commit_flush(signal, after),
+        match self.write_frozen(signal, &frozen) {
+            Ok(pending) => {
+                lock(&self.state).pending = Some(pending);
+                self.finish_pending(flushing)
+            }
             Err(error) => {
-                let now = self.now_nanos();
-                for head in lock(&self.state).heads.values_mut() {
-                    head.thaw_failed(now);
-                }
+                lock(&self.state).heads.thaw_failed(signal);
+                self.flush_failed(&error);
                 Err(error)
             }
         }
     }
 
-    /// Writes the blocks; returns the node object that commits them.
-    fn write_frozen(
-        &self,
-        signal: Signal,
-        frozen: &[(String, Vec<Arc<Chunk>>)],
-        before: &NodeObject,
-        position: u64,
-    ) -> Result<NodeObject, StoreError> {
-        let mut after = before.clone();
-        let mut signal_state = after.signal(signal);
-        let journal = signal_state.position..position;
+    fn freeze(&self, signal: Signal) -> Frozen {
+        // A record whose rows are in is counted as applied before another looks.
+        let _applying = lock(&self.applying);
+        let mut state = lock(&self.state);
+        let batches = state.heads.freeze(signal);
+        Frozen { batches, before: pass_idle(&state, signal), position: state.applied }
+    }
+
+    /// Writes the blocks; returns what commits them.
+    fn write_frozen(&self, signal: Signal, frozen: &Frozen) -> Result<Pending, StoreError> {
+        let mut node = frozen.before.clone();
+        let mut signal_state = node.signal(signal);
+        let journal = signal_state.position..frozen.position;
         signal_state.sequence += 1;
-        signal_state.position = position;
-        for (tenant, chunks) in frozen {
-            let sources: Vec<Source> = chunks.iter().cloned().map(Source::Chunk).collect();
+        signal_state.position = frozen.position;
+        let mut written: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for (tenant, batches) in &frozen.batches {
+            let mut sources = Vec::new();
+            for batch in batches {
+                sources.extend(batch.finish()?.into_iter().map(Source::Chunk));
+            }
             let partitions = order::order(signal, &sources, |_| true)?;
             for (part, partition) in bounded(partitions).into_iter().enumerate() {
                 let output = write::write(&BlockInput {
@@ -101,29 +187,31 @@ impl Store {
                     journal: journal.clone(),
                     zstd_level: self.options.zstd_level,
                 })?;
-                let node = &self.options.node;
+                let name = &self.options.node;
                 let sequence = signal_state.sequence;
-                let block = block_meta(&output, partition.day, 0, node, sequence, part as u32);
+                let block = block_meta(&output, partition.day, 0, name, sequence, part as u32);
                 self.objects.put(&block.path(tenant, signal), output.bytes)?;
+                let (rows, bytes) = written.entry(tenant.clone()).or_default();
+                *rows += block.rows;
+                *bytes += block.size_bytes;
                 signal_state.blocks.push(TenantBlock { tenant: tenant.clone(), block });
             }
         }
-        after.set_signal(signal_state);
-        after.written_nanos = self.now_nanos();
-        Ok(after)
+        node.set_signal(signal_state);
+        node.written_nanos = self.now_nanos();
+        Ok(Pending { signal, node: Arc::new(node), written })
     }
 
-    fn commit_flush(&self, signal: Signal, after: NodeObject) -> Result<(), StoreError> {
-        lock(&self.state).pending = Some((signal, after));
-        self.finish_pending()
-    }
-
-    /// Writes a node object that is not surely written yet. Called with
-    /// `flushing` held.
-    pub(crate) fn finish_pending(&self) -> Result<(), StoreError> {
-        let Some((signal, after)) = lock(&self.state).pending.clone() else { return Ok(()) };
-        after.put(&*self.objects)?;
-        self.settle_pending(signal, after.signal(signal).sequence);
+    /// Writes a node object that is not surely written yet.
+    fn finish_pending(&self, _flushing: &Inside<'_>) -> Result<(), StoreError> {
+        let Some(Pending { signal, node, .. }) = lock(&self.state).pending.clone() else {
+            return Ok(());
+        };
+        if let Err(error) = node.put(&*self.objects) {
+            self.flush_failed(&error);
+            return Err(error);
+        }
+        self.settle_pending(signal, node.sequence_of(signal));
         self.advance_journal()
     }
 
@@ -131,29 +219,37 @@ impl Store {
     /// its put was answered, or a log has taken the flush over.
     pub(crate) fn settle_pending(&self, signal: Signal, sequence: u64) {
         let mut state = lock(&self.state);
-        let written = state.pending.take_if(|(pending, after)| {
-            *pending == signal && after.signal(signal).sequence <= sequence
+        let written = state.pending.take_if(|pending| {
+            pending.signal == signal && pending.node.sequence_of(signal) <= sequence
         });
-        let Some((_, after)) = written else { return };
-        state.node = after;
-        for ((_, head_signal), head) in &mut state.heads {
-            if *head_signal == signal {
-                head.thaw_committed();
-            }
-        }
-        state.heads.retain(|_, head| !head.is_empty());
+        let Some(Pending { node, written, .. }) = written else { return };
+        state.node = node;
+        state.flush_failed_nanos = None;
+        let flushed = state.heads.thaw_committed(signal);
         drop(state);
-        Counters::add(&self.counters.flushes, 1);
+        drop(flushed);
+        for (tenant, (rows, bytes)) in written {
+            self.counters.flushes.add(signal, &tenant, 1);
+            self.counters.flushed_rows.add(signal, &tenant, rows);
+            self.counters.flushed_bytes.add(signal, &tenant, bytes);
+        }
+    }
+
+    fn flush_failed(&self, error: &StoreError) {
+        tracing::warn!(%error, "a flush failed; what it held stays in memory");
+        Counters::add(&self.counters.flushes_failed, 1);
+        lock(&self.state).flush_failed_nanos = Some(self.now_nanos());
+        self.expect_orphans();
     }
 }
 
 /// The node object with the positions of other signals that have nothing in
 /// memory moved on, so that they do not keep the journal.
 fn pass_idle(state: &State, flushed: Signal) -> NodeObject {
-    let mut node = state.node.clone();
+    let mut node = NodeObject::clone(&state.node);
     for signal in Signal::ALL {
-        let busy = state.heads.iter().any(|((_, s), head)| *s == signal && !head.is_empty());
-        if signal != flushed && !busy {
+        let is_idle = state.heads.held(signal).total().rows == 0;
+        if signal != flushed && is_idle {
             let mut idle = node.signal(signal);
             idle.position = idle.position.max(state.applied);
             node.set_signal(idle);

@@ -1,23 +1,32 @@
 //! Deleting what nobody reads any more, and what retention gives up.
 //!
-//! A removed block's file stays for a grace time, because a query that began
-//! before may still read it. Files that no log and no node object names are what
+//! A removed block's file stays for a grace time, because another process that
+//! looked before may still read it, and as long as a snapshot of this process may.
+//! Files that no log and no node object names are what
 //! a crash left behind; they go after the same time, and once nobody can commit
 //! them any more, however long he was held up:
 //!
 //! - a level-0 block, when its node has committed its flush or a later one;
 //! - a compacted block, when a generation was committed after it was found: a
 //!   compactor that wrote it works from an older state and loses.
+//!
+//! To find them, all files are listed. That is done after a start, after something
+//! has failed, and now and then.
+
+use std::sync::atomic::Ordering;
 
 use hashbrown::HashSet;
 
 use crate::block::meta::{BlockMeta, encode_tenant};
-use crate::commit::log::Outcome;
+use crate::commit::log::{CHECKPOINT_EVERY, Outcome};
 use crate::commit::node::NodeObject;
 use crate::commit::state::{Delta, LogState};
 use crate::error::StoreError;
+use crate::limits::ORPHANS_INTERVAL;
+use crate::rounds::Rounds;
 use crate::schema::Signal;
 use crate::snapshot::level_zero;
+use crate::status::Counters;
 use crate::store::{Store, lock};
 
 /// How much of a tenant's signal is kept.
@@ -42,57 +51,115 @@ pub struct Collected {
 
 impl Store {
     /// Deletes files that are needed no more. What is younger than the grace time
-    /// stays.
+    /// stays, and what a snapshot of this process may read, however old. To do so
+    /// again with nothing new is cheap.
     pub fn collect_garbage(&self) -> Result<Collected, StoreError> {
-        let _compacting = lock(&self.compacting);
-        let grace = i64::try_from(self.options.grace.as_nanos()).unwrap_or(i64::MAX);
-        let before = self.now_nanos().saturating_sub(grace);
+        self.writable()?;
+        let mut rounds = lock(&self.compacting);
+        let (now, before) = (self.now_nanos(), self.grace_began_nanos());
+        let looks_for_orphans = self.orphans_due_nanos.load(Ordering::Relaxed) <= now;
+        if looks_for_orphans {
+            self.orphans_due_nanos.store(self.next_look_nanos(), Ordering::Relaxed);
+        }
+        let collected = self.collect(&mut rounds, looks_for_orphans, before);
+        if looks_for_orphans && collected.is_err() {
+            self.orphans_due_nanos.fetch_min(now, Ordering::Relaxed);
+        }
+        collected
+    }
+
+    fn collect(
+        &self,
+        rounds: &mut Rounds,
+        looks_for_orphans: bool,
+        before_nanos: i64,
+    ) -> Result<Collected, StoreError> {
         let mut collected = Collected::default();
         for tenant in self.tenants()? {
             for signal in Signal::ALL {
-                collected.orphans += self.delete_orphans(&tenant, signal, before)?;
-                collected.blocks += self.delete_removed(&tenant, signal, before)?;
-                collected.generations += self.log(&tenant, signal).collect(before)?;
+                self.check_interrupted()?;
+                if looks_for_orphans {
+                    collected.orphans += self.delete_orphans(&tenant, signal, before_nanos)?;
+                }
+                let log = self.current_log(&tenant, signal)?;
+                collected.blocks += self.delete_removed(&tenant, signal, &log, before_nanos)?;
+                let checkpoint = log.generation / CHECKPOINT_EVERY;
+                if !rounds.is_collected(&tenant, signal, checkpoint) {
+                    let deleted = self.log(&tenant, signal).collect(before_nanos)?;
+                    self.count_deleted(deleted.deleted);
+                    collected.generations += deleted.deleted;
+                    if deleted.left == 0 {
+                        rounds.collected(&tenant, signal, checkpoint);
+                    }
+                }
             }
         }
         Ok(collected)
+    }
+
+    /// The time that is a grace time ago.
+    fn grace_began_nanos(&self) -> i64 {
+        let grace = i64::try_from(self.options.grace.as_nanos()).unwrap_or(i64::MAX);
+        self.now_nanos().saturating_sub(grace)
+    }
+
+    /// When orphans are looked for next if nothing happens. Other nodes may leave
+    /// some at any time.
+    fn next_look_nanos(&self) -> i64 {
+        let after = if self.is_shared() { self.options.grace } else { ORPHANS_INTERVAL };
+        self.now_nanos().saturating_add(i64::try_from(after.as_nanos()).unwrap_or(i64::MAX))
+    }
+
+    /// Something has failed, or there are files that nothing names yet: they are
+    /// looked for when they have become old enough.
+    pub(crate) fn expect_orphans(&self) {
+        let grace = i64::try_from(self.options.grace.as_nanos()).unwrap_or(i64::MAX);
+        let due = self.now_nanos().saturating_add(grace);
+        self.orphans_due_nanos.fetch_min(due, Ordering::Relaxed);
+    }
+
+    fn count_deleted(&self, files: usize) {
+        Counters::add(&self.counters.files_deleted, files as u64);
     }
 
     fn delete_removed(
         &self,
         tenant: &str,
         signal: Signal,
+        state: &LogState,
         before_nanos: i64,
     ) -> Result<usize, StoreError> {
-        let state = self.read_log(tenant, signal)?;
         let old: Vec<&BlockMeta> = state
             .removed
             .values()
             .filter(|r| r.removed_nanos < before_nanos)
             .map(|r| &r.block)
+            .filter(|block| !self.is_pinned(tenant, signal, block))
             .collect();
         if old.is_empty() {
             return Ok(0);
         }
         for block in &old {
-            self.delete_block(tenant, signal, block)?;
+            self.objects.delete(&block.path(tenant, signal))?;
+            self.count_deleted(1);
         }
         let forgotten = old.iter().map(|b| b.name()).collect();
         let deleted = old.len();
         // If the race is lost, the next round forgets them.
-        self.commit_change(tenant, signal, &state, Delta { forgotten, ..Delta::default() })?;
+        self.commit_change(tenant, signal, state, Delta { forgotten, ..Delta::default() })?;
         Ok(deleted)
     }
 
-    fn delete_block(
-        &self,
-        tenant: &str,
-        signal: Signal,
-        block: &BlockMeta,
-    ) -> Result<(), StoreError> {
+    /// Whether a snapshot of this process may read a block, or somebody has it open (L7).
+    ///
+    /// In this order: who opens a block for a snapshot has both for a moment.
+    fn is_pinned(&self, tenant: &str, signal: Signal, block: &BlockMeta) -> bool {
+        if self.pins.holds(tenant, signal, block) {
+            return true;
+        }
         let path = block.path(tenant, signal);
         self.blocks.forget(&path);
-        Ok(self.objects.delete(&path)?)
+        self.blocks.is_held(&path)
     }
 
     fn delete_orphans(
@@ -114,21 +181,29 @@ impl Store {
             .chain(level_zero(&nodes, &state, tenant, signal))
             .map(|block| block.path(tenant, signal))
             .collect();
-        let orphans: Vec<&str> = files
-            .iter()
-            .filter(|file| file.modified_nanos < before_nanos && !named.contains(&file.path))
+        let unnamed = || {
+            let blocks = files.iter().filter(|file| level_of(&file.path).is_some());
+            blocks.filter(|file| !named.contains(&file.path))
+        };
+        let orphans: Vec<&str> = unnamed()
+            .filter(|file| file.modified_nanos < before_nanos)
             .map(|file| file.path.as_str())
             .filter(|path| level_of(path).is_some_and(|(_, flush)| is_past(flush, &nodes, signal)))
             .collect();
+        if unnamed().count() > orphans.len() {
+            self.expect_orphans();
+        }
         let is_compacted = |path: &&str| level_of(path).is_some_and(|(level, _)| level > 0);
         if orphans.iter().any(is_compacted)
             && !self.commit_change(tenant, signal, &state, Delta::default())?
         {
+            self.expect_orphans();
             return Ok(0);
         }
         for path in &orphans {
             tracing::info!(%path, "deleting a block that was never committed");
             self.objects.delete(path)?;
+            self.count_deleted(1);
         }
         Ok(orphans.len())
     }
@@ -141,16 +216,23 @@ impl Store {
         signal: Signal,
         retention: Retention,
     ) -> Result<usize, StoreError> {
+        self.writable()?;
         let _compacting = lock(&self.compacting);
-        let state = self.read_log(tenant, signal)?;
+        self.check_interrupted()?;
+        let state = self.current_log(tenant, signal)?;
         let removed = self.beyond(&state, retention);
         if removed.is_empty() {
             return Ok(0);
         }
-        let count = removed.len();
+        let (count, rows) = (removed.len(), removed.iter().map(|block| block.rows).sum());
         let delta = Delta { removed, ..Delta::default() };
         let committed = self.commit_change(tenant, signal, &state, delta)?;
-        Ok(if committed { count } else { 0 })
+        if !committed {
+            return Ok(0);
+        }
+        self.counters.blocks_expired.add(signal, tenant, count as u64);
+        self.counters.rows_expired.add(signal, tenant, rows);
+        Ok(count)
     }
 
     fn beyond(&self, state: &LogState, retention: Retention) -> Vec<BlockMeta> {
@@ -183,13 +265,14 @@ impl Store {
     ) -> Result<bool, StoreError> {
         delta.token = format!("{}-{:016x}", self.options.node, self.disk.random());
         delta.written_nanos = self.now_nanos();
-        match self.log(tenant, signal).commit(state, delta)? {
-            Outcome::Committed(after) => {
-                self.remember_log(tenant, signal, self.now_nanos(), std::sync::Arc::new(after));
-                Ok(true)
-            }
-            Outcome::Lost => Ok(false),
+        let outcome = self.log(tenant, signal).commit(state, delta);
+        if let Ok(Outcome::Committed(after)) = outcome {
+            self.remember_log(tenant, signal, self.now_nanos(), std::sync::Arc::new(after));
+            return Ok(true);
         }
+        // Somebody was first, or the answer is lost: what is known may be old.
+        self.forget_log(tenant, signal);
+        outcome.map(|_| false)
     }
 }
 
@@ -204,6 +287,6 @@ fn level_of(path: &str) -> Option<(u32, Option<(&str, u64)>)> {
 fn is_past(flush: Option<(&str, u64)>, nodes: &[NodeObject], signal: Signal) -> bool {
     flush.is_none_or(|(node, sequence)| {
         let node = nodes.iter().find(|n| n.node == node);
-        node.is_some_and(|n| n.signal(signal).sequence >= sequence)
+        node.is_some_and(|n| n.sequence_of(signal) >= sequence)
     })
 }

@@ -6,20 +6,25 @@
 //! # Layout
 //! | module | what it holds |
 //! |---|---|
-//! | [`store`] | the store of one node: opening, applying the journal |
+//! | [`store`] | the store of one node: opening, threads, locks |
+//! | [`apply`], `head`, `flush`, `gate` | the journal into heads, heads to blocks |
+//! | `read_only` | reading beside a running server |
+//! | [`owner`] | whose a data directory is |
+//! | [`status`] | counts, and how things stand |
 //! | [`schema`], [`tables`] | the tables, and how requests become rows |
-//! | [`column`], [`chunk`], [`origin`] | rows in memory |
+//! | [`mod@column`], [`chunk`], [`origin`] | rows in memory |
 //! | [`block`] | immutable files: writing, reading, their indexes |
 //! | [`commit`] | node objects and generation logs |
-//! | [`snapshot`] | what a query sees |
+//! | [`snapshot`], `pins` | what a query sees, and what stays for it |
 //! | [`scan`], [`otlp`], [`series`] | rows out: batches, messages, samples |
-//! | [`compact`], [`garbage`] | joining blocks, retention, deleting files |
+//! | [`compact`], [`garbage`], `rounds` | joining blocks, retention, deleting files |
 //! | [`check`] | verifying everything |
 //! | [`objects`] | a directory or a bucket |
 //! | [`limits`], [`options`] | bounds and settings |
 //!
 //! Formats are in `docs/formats/block.md` and `docs/formats/log.md`.
 
+pub mod apply;
 pub mod block;
 pub mod check;
 pub mod chunk;
@@ -29,6 +34,7 @@ pub mod compact;
 pub mod error;
 mod flush;
 pub mod garbage;
+mod gate;
 mod head;
 mod json;
 pub mod limits;
@@ -36,12 +42,17 @@ pub mod objects;
 pub mod options;
 pub mod origin;
 pub mod otlp;
+pub mod owner;
 mod pages;
+mod pins;
+mod read_only;
 mod request;
+mod rounds;
 pub mod scan;
 pub mod schema;
 pub mod series;
 pub mod snapshot;
+pub mod status;
 pub mod store;
 pub mod tables;
 mod tombstone;

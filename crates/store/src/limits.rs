@@ -1,12 +1,33 @@
 //! Every bound of the crate, with its reason.
 
+use std::time::Duration;
+
+/// Bytes of a node's name, which stands in paths and file names.
+pub const NODE_MAX_BYTES: usize = 64;
 /// Attribute columns of a chunk in memory. Keys beyond go to `rest`, so that a
 /// client with a hundred thousand keys costs no more than their bytes.
 pub const CHUNK_MAX_ATTRIBUTES: usize = 1024;
-/// Rows of a chunk: small enough to copy for a query in a few milliseconds.
+/// Rows of a chunk: some granules, so that its dictionaries are worth their bytes.
 pub const CHUNK_MAX_ROWS: usize = 32 * 1024;
 /// Request bytes that go into one chunk, for rows that are large.
 pub const CHUNK_MAX_BYTES: usize = 32 << 20;
+/// Growing rows that a query copies. If there are more, they become a chunk: a copy
+/// takes a millisecond at most, and no chunk is smaller.
+pub const VIEW_MAX_ROWS: usize = 4096;
+/// Request bytes of rows that a query copies, for rows that are large.
+pub const VIEW_MAX_BYTES: usize = 2 << 20;
+/// Times what makes a flush due that heads of a signal hold at most: what a flush is
+/// writing, and as much again while it does.
+pub const HEAD_MAX_FLUSHES: usize = 2;
+/// How long flushes that are due wait after one that failed, which costs as much as
+/// one that succeeds.
+pub const FLUSH_RETRY_AFTER: Duration = Duration::from_secs(10);
+/// How often files that nothing names are looked for although nothing has failed:
+/// that lists all files.
+pub const ORPHANS_INTERVAL: Duration = Duration::from_secs(3600);
+/// How often a store is looked at for reading while its owner flushes: each look is
+/// much shorter than what lies between two flushes.
+pub const READ_ONLY_TRIES: usize = 20;
 /// Attribute columns of a block: each costs pages, index entries and time.
 pub const BLOCK_MAX_ATTRIBUTES: usize = 200;
 /// An attribute is a column if at least one row in this many has it.
@@ -22,6 +43,14 @@ pub const CATALOGUE_MAX_KEYS: usize = 100_000;
 pub const FLUSH_MAX_PARTITIONS: usize = 4;
 /// Rows of a batch that a scan hands out: a granule, so that one of them is enough.
 pub const SCAN_BATCH_ROWS: usize = crate::pages::GRANULE_ROWS;
+/// Bytes of texts in a column of a batch, beyond which the batch gets fewer rows:
+/// what a query holds does not grow with the length of values.
+pub const SCAN_BATCH_MAX_BYTES: usize = 8 << 20;
+/// Buckets and bounds in a batch of metric points, for the same reason.
+pub const SCAN_BATCH_MAX_ITEMS: usize = 512 << 10;
+/// Traces in all blocks of a scan among which it looks for those that lie in
+/// several of them. Their indexes take 12 bytes a trace and are read whole.
+pub const SCAN_MAX_JOINED_TRACES: usize = 8 << 20;
 /// Rows that a scan without a limit puts in order: 16 bytes each are kept in memory.
 pub const SCAN_SORT_MAX_ROWS: usize = 16 << 20;
 /// Depth of a predicate, which is walked by recursion.
@@ -30,6 +59,11 @@ pub const PREDICATE_MAX_DEPTH: usize = 64;
 pub const PREDICATE_MAX_TESTS: usize = 1024;
 /// Bytes of a compiled regular expression, and of its states while it runs.
 pub const REGEX_MAX_BYTES: usize = 4 << 20;
+/// Bytes of the filters that tell which blocks may have a trace: a thousand large blocks.
+pub const TRACE_FILTERS_BYTES: usize = 32 << 20;
+/// Bytes of whole columns that a thread decodes of one block. Further columns it reads by granules:
+/// a scan of all columns would hold a whole block decoded, and leave nothing in the cache for others.
+pub const SCAN_WHOLE_COLUMNS_BYTES: usize = 16 << 20;
 /// Bytes of decoded columns that are kept for the next query, unless told otherwise.
 pub const COLUMN_CACHE_BYTES: usize = 64 << 20;
 /// Bytes of decoded dictionaries that are kept for reading further pages of the

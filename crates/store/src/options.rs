@@ -15,6 +15,9 @@ pub struct Options {
     pub flush_after: Duration,
     /// The same for series, which are smaller the more points they have.
     pub flush_series_after: Duration,
+    /// How long a query waits for a flush under way to make room in memory. Then rows
+    /// are kept beyond what heads usually hold, so that it can be answered.
+    pub flush_wait: Duration,
     /// Metric points in memory that make a flush due; their series are joined
     /// when they are compacted.
     pub flush_points: usize,
@@ -27,7 +30,9 @@ pub struct Options {
     /// Decompressed bytes of all blocks that compaction joins to one, which
     /// bounds its memory.
     pub max_joined_bytes: u64,
-    /// How long a removed file stays: longer than the longest query.
+    /// How long a removed file stays for other processes that may read it; those that
+    /// queries of this process read stay in any case. In a bucket: longer than the
+    /// longest query.
     pub grace: Duration,
     /// zstd level of pages.
     pub zstd_level: i32,
@@ -46,10 +51,11 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             node: "local".to_owned(),
-            flush_rows: 512 << 10,
+            flush_rows: 384 << 10,
             flush_bytes: 128 << 20,
             flush_after: Duration::from_secs(600),
             flush_series_after: Duration::from_secs(3600),
+            flush_wait: Duration::from_secs(10),
             flush_points: 4 << 20,
             final_rows: 256 << 10,
             max_block_rows: 1 << 20,

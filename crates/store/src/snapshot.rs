@@ -5,11 +5,13 @@
 //! taken over in between is not missed, and a level-0 block it knows is not seen
 //! twice. If the log has taken over a flush of this node that was in memory when
 //! the heads were taken, its rows would be seen twice: then all is taken again.
+//!
+//! As long as a snapshot lives, or a source that was opened for it, this process
+//! deletes none of its blocks.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use arrow_array::RecordBatch;
 
@@ -17,13 +19,17 @@ use crate::block::catalogue::Scope;
 use crate::block::meta::{BlockMeta, decode_tenant};
 use crate::block::read::Block;
 use crate::block::source::Source;
+use crate::block::trace_index;
 use crate::chunk::Chunk;
-use crate::commit::node::{NodeObject, PREFIX};
+use crate::commit::node::{NodeObject, PREFIX, TenantBlock};
 use crate::commit::state::LogState;
 use crate::error::StoreError;
+use crate::head::Batch;
+use crate::pins::Pin;
 use crate::scan::{Scan, ScanContext, ScanStats};
 use crate::schema::{Signal, ValueType};
-use crate::store::{Counters, Store, lock};
+use crate::status::Counters;
+use crate::store::{Store, lock};
 
 /// What is visible of a tenant and signal at one moment.
 #[derive(Debug, Clone)]
@@ -38,6 +44,7 @@ pub struct Snapshot {
     pub log: Arc<LogState>,
     /// Level-0 blocks that the log has not taken over.
     pub level_zero: Vec<BlockMeta>,
+    _pin: Arc<Pin>,
 }
 
 impl Snapshot {
@@ -52,8 +59,10 @@ const PIN_TRIES: usize = 8;
 
 /// What a snapshot is made of.
 struct Pinned {
-    chunks: Vec<Arc<Chunk>>,
-    nodes: Vec<NodeObject>,
+    batches: Vec<Arc<Batch>>,
+    /// This node's object.
+    own: Arc<NodeObject>,
+    others: Vec<NodeObject>,
     log: Arc<LogState>,
 }
 
@@ -71,48 +80,59 @@ pub struct AttributeValues {
 impl Store {
     /// Pins what is visible now: everything that was acknowledged before.
     pub fn snapshot(&self, tenant: &str, signal: Signal) -> Result<Snapshot, StoreError> {
-        self.apply_for_reading()?;
-        let mut pinned = self.pin(tenant, signal)?;
-        for _ in 1..PIN_TRIES {
-            let flushed = pinned.nodes[0].signal(signal).sequence;
-            let absorbed = pinned.log.absorbed_of(&self.options.node);
-            if absorbed <= flushed {
-                break;
-            }
-            // Flushed and taken over since. Or the answer to the flush was lost
-            // and it is still in memory: a log that knows it is answer enough.
-            self.settle_pending(signal, absorbed);
-            pinned = self.pin(tenant, signal)?;
+        if self.read_only.is_none() {
+            self.catch_up()?;
         }
-        let Pinned { chunks, nodes, log } = pinned;
-        let level_zero = level_zero(&nodes, &log, tenant, signal);
-        Ok(Snapshot { tenant: tenant.to_owned(), signal, chunks, log, level_zero })
+        let pin = self.pins.begin(tenant, signal);
+        let Pinned { batches, own, others, log } = self.pin_once(tenant, signal)?;
+        let mut chunks = Vec::new();
+        for batch in batches {
+            chunks.extend(batch.view()?);
+        }
+        let nodes = std::iter::once(&*own).chain(&others);
+        let level_zero = level_zero(nodes, &log, tenant, signal);
+        pin.settle(log.clone(), level_zero.clone());
+        Ok(Snapshot { tenant: tenant.to_owned(), signal, chunks, log, level_zero, _pin: pin })
     }
 
-    /// Heads, node objects (this node's first) and the log, in this order.
+    /// Heads, nodes and log that do not show a row twice.
+    fn pin_once(&self, tenant: &str, signal: Signal) -> Result<Pinned, StoreError> {
+        for _ in 0..PIN_TRIES {
+            let pinned = self.pin(tenant, signal)?;
+            let absorbed = pinned.log.absorbed_of(&pinned.own.node);
+            if absorbed <= pinned.own.sequence_of(signal) {
+                return Ok(pinned);
+            }
+            if self.read_only.is_some() {
+                // Its owner has flushed since it was looked at, and the log knows.
+                self.reload()?;
+            } else {
+                // Flushed and taken over since. Or the answer to the flush was lost
+                // and it is still in memory: a log that knows it is answer enough.
+                self.settle_pending(signal, absorbed);
+            }
+        }
+        if self.read_only.is_some() {
+            let what = "the store changes faster than it can be read beside its owner";
+            return Err(StoreError::State(format!("{what}: try again")));
+        }
+        // The log is ahead for good, since somebody has put back an older node
+        // object; what is in memory is in no block then.
+        self.pin(tenant, signal)
+    }
+
+    /// Heads, node objects and the log, in this order.
     fn pin(&self, tenant: &str, signal: Signal) -> Result<Pinned, StoreError> {
-        let (chunks, own) = {
-            let mut state = lock(&self.state);
-            let chunks = state
-                .heads
-                .get_mut(&(tenant.to_owned(), signal))
-                .map_or_else(|| Ok(Vec::new()), |head| head.chunks())?;
-            (chunks, state.node.clone())
+        let (batches, own) = {
+            let state = lock(&self.state);
+            (state.heads.batches(tenant, signal), state.node.clone())
         };
-        let mut nodes = vec![own];
-        if self.shared() {
-            for node in NodeObject::all(&*self.objects)? {
-                if node.node != self.options.node {
-                    nodes.push(node);
-                }
-            }
+        let mut others = Vec::new();
+        if self.is_shared() {
+            others = NodeObject::all(&*self.objects)?;
+            others.retain(|node| node.node != own.node);
         }
-        Ok(Pinned { chunks, nodes, log: self.known_log(tenant, signal)? })
-    }
-
-    /// Whether other nodes write to the same place.
-    fn shared(&self) -> bool {
-        self.options.log_refresh.is_zero()
+        Ok(Pinned { batches, own, others, log: self.known_log(tenant, signal)? })
     }
 
     /// The log's state, read again if what is known is too old.
@@ -126,15 +146,32 @@ impl Store {
         let refresh = i64::try_from(self.options.log_refresh.as_nanos()).unwrap_or(i64::MAX);
         if let Some((read_nanos, state)) = lock(&self.state).logs.get(&key)
             && now - read_nanos < refresh
+            && !self.is_shared()
         {
             return Ok(state.clone());
         }
         self.read_log(tenant, signal)
     }
 
-    /// Reads the log and remembers it. Whoever changes a log or deletes files
-    /// because of it reads it here, so that snapshots are not behind what an
-    /// unanswered commit has done.
+    /// The log's state as it is now, for who changes it or deletes files because of
+    /// it. Where no other node writes it is known, unless an answer was lost.
+    pub(crate) fn current_log(
+        &self,
+        tenant: &str,
+        signal: Signal,
+    ) -> Result<Arc<LogState>, StoreError> {
+        match self.is_shared() {
+            true => self.read_log(tenant, signal),
+            false => self.known_log(tenant, signal),
+        }
+    }
+
+    /// Forgets a log that is not surely as it is known.
+    pub(crate) fn forget_log(&self, tenant: &str, signal: Signal) {
+        lock(&self.state).logs.remove(&(tenant.to_owned(), signal));
+    }
+
+    /// Reads the log and remembers it.
     pub(crate) fn read_log(
         &self,
         tenant: &str,
@@ -143,7 +180,7 @@ impl Store {
         let now = self.now_nanos();
         let read = Arc::new(self.log(tenant, signal).read()?);
         let log = self.remember_log(tenant, signal, now, read);
-        if self.shared() {
+        if self.is_shared() {
             self.drop_absorbed(tenant, signal, &log);
         }
         Ok(log)
@@ -153,9 +190,13 @@ impl Store {
     pub(crate) fn drop_absorbed(&self, tenant: &str, signal: Signal, log: &LogState) {
         let absorbed = log.absorbed_of(&self.options.node);
         let mut state = lock(&self.state);
-        let mut signal_state = state.node.signal(signal);
-        signal_state.blocks.retain(|b| b.tenant != tenant || b.block.sequence > absorbed);
-        state.node.set_signal(signal_state);
+        let is_absorbed = |b: &TenantBlock| b.tenant == tenant && b.block.sequence <= absorbed;
+        if state.node.blocks_of(signal).iter().any(is_absorbed) {
+            let node = Arc::make_mut(&mut state.node);
+            let mut signal_state = node.signal(signal);
+            signal_state.blocks.retain(|b| !is_absorbed(b));
+            node.set_signal(signal_state);
+        }
     }
 
     /// Keeps a log's state unless a newer one is known already.
@@ -201,6 +242,36 @@ impl Store {
         Ok(sources)
     }
 
+    /// The rows of a snapshot that may belong to a trace, and how many blocks may too but are
+    /// damaged.
+    pub fn trace_sources(
+        &self,
+        snapshot: &Snapshot,
+        trace_id: &[u8; 16],
+    ) -> Result<(Vec<Source>, usize), StoreError> {
+        let hash = trace_index::trace_hash(trace_id);
+        let mut sources: Vec<Source> = snapshot.chunks.iter().cloned().map(Source::Chunk).collect();
+        let mut damaged_blocks = 0;
+        for meta in snapshot.blocks() {
+            let path = meta.path(&snapshot.tenant, snapshot.signal);
+            let open = || self.open_visible(snapshot, &path, meta);
+            let block = match self.blocks.may_hold_trace(&path, hash, open) {
+                Ok(false) => continue,
+                Ok(true) => open(),
+                Err(error) => Err(error),
+            };
+            match block {
+                Ok(block) => sources.push(Source::Block(block)),
+                Err(error @ StoreError::Corrupt(_)) => {
+                    self.warn_damaged(&path, &error);
+                    damaged_blocks += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((sources, damaged_blocks))
+    }
+
     /// The block, with the rows hidden that tombstones hide.
     fn open_visible(
         &self,
@@ -235,8 +306,8 @@ impl Store {
         let snapshot = self.snapshot(tenant, signal)?;
         let sources = self.sources(&snapshot, scan.time.clone())?;
         let context = ScanContext {
-            cache: &self.columns,
-            cancel: &AtomicBool::new(false),
+            cache: self.columns.clone(),
+            cancel: Arc::default(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
         };
         crate::scan::collect(&sources, signal, scan, context)
@@ -247,7 +318,7 @@ impl Store {
         tracing::warn!(path, %error, "left out a damaged block");
     }
 
-    /// Tenants that have data.
+    /// Tenants that have data: lists one directory, not what is in it.
     pub fn tenants(&self) -> Result<Vec<String>, StoreError> {
         let mut tenants: Vec<String> = self
             .objects
@@ -256,7 +327,7 @@ impl Store {
             .filter(|name| *name != PREFIX)
             .filter_map(|name| decode_tenant(name))
             .collect();
-        tenants.extend(lock(&self.state).heads.keys().map(|(tenant, _)| tenant.clone()));
+        tenants.extend(lock(&self.state).heads.tenants().cloned());
         tenants.sort();
         tenants.dedup();
         Ok(tenants)
@@ -296,22 +367,20 @@ impl Store {
 }
 
 /// Committed level-0 blocks that the log has not taken over.
-pub(crate) fn level_zero(
-    nodes: &[NodeObject],
+pub(crate) fn level_zero<'a>(
+    nodes: impl IntoIterator<Item = &'a NodeObject>,
     log: &LogState,
     tenant: &str,
     signal: Signal,
 ) -> Vec<BlockMeta> {
     nodes
-        .iter()
+        .into_iter()
         .flat_map(|node| {
             let absorbed = log.absorbed_of(&node.node);
-            node.signal(signal)
-                .blocks
-                .into_iter()
-                .filter(move |b| b.block.sequence > absorbed)
-                .filter(|b| b.tenant == tenant)
-                .map(|b| b.block)
+            let blocks = node.blocks_of(signal).iter();
+            blocks.filter(move |b| b.block.sequence > absorbed)
         })
+        .filter(|b| b.tenant == tenant)
+        .map(|b| b.block.clone())
         .collect()
 }

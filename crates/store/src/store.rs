@@ -1,13 +1,25 @@
 //! The store of one node: consumer of the journal, keeper of heads, writer and
 //! reader of blocks.
 //!
-//! Everything here is synchronous and can be called from any thread. `apply`
-//! takes records from the journal into heads, [`Store::flush`] writes heads to
-//! blocks, [`Store::compact`](crate::store::Store::compact) joins blocks,
-//! [`Store::snapshot`] pins what a query sees.
+//! Everything here is synchronous, can be called from any thread, and starts
+//! none. A server has threads for these, each without the others' locks:
+//!
+//! | thread | calls |
+//! |---|---|
+//! | consumer | [`Store::wait`], [`Store::apply`] |
+//! | flusher | [`Store::flush_due`] when `apply` says so and now and then, [`Store::flush`] |
+//! | maintenance | [`Store::compact`], [`Store::retain`], [`Store::collect_garbage`] |
+//! | queries | [`Store::snapshot`], [`Store::sources`] |
+//!
+//! Who has one thread calls [`Store::ingest`] instead of the first two.
+//!
+//! # Locks
+//! In the order in which they are taken: `compacting`, `flushing`, `reader`,
+//! `applying`, then `state` or a batch's. The last two are held for moments, not
+//! while files are read or written.
 
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::UNIX_EPOCH;
 
@@ -19,67 +31,75 @@ use crate::commit::log::Log;
 use crate::commit::node::{NodeObject, valid_node};
 use crate::commit::state::LogState;
 use crate::error::StoreError;
-use crate::head::Head;
+use crate::flush::Pending;
+use crate::gate::Gate;
+use crate::head::Heads;
+use crate::limits::NODE_MAX_BYTES;
 use crate::objects::Objects;
 use crate::options::Options;
-use crate::request;
+use crate::owner;
+use crate::pins::Pins;
+use crate::rounds::Rounds;
 use crate::schema::Signal;
+use crate::status::Counters;
 
 /// The name of the store's cursor in the journal.
 const CURSOR: &str = "store";
-
-/// Counts of what happened since the store was opened.
-#[derive(Debug, Default)]
-pub struct Counters {
-    /// Records (spans, log records, points) applied to heads.
-    pub records_applied: AtomicU64,
-    /// Requests that could not be decoded and were left out.
-    pub requests_undecodable: AtomicU64,
-    /// Blocks that could not be read and were left out of an answer.
-    pub blocks_damaged: AtomicU64,
-    /// Flushes committed.
-    pub flushes: AtomicU64,
-    /// Blocks that compaction wrote.
-    pub blocks_compacted: AtomicU64,
-    /// Rows that compaction dropped as exact duplicates.
-    pub duplicates_dropped: AtomicU64,
-}
-
-impl Counters {
-    pub(crate) fn add(counter: &AtomicU64, amount: u64) {
-        counter.fetch_add(amount, Ordering::Relaxed);
-    }
-}
 
 /// What changes under the lock.
 #[derive(Debug)]
 pub(crate) struct State {
     /// What is committed.
-    pub(crate) node: NodeObject,
-    /// A node object whose writing failed with unknown outcome. It is written
+    pub(crate) node: Arc<NodeObject>,
+    /// A flush whose commit failed with unknown outcome. Its node object is written
     /// again, the same, before anything else is committed.
-    pub(crate) pending: Option<(Signal, NodeObject)>,
-    pub(crate) heads: HashMap<(String, Signal), Head>,
+    pub(crate) pending: Option<Pending>,
+    pub(crate) heads: Heads,
     /// All of the journal before this position is in heads or blocks.
     pub(crate) applied: u64,
+    /// Logs as they were last read or written, and when.
     pub(crate) logs: HashMap<(String, Signal), (i64, Arc<LogState>)>,
+    /// When the last flush failed, if none has succeeded since.
+    pub(crate) flush_failed_nanos: Option<i64>,
+}
+
+impl State {
+    pub(crate) fn new(node: NodeObject, heads: Heads, applied: u64) -> Self {
+        Self {
+            node: Arc::new(node),
+            pending: None,
+            heads,
+            applied,
+            logs: HashMap::new(),
+            flush_failed_nanos: None,
+        }
+    }
 }
 
 /// The store.
 pub struct Store {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) journal: Journal,
+    /// Where the journal is, of a store that was opened for reading only.
+    pub(crate) read_only: Option<PathBuf>,
     pub(crate) objects: Arc<dyn Objects>,
     pub(crate) options: Options,
     pub(crate) blocks: BlockCache,
     pub(crate) columns: crate::scan::ColumnCache,
     pub(crate) counters: Counters,
+    pub(crate) pins: Pins,
     pub(crate) state: Mutex<State>,
-    reader: Mutex<Reader>,
-    /// Held by a flush from freezing to commit.
-    pub(crate) flushing: Mutex<()>,
-    /// Held by one compaction of this node.
-    pub(crate) compacting: Mutex<()>,
+    pub(crate) reader: Mutex<Reader>,
+    /// Held while one record goes into a head, and while heads are frozen.
+    pub(crate) applying: Mutex<()>,
+    /// Passed by a flush from freezing to commit.
+    pub(crate) flushing: Gate,
+    /// Held by one compaction, retention or garbage collection of this node.
+    pub(crate) compacting: Mutex<Rounds>,
+    /// When files that nothing names are looked for next.
+    pub(crate) orphans_due_nanos: AtomicI64,
+    /// Set to end what maintenance is under way.
+    interrupted: AtomicBool,
 }
 
 /// A lock that a panic elsewhere does not close: the data it guards is changed
@@ -97,12 +117,7 @@ impl Store {
         objects: Arc<dyn Objects>,
         options: Options,
     ) -> Result<Self, StoreError> {
-        if !valid_node(&options.node) {
-            return Err(StoreError::State(format!(
-                "\"{}\" cannot be a node's name: use up to 64 letters, digits, - and _",
-                options.node
-            )));
-        }
+        check_node(&options)?;
         let node = NodeObject::get(&*objects, &options.node)?
             .unwrap_or_else(|| NodeObject::new(&options.node));
         journal.register(
@@ -111,30 +126,13 @@ impl Store {
         )?;
         journal.advance(CURSOR, node.position())?;
         let from = node.position().max(journal.oldest());
-        let reader = Mutex::new(journal.reader(from));
-        Ok(Self {
-            disk,
-            journal,
-            blocks: BlockCache::new(objects.clone(), options.block_cache_bytes),
-            columns: crate::scan::ColumnCache::new(options.column_cache_bytes),
-            objects,
-            counters: Counters::default(),
-            state: Mutex::new(State {
-                node,
-                pending: None,
-                heads: HashMap::new(),
-                applied: from,
-                logs: HashMap::new(),
-            }),
-            reader,
-            flushing: Mutex::new(()),
-            compacting: Mutex::new(()),
-            options,
-        })
+        let state = State::new(node, Heads::default(), from);
+        Ok(Self::build(disk, journal, None, objects, options, state))
     }
 
     /// Opens journal and store in a directory, as every command does: the
-    /// journal in `journal`, blocks in `blocks` or at `url`.
+    /// journal in `journal`, blocks in `blocks` or at `url`, the node's name in `node`.
+    /// A directory of another node is refused.
     pub fn open_dir(
         disk: Arc<dyn Disk>,
         data: &Path,
@@ -146,7 +144,43 @@ impl Store {
         let (journal, _) = Journal::open(disk.clone(), &data.join("journal"), journal_options)?;
         let blocks = data.join("blocks");
         let objects = crate::objects::open(url.unwrap_or(&blocks.to_string_lossy()), disk.clone())?;
+        check_node(&options)?;
+        if !owner::check(&*disk, data, &options.node)? {
+            if url.is_none() {
+                owner::check_blocks(data, &*objects, &options.node)?;
+            }
+            // Before the first record: what is flushed later is told by this name.
+            owner::record(&*disk, data, &options.node)?;
+        }
         Self::open(disk, journal, objects, options)
+    }
+
+    pub(crate) fn build(
+        disk: Arc<dyn Disk>,
+        journal: Journal,
+        read_only: Option<PathBuf>,
+        objects: Arc<dyn Objects>,
+        options: Options,
+        state: State,
+    ) -> Self {
+        Self {
+            disk,
+            reader: Mutex::new(journal.reader(state.applied)),
+            journal,
+            read_only,
+            blocks: BlockCache::new(objects.clone(), options.block_cache_bytes),
+            columns: crate::scan::ColumnCache::new(options.column_cache_bytes),
+            objects,
+            counters: Counters::default(),
+            pins: Pins::default(),
+            state: Mutex::new(state),
+            applying: Mutex::new(()),
+            flushing: Gate::default(),
+            compacting: Mutex::default(),
+            orphans_due_nanos: AtomicI64::new(i64::MIN),
+            interrupted: AtomicBool::new(false),
+            options,
+        }
     }
 
     /// The journal that the store consumes.
@@ -159,134 +193,33 @@ impl Store {
         &self.objects
     }
 
-    /// Counts since the store was opened.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
     pub(crate) fn now_nanos(&self) -> i64 {
         let since = self.disk.now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
     }
 
-    /// Takes all acknowledged records from the journal into heads, flushing when
-    /// that is due.
-    pub fn apply(&self) -> Result<(), StoreError> {
-        self.apply_each(|signal| self.flush_if_full(signal))
+    /// Refuses to change a store that was opened for reading only.
+    pub(crate) fn writable(&self) -> Result<(), StoreError> {
+        if self.read_only.is_none() { Ok(()) } else { Err(StoreError::ReadOnly) }
     }
 
-    /// As [`Store::apply`], but what cannot be flushed now (the disk is full, the
-    /// bucket is away) stays in memory: that is no reason not to answer.
-    pub(crate) fn apply_for_reading(&self) -> Result<(), StoreError> {
-        let mut failed = false;
-        self.apply_each(|signal| {
-            if !failed && let Err(error) = self.flush_if_full(signal) {
-                tracing::warn!(%error, "cannot flush now");
-                failed = true;
-            }
-            Ok(())
-        })
+    /// Whether other nodes write to the same place.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.options.log_refresh.is_zero() || self.read_only.is_some()
     }
 
-    fn apply_each(
-        &self,
-        mut applied: impl FnMut(Signal) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        let mut reader = lock(&self.reader);
-        while let Some(entry) = reader.try_next()? {
-            self.apply_entry(&entry);
-            applied(request::signal_of(&entry))?;
-        }
-        // A reader may have passed damaged records at the end.
-        let mut state = lock(&self.state);
-        state.applied = state.applied.max(reader.position());
-        Ok(())
+    /// Ends compaction, retention and garbage collection soon, those under way and
+    /// those to come, with [`StoreError::Interrupted`]: for a shutdown. What they
+    /// have committed stays; the rest is done by the next start.
+    pub fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::Relaxed);
     }
 
-    fn apply_entry(&self, entry: &kymo_journal::Entry) {
-        let signal = request::signal_of(entry);
-        let now = self.now_nanos();
-        let mut state = lock(&self.state);
-        state.applied = entry.next_position;
-        if entry.position < state.node.signal(signal).position {
-            return;
+    pub(crate) fn check_interrupted(&self) -> Result<(), StoreError> {
+        match self.interrupted.load(Ordering::Relaxed) {
+            true => Err(StoreError::Interrupted),
+            false => Ok(()),
         }
-        let head = state
-            .heads
-            .entry((entry.tenant.to_string(), signal))
-            .or_insert_with(|| Head::new(signal));
-        let applied = request::otlp(entry).and_then(|body| head.append(&body, entry.position, now));
-        match applied {
-            Ok(records) => Counters::add(&self.counters.records_applied, records as u64),
-            Err(error) => {
-                // Admission checks every request, so this is damage or a bug;
-                // one request must not keep all later ones from being stored.
-                Counters::add(&self.counters.requests_undecodable, 1);
-                tracing::error!(position = entry.position, %error, "left out a request");
-            }
-        }
-    }
-
-    /// Flushes a signal that holds as much as it may, and signals that keep more
-    /// of the journal than half of what the store may lag behind.
-    fn flush_if_full(&self, signal: Signal) -> Result<(), StoreError> {
-        let (rows, bytes, behind) = {
-            let state = lock(&self.state);
-            let heads = || state.heads.iter().filter(|((_, s), _)| *s == signal).map(|(_, h)| h);
-            let keep_from = state.applied.saturating_sub(self.options.lag_bytes / 2);
-            let behind = Signal::ALL.map(|s| state.node.signal(s).position < keep_from);
-            let bytes = heads().map(Head::heap_bytes).sum::<usize>();
-            (heads().map(Head::rows).sum::<usize>(), bytes, behind)
-        };
-        let max_rows = match signal {
-            Signal::Series => self.options.flush_points,
-            _ => self.options.flush_rows,
-        };
-        if rows >= max_rows || bytes >= self.options.flush_bytes {
-            self.flush_signal(signal)?;
-        }
-        for (signal, behind) in Signal::ALL.into_iter().zip(behind) {
-            if behind {
-                self.flush_signal(signal)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Flushes the signals whose oldest row is as old as it may get.
-    pub fn flush_due(&self) -> Result<(), StoreError> {
-        self.apply()?;
-        {
-            // A flush whose answer was lost is due at once: no row counts it.
-            let _flushing = lock(&self.flushing);
-            self.finish_pending()?;
-        }
-        let now = self.now_nanos();
-        for signal in Signal::ALL {
-            let after = match signal {
-                Signal::Series => self.options.flush_series_after,
-                _ => self.options.flush_after,
-            };
-            let after = i64::try_from(after.as_nanos()).unwrap_or(i64::MAX);
-            let due = {
-                let state = lock(&self.state);
-                let mut heads = state.heads.iter().filter(|((_, s), _)| *s == signal);
-                heads.any(|(_, h)| h.since_nanos().is_some_and(|since| now - since >= after))
-            };
-            if due {
-                self.flush_signal(signal)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes everything acknowledged into heads and writes all heads to blocks.
-    pub fn flush(&self) -> Result<(), StoreError> {
-        self.apply()?;
-        for signal in Signal::ALL {
-            self.flush_signal(signal)?;
-        }
-        Ok(())
     }
 
     /// Moves the journal's cursor to what every signal has in blocks.
@@ -302,10 +235,23 @@ impl Store {
 
     /// Flushes and lets go of the directory.
     pub fn close(self) -> Result<(), StoreError> {
-        self.flush()?;
+        if self.read_only.is_none() {
+            self.flush()?;
+        }
         let Self { journal, reader, .. } = self;
         drop(reader);
         journal.close();
         Ok(())
     }
+}
+
+/// Refuses a node's name that cannot be one.
+pub(crate) fn check_node(options: &Options) -> Result<(), StoreError> {
+    if valid_node(&options.node) {
+        return Ok(());
+    }
+    Err(StoreError::State(format!(
+        "\"{}\" cannot be a node's name: use up to {NODE_MAX_BYTES} letters, digits, - and _",
+        options.node
+    )))
 }

@@ -27,6 +27,7 @@ impl Store {
         self.compact_log(tenant, signal, Effort::Tiered)?;
         let _compacting = lock(&self.compacting);
         for _ in 0..8 {
+            self.check_interrupted()?;
             let state = self.read_log(tenant, signal)?;
             let blocks: Vec<String> = state.blocks.keys().cloned().collect();
             if blocks.is_empty() {

@@ -17,7 +17,7 @@ use kymo_store::compact::Effort;
 use kymo_store::garbage::Retention;
 use kymo_store::objects::{Objects, S3Objects, S3Options};
 use kymo_store::otlp::trace_by_id;
-use kymo_store::scan::{ColumnRef, Order, Predicate, Scalar, Scan};
+use kymo_store::scan::{ColumnRef, Predicate, Scalar, Scan};
 use kymo_store::tables::spans::field;
 use kymo_store::{Options, Signal, Store};
 use kymo_wire::AnyValueView;
@@ -34,7 +34,6 @@ fn on_each_backend(name: &str, test: impl Fn(&Path, &Arc<dyn Objects>)) {
     let local = kymo_store::objects::open(&blocks.to_string_lossy(), Arc::new(OsDisk)).unwrap();
     test(dir.path(), &local);
     let Some(server) = Seaweed::shared() else {
-        println!("left out: {name} on S3, run scripts/seaweedfs install");
         return;
     };
     let dir = tempfile::tempdir().unwrap();
@@ -108,7 +107,7 @@ fn spans_of(store: &Store, number: u64) -> usize {
 
 fn count(store: &Store, predicate: Option<Predicate>) -> usize {
     let columns = vec![ColumnRef::Field(field::SPAN_ID)];
-    let scan = Scan { columns, predicate, time: None, order: Order::Any, limit: None };
+    let scan = Scan { columns, predicate, ..Scan::default() };
     let (batches, _) = store.scan("default", Signal::Spans, &scan).unwrap();
     batches.iter().map(|b| b.num_rows()).sum()
 }
@@ -296,4 +295,39 @@ fn a_directory_in_use_is_refused() {
     assert!(message.contains("in use by another process"), "{message}");
     drop(first);
     Store::open_dir(disk(), dir.path(), None, Default::default(), Options::default()).unwrap();
+}
+
+#[test]
+fn a_directory_belongs_to_the_node_that_opened_it_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, file) = (dir.path(), dir.path().join("node"));
+    let named = |node: &str| Options { node: node.to_owned(), ..Options::default() };
+    let open = |url: Option<&str>, node| {
+        Store::open_dir(Arc::new(OsDisk), data, url, Default::default(), named(node))
+    };
+    let recorded = || kymo_store::owner::recorded(&OsDisk, data);
+    let elsewhere = dir.path().join("elsewhere").to_string_lossy().into_owned();
+    assert_eq!(recorded().unwrap(), None);
+    let first = open(None, "n1").unwrap();
+    append(&first, 0..2);
+    first.close().unwrap();
+    assert_eq!(recorded().unwrap().as_deref(), Some("n1"));
+    for url in [None, Some(elsewhere.as_str())] {
+        let message = open(url, "n2").err().unwrap().to_string();
+        let expected = "belongs to the node \"n1\", not to \"n2\"";
+        assert!(message.contains(expected), "{message}");
+        let read = Store::open_read_only(Arc::new(OsDisk), data, url, named("n2"));
+        assert!(read.err().unwrap().to_string().contains(expected));
+    }
+    // From before there was the file: blocks tell whose it is.
+    std::fs::remove_file(&file).unwrap();
+    assert!(open(None, "n2").err().unwrap().to_string().contains("belongs to the node \"n1\""));
+    assert_eq!(recorded().unwrap(), None);
+    assert_eq!(count(&open(None, "n1").unwrap(), None), 20);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "n1\n");
+    for damaged in ["", "\n", "a/b\n", &"n".repeat(100)] {
+        std::fs::write(&file, damaged).unwrap();
+        let message = open(None, "n1").err().unwrap().to_string();
+        assert!(message.contains("does not hold a node's name"), "{message}");
+    }
 }

@@ -8,6 +8,12 @@ pub struct Limits {
     pub max_nesting: u32,
     /// The latest time a record may carry, in nanoseconds since 1970.
     pub max_time_unix_nanos: u64,
+    /// How many attributes one list may have: those of a span, an event, a link, a log record, a
+    /// data point, a resource, a scope. Entries of a key-value list inside a value do not count.
+    pub max_attributes: usize,
+    /// How long a text or a bytes value may be in an attribute, in a list inside one, in the body
+    /// of a log record, and the message of a status. Names and keys are not cut.
+    pub max_value_bytes: usize,
 }
 
 /// Recursion over nested values must be bounded, or a few kilobytes would overflow the stack.
@@ -33,6 +39,13 @@ pub const SPAN_ID_BYTES: usize = 8;
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_nesting: MAX_NESTING, max_time_unix_nanos: MAX_TIME_UNIX_NANOS }
+        Self {
+            max_nesting: MAX_NESTING,
+            max_time_unix_nanos: MAX_TIME_UNIX_NANOS,
+            // Nothing in this crate needs a bound on these. Whoever receives from a network sets
+            // one; a file that its owner imports is kept whole.
+            max_attributes: usize::MAX,
+            max_value_bytes: usize::MAX,
+        }
     }
 }

@@ -80,6 +80,8 @@ pub(crate) enum Role {
     Exemplar,
     /// Dropped if it does not have ids.
     Link,
+    /// Its text and bytes may be of any length, and are cut.
+    Value,
 }
 
 impl Role {
@@ -189,7 +191,7 @@ use Kind::{
     Sint32, SpanId, Text, Time, TraceId, Uint32, Uint64,
 };
 
-const DROPPED_ATTRIBUTES: &str = "droppedAttributesCount";
+pub(crate) const DROPPED_ATTRIBUTES: &str = "droppedAttributesCount";
 
 static SPAN_KIND: EnumNames = EnumNames {
     prefix: "SPAN_KIND_",
@@ -212,7 +214,7 @@ static SEVERITY: EnumNames = EnumNames {
 };
 
 pub(crate) static ANY_VALUE: Message = Message::new(
-    Role::Plain,
+    Role::Value,
     &[
         choice(tags::any_value::STRING, "stringValue", Text),
         choice(tags::any_value::BOOL, "boolValue", Bool),
@@ -341,7 +343,7 @@ pub(crate) static LINK: Message = Message::new(
     ],
 );
 pub(crate) static STATUS: Message = Message::new(
-    Role::Plain,
+    Role::Value,
     &[
         one(tags::status::MESSAGE, "message", Text),
         one(tags::status::CODE, "code", Enum(&STATUS_CODE)),

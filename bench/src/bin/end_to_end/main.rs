@@ -131,6 +131,6 @@ fn append(store: &Store, signal: Signal, batch: &mut Vec<Bytes>) -> Result<(), F
         })
         .collect();
     store.journal().append_many(&records)?;
-    store.apply()?;
+    store.ingest()?;
     Ok(())
 }

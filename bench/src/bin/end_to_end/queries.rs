@@ -30,9 +30,7 @@ pub(crate) fn run(store: &Store, ids: Option<&Path>) -> Result<(), Box<dyn std::
     let all = |predicate| Scan {
         columns: columns.clone(),
         predicate: Some(predicate),
-        time: None,
-        order: Order::Any,
-        limit: None,
+        ..Scan::default()
     };
     let newest = Scan { order: Order::NewestFirst, limit: Some(20), ..all(service) };
     measure("newest 20 of a service", store, &newest)?;
@@ -55,9 +53,9 @@ fn some_user(store: &Store) -> Result<Option<String>, StoreError> {
     let scan = Scan {
         columns: vec![user.clone()],
         predicate: Some(Predicate::Exists(user)),
-        time: None,
         order: Order::NewestFirst,
         limit: Some(1),
+        ..Scan::default()
     };
     let (batches, _) = store.scan("default", Signal::Spans, &scan)?;
     let Some(batch) = batches.first() else { return Ok(None) };
@@ -88,7 +86,7 @@ fn measure_traces(store: &Store, ids: &str) -> Result<(), StoreError> {
     for id in ids.lines().filter_map(parse_id).take(200) {
         let began = Instant::now();
         let snapshot = store.snapshot("default", Signal::Spans)?;
-        let sources = store.sources(&snapshot, None)?;
+        let (sources, _) = store.trace_sources(&snapshot, &id)?;
         let trace = trace_by_id(&sources, &id)?;
         times.push(began.elapsed());
         spans += trace.map_or(0, |t| t.spans);

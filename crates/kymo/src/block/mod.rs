@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use kymo_journal::OsDisk;
 use kymo_store::StoreError;
 use kymo_store::block::read::Block;
+use kymo_store::objects::LocalObjects;
 use serde::Serialize;
 
 use crate::cli::OutputFormat;
 use crate::failure::Failure;
-use crate::files::Files;
 use crate::output;
 use describe::Description;
 
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
             }
             Err(why) => {
                 all_read = false;
-                eprintln!("error: {why}");
+                output::error(&why);
                 if args.format == OutputFormat::Json {
                     output::json(&Unreadable { file: path, error: &why })?;
                 }
@@ -91,7 +92,9 @@ fn describe(path: &Path, sort: Sort) -> Result<Description, String> {
         return Err(format!("{shown} is not the name of a file"));
     };
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Block::open(Arc::new(Files::new(parent)), name, None)
+    // Not checked against the rules for objects: a person may have named the file.
+    let files = LocalObjects::open_read_only(parent, Arc::new(OsDisk));
+    Block::open(Arc::new(files), name, None)
         .and_then(|block| Description::of(path, name, &block, sort))
         .map_err(|error| reason(path, name, &error))
 }

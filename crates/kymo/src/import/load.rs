@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use kymo_journal::{Compression, Format, OsDisk, Record};
+use kymo_store::Store;
 use kymo_store::compact::Effort;
-use kymo_store::{Options, Store};
 use kymo_wire::inspect::inspect;
 use kymo_wire::{Limits, Signal};
 
@@ -18,6 +17,7 @@ use super::input::{Fault, Place, Request};
 use super::limits::{BATCH_BYTES, BATCH_REQUESTS, MAX_REQUEST_BYTES};
 use super::summary::Summary;
 use crate::failure::Failure;
+use crate::source::store_options;
 
 /// An open store and what waits to be acknowledged.
 pub(crate) struct Loader {
@@ -41,8 +41,8 @@ impl Loader {
         // What is appended is applied at once: no more of it need be kept for readers.
         let journal_options =
             kymo_journal::Options { recent_bytes: 2 * BATCH_BYTES, ..Default::default() };
-        let store =
-            Store::open_dir(Arc::new(OsDisk), data, url, journal_options, Options::default())?;
+        let options = store_options(data)?;
+        let store = Store::open_dir(Arc::new(OsDisk), data, url, journal_options, options)?;
         let mut loader = Self {
             store,
             tenant: tenant.to_owned(),
@@ -145,7 +145,7 @@ impl Loader {
             }
         }
         drop((records, batch));
-        Ok(self.store.apply()?)
+        Ok(self.store.ingest()?)
     }
 
     /// Stores everything that waits and, if all was read, makes final blocks of it.
@@ -159,8 +159,8 @@ impl Loader {
         let mut summary = std::mem::take(&mut self.summary);
         let bytes_after = self.block_bytes()?;
         let counters = self.store.counters();
-        summary.duplicate_spans_dropped = counters.duplicates_dropped.load(Ordering::Relaxed);
-        let undecodable = counters.requests_undecodable.load(Ordering::Relaxed);
+        summary.duplicate_spans_dropped = counters.duplicates_dropped.total();
+        let undecodable = counters.requests_undecodable.total();
         self.store.close()?;
         summary.finish(self.started.elapsed(), self.bytes_before, bytes_after);
         if undecodable > 0 {

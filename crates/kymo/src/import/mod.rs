@@ -6,8 +6,9 @@
 //! ```
 //!
 //! A file is read as a stream: memory does not depend on its size, only on that of its largest
-//! request. Each request passes the same admission check as one that comes over the network, is
-//! acknowledged by the journal, and then stored.
+//! request. Each request passes an admission check, is acknowledged by the journal, and then stored.
+//! The check is that of the server without its limits on attributes and values, which are for
+//! senders that nobody chose: a file is stored as it is.
 
 mod detect;
 mod frames;
@@ -68,7 +69,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URL")]
     store: Option<String>,
     /// Whose data it is
-    #[arg(long, value_name = "TENANT", default_value = "default")]
+    #[arg(long, value_name = "TENANT", default_value = "default", value_parser = tenant)]
     tenant: String,
     /// What protobuf files carry
     #[arg(long, value_enum)]
@@ -101,6 +102,14 @@ impl From<SignalArg> for Signal {
     }
 }
 
+/// A name that a server would take too.
+fn tenant(name: &str) -> Result<String, String> {
+    match kymo_admit::check_tenant(name) {
+        Ok(()) => Ok(name.to_owned()),
+        Err(why) => Err(format!("the tenant's name {why}")),
+    }
+}
+
 /// Imports every file; false if something could not be read.
 pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
     let interrupt = Interrupt::listen().map_err(|source| Failure::Io {
@@ -127,9 +136,9 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
         OutputFormat::Table => output::text(&summary.to_string())?,
     }
     if summary.interrupted {
-        eprintln!("error: interrupted; what is counted above is stored, run it again for the rest");
+        output::error("interrupted; what is counted above is stored, run it again for the rest");
     } else if importer.faults > 0 {
-        eprintln!("error: {} could not be read", requests(importer.faults));
+        output::error(&format!("{} could not be read", requests(importer.faults)));
     }
     Ok(importer.faults == 0 && !summary.interrupted)
 }
@@ -151,7 +160,7 @@ impl Importer<'_> {
             let goes_on = self.import_file(path, &name, loader)?;
             let unsaid = (self.faults - before).saturating_sub(limits::MAX_FAULTS_SHOWN);
             if unsaid > 0 {
-                self.progress.say(&format!("error: {name}: and {unsaid} more"));
+                self.progress.error(&format!("{name}: and {unsaid} more"));
             }
             if !goes_on {
                 return Ok(false);
@@ -205,7 +214,7 @@ impl Importer<'_> {
         self.faults += 1;
         if *shown < limits::MAX_FAULTS_SHOWN {
             *shown += 1;
-            self.progress.say(&format!("error: {name}{fault}"));
+            self.progress.error(&format!("{name}{fault}"));
         }
         !self.args.strict
     }

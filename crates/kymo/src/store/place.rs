@@ -6,10 +6,9 @@ use std::sync::Arc;
 use kymo_journal::OsDisk;
 use kymo_store::Signal;
 use kymo_store::commit::node;
-use kymo_store::objects::{self, Objects};
+use kymo_store::objects::{self, LocalObjects, Objects};
 
 use crate::failure::Failure;
-use crate::files::Files;
 
 /// What was found.
 #[derive(Debug)]
@@ -33,9 +32,8 @@ impl Place {
         }
         let (blocks, journal) = (dir.join("blocks"), dir.join("journal"));
         if !journal.is_dir() && !blocks.is_dir() {
-            return Self::of_blocks(place, Arc::new(Files::new(dir)));
+            return Self::of_blocks(place, files(dir));
         }
-        let files = |dir: &Path| Arc::new(Files::new(dir)) as Arc<dyn Objects>;
         Ok(Self {
             blocks: blocks.is_dir().then(|| files(&blocks)),
             journal: journal.is_dir().then_some(journal),
@@ -57,4 +55,9 @@ impl Place {
         }
         Ok(Self { blocks: Some(blocks), journal: None })
     }
+}
+
+/// The objects below a directory, to look at.
+fn files(dir: &Path) -> Arc<dyn Objects> {
+    Arc::new(LocalObjects::open_read_only(dir, Arc::new(OsDisk)))
 }

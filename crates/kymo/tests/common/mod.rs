@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
@@ -18,40 +18,14 @@ use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 use prost::Message;
 use tempfile::TempDir;
 
+#[path = "../../../../tests/harness/programs.rs"]
+#[allow(clippy::unwrap_used, clippy::panic, unreachable_pub, reason = "a test")]
+mod programs;
+
+pub(crate) use programs::Ran;
+
 /// 2026-01-02T03:04:05Z.
 pub(crate) const START_NANOS: u64 = 1_767_323_045_000_000_000;
-
-/// What a run of `kymo` gave.
-pub(crate) struct Ran {
-    pub(crate) code: i32,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
-impl Ran {
-    fn new(output: Output) -> Self {
-        Self {
-            code: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8(output.stdout).expect("stdout is text"),
-            stderr: String::from_utf8(output.stderr).expect("stderr is text"),
-        }
-    }
-
-    /// The value of a line of facts on stdout.
-    pub(crate) fn fact(&self, name: &str) -> &str {
-        let line = self.stdout.lines().find(|line| {
-            line.trim_start().strip_prefix(name).is_some_and(|rest| rest.starts_with("  "))
-        });
-        line.map_or("", |line| line.trim_start()[name.len()..].trim())
-    }
-
-    #[track_caller]
-    pub(crate) fn expect(self, code: i32) -> Self {
-        assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
-        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
-        self
-    }
-}
 
 /// A directory with files to import and a data directory.
 pub(crate) struct Place {
@@ -78,7 +52,7 @@ impl Place {
     }
 
     pub(crate) fn kymo(&self, args: &[&str]) -> Ran {
-        Ran::new(self.command().args(args).output().expect("kymo runs"))
+        self.command().args(args).output().expect("kymo runs").into()
     }
 
     /// Imports files of this place into its directory `data`.
@@ -94,7 +68,7 @@ impl Place {
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("kymo runs");
         child.stdin.take().expect("stdin").write_all(stdin).expect("kymo reads");
-        Ran::new(child.wait_with_output().expect("kymo ends"))
+        child.wait_with_output().expect("kymo ends").into()
     }
 
     /// All blocks, with their paths below the place.
@@ -121,7 +95,8 @@ impl Place {
 /// A command that sees nothing of the environment's settings.
 pub(crate) fn command(binary: &Path, dir: &Path) -> Command {
     let mut command = Command::new(binary);
-    command.current_dir(dir).env_remove("KYMO_LOG").stdin(Stdio::null());
+    command.current_dir(dir).stdin(Stdio::null());
+    programs::clean(&mut command);
     command
 }
 

@@ -13,5 +13,6 @@ pub mod meta;
 pub(crate) mod parquet_schema;
 pub mod read;
 pub mod source;
+pub(crate) mod trace_filter;
 pub mod trace_index;
 pub mod write;

@@ -50,6 +50,7 @@ pub struct Block {
     table: &'static Table,
     footer: Footer,
     metadata: ParquetMetaData,
+    metadata_bytes: usize,
     attributes: Vec<Attribute>,
     origins: OnceLock<Arc<Dict>>,
     shapes: OnceLock<Arc<Dict>>,
@@ -141,6 +142,7 @@ impl Block {
             size_bytes: tail.size_bytes,
             table,
             footer,
+            metadata_bytes: metadata.memory_size(),
             metadata,
             attributes,
             origins: OnceLock::new(),
@@ -216,16 +218,15 @@ impl Block {
             .ok()
     }
 
-    /// Bytes held on the heap, nearly: metadata, and regions as they may be read.
+    /// Bytes held on the heap, nearly: metadata, and regions that were read.
     pub fn heap_bytes(&self) -> usize {
-        let footer = &self.footer;
-        let regions = [footer.origins, footer.shapes, footer.trace_index, footer.filters];
-        self.metadata.memory_size()
-            + regions
-                .iter()
-                .flatten()
-                .map(|r| r.plain_bytes.max(r.length_bytes) as usize)
-                .sum::<usize>()
+        let table = |table: &OnceLock<Arc<Dict>>| table.get().map_or(0, |dict| dict.heap_bytes());
+        self.metadata_bytes
+            + table(&self.origins)
+            + table(&self.shapes)
+            + self.trace_index.get().map_or(0, Bytes::len)
+            + self.filters.get().map_or(0, |filters| filters.heap_bytes())
+            + self.hidden.get().map_or(0, |hidden| hidden.len())
     }
 
     fn chunk(&self, leaf: usize) -> &ColumnChunkMetaData {

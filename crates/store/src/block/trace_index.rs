@@ -46,6 +46,19 @@ pub fn find(bytes: &[u8], hash: u64) -> impl Iterator<Item = u32> + '_ {
     (low..count).map(|nth| entry(bytes, nth)).take_while(move |e| e.0 == hash).map(|e| e.1)
 }
 
+/// Rows of the traces that begin at `firsts`, which ascend, in a block of `rows`.
+pub fn extents(bytes: &[u8], firsts: &[u32], rows: u32) -> Vec<std::ops::Range<u32>> {
+    let mut ends = vec![rows; firsts.len()];
+    for (_, row) in iter(bytes) {
+        // The trace that begins here ends the last one that begins before.
+        let before = firsts.partition_point(|first| *first < row);
+        if before > 0 {
+            ends[before - 1] = ends[before - 1].min(row);
+        }
+    }
+    firsts.iter().zip(ends).map(|(first, end)| *first..end.max(*first)).collect()
+}
+
 /// All entries: hash and first row.
 pub fn iter(bytes: &[u8]) -> impl Iterator<Item = (u64, u32)> + '_ {
     (0..bytes.len() / ENTRY_BYTES).map(|nth| entry(bytes, nth))
@@ -69,5 +82,13 @@ mod tests {
         }
         assert_eq!(find(&bytes, trace_hash(&id(1000))).count(), 0);
         assert_eq!(find(&[], 7).count(), 0);
+    }
+
+    #[test]
+    fn a_trace_reaches_to_the_next_one() {
+        let bytes = encode([0u32, 3, 4, 100].iter().map(|row| ([*row as u8; 16], *row)));
+        assert_eq!(extents(&bytes, &[0, 4, 100], 120), [0..3, 4..100, 100..120]);
+        assert_eq!(extents(&bytes, &[3, 4], 120), [3..4, 4..100]);
+        assert_eq!(extents(&bytes, &[], 120), []);
     }
 }

@@ -15,7 +15,7 @@ use crate::objects::Objects;
 use crate::schema::Signal;
 
 /// Generations between checkpoints: so many objects are read at most to open.
-const CHECKPOINT_EVERY: u64 = 32;
+pub(crate) const CHECKPOINT_EVERY: u64 = 32;
 const CHECKPOINT_SUFFIX: &str = ".checkpoint";
 /// Times that reading begins anew because objects disappear meanwhile.
 const READ_TRIES: usize = 5;
@@ -174,23 +174,43 @@ impl Log<'_> {
     }
 
     /// Deletes generations that the last checkpoint but one has made needless,
-    /// if they are older than `before_nanos`; returns how many.
-    pub fn collect(&self, before_nanos: i64) -> Result<usize, StoreError> {
-        let listing = self.list()?;
-        let [.., keep, _] = listing.checkpoints[..] else { return Ok(0) };
-        let mut deleted = 0;
-        for info in self.objects.list(&self.prefix())? {
-            let Some(name) = info.path.rsplit('/').next() else { continue };
-            let number = name.strip_suffix(CHECKPOINT_SUFFIX).unwrap_or(name).parse::<u64>();
-            let is_checkpoint = name.ends_with(CHECKPOINT_SUFFIX);
-            let needless = number.is_ok_and(|n| n < keep || (n == keep && !is_checkpoint));
+    /// if they are older than `before_nanos`.
+    pub fn collect(&self, before_nanos: i64) -> Result<CollectedLog, StoreError> {
+        let infos = self.objects.list(&self.prefix())?;
+        let names = || infos.iter().filter_map(|info| Some((info, info.path.rsplit('/').next()?)));
+        let number = |name: &str| {
+            let (digits, is_checkpoint) = match name.strip_suffix(CHECKPOINT_SUFFIX) {
+                Some(digits) => (digits, true),
+                None => (name, false),
+            };
+            Some((digits.parse::<u64>().ok()?, is_checkpoint))
+        };
+        let mut checkpoints: Vec<u64> =
+            names().filter_map(|(_, name)| number(name)).filter(|n| n.1).map(|n| n.0).collect();
+        checkpoints.sort_unstable();
+        let mut collected = CollectedLog { deleted: 0, left: 0 };
+        let [.., keep, _] = checkpoints[..] else { return Ok(collected) };
+        for (info, name) in names() {
+            let needless = number(name)
+                .is_some_and(|(n, is_checkpoint)| n < keep || (n == keep && !is_checkpoint));
             if needless && info.modified_nanos < before_nanos {
                 self.objects.delete(&info.path)?;
-                deleted += 1;
+                collected.deleted += 1;
+            } else if needless {
+                collected.left += 1;
             }
         }
-        Ok(deleted)
+        Ok(collected)
     }
+}
+
+/// What became of generations that nobody needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CollectedLog {
+    /// Deleted.
+    pub deleted: usize,
+    /// Too young to be deleted.
+    pub left: usize,
 }
 
 fn found(

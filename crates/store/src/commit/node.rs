@@ -7,6 +7,7 @@ use prost::Message;
 use super::{VERSION, check_version, seal, unseal};
 use crate::block::meta::BlockMeta;
 use crate::error::StoreError;
+use crate::limits::NODE_MAX_BYTES;
 use crate::objects::Objects;
 use crate::schema::Signal;
 
@@ -77,13 +78,30 @@ impl NodeObject {
         }
     }
 
-    /// The state of a signal.
+    fn find(&self, signal: Signal) -> Option<&SignalState> {
+        self.signals.iter().find(|s| s.signal == signal.name())
+    }
+
+    /// The state of a signal, to change it.
     pub fn signal(&self, signal: Signal) -> SignalState {
-        self.signals
-            .iter()
-            .find(|s| s.signal == signal.name())
+        self.find(signal)
             .cloned()
             .unwrap_or_else(|| SignalState { signal: signal.name().into(), ..Default::default() })
+    }
+
+    /// The last committed flush of a signal.
+    pub fn sequence_of(&self, signal: Signal) -> u64 {
+        self.find(signal).map_or(0, |state| state.sequence)
+    }
+
+    /// The journal position that a signal has passed.
+    pub fn position_of(&self, signal: Signal) -> u64 {
+        self.find(signal).map_or(0, |state| state.position)
+    }
+
+    /// Committed level-0 blocks of a signal that no log had taken over.
+    pub fn blocks_of(&self, signal: Signal) -> &[TenantBlock] {
+        self.find(signal).map_or(&[], |state| &state.blocks)
     }
 
     /// Replaces the state of a signal.
@@ -96,7 +114,7 @@ impl NodeObject {
 
     /// The journal position that every signal has passed.
     pub fn position(&self) -> u64 {
-        Signal::ALL.iter().map(|s| self.signal(*s).position).min().unwrap_or(0)
+        Signal::ALL.iter().map(|s| self.position_of(*s)).min().unwrap_or(0)
     }
 
     /// The path of a node's object.
@@ -139,6 +157,6 @@ impl NodeObject {
 /// Whether a name can be a node's: it stands in paths and file names.
 pub fn valid_node(name: &str) -> bool {
     !name.is_empty()
-        && name.len() <= 64
+        && name.len() <= NODE_MAX_BYTES
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }

@@ -40,6 +40,7 @@ const CREATE_ATTEMPTS: usize = 8;
 pub struct LocalObjects {
     root: PathBuf,
     disk: Arc<dyn Disk>,
+    is_read_only: bool,
     handles: Handles,
     /// Directories below `root` whose names are known to be on disk. One that merely exists may
     /// have been made by a thread, or before a crash by a process, that did not get to its sync.
@@ -51,12 +52,7 @@ impl LocalObjects {
     /// Opens the directory `root`, created if absent, and removes the temporary files in it.
     pub fn open(root: &Path, disk: Arc<dyn Disk>) -> Result<LocalObjects, ObjectsError> {
         disk.create_dir_all(root).map_err(failed("create the directory", root))?;
-        let objects = LocalObjects {
-            root: root.to_owned(),
-            disk,
-            handles: Handles::default(),
-            durable_dirs: Mutex::default(),
-        };
+        let objects = LocalObjects { is_read_only: false, ..Self::open_read_only(root, disk) };
         let mut unsynced = HashSet::new();
         objects.walk("", &mut |found| {
             if found.is_temporary {
@@ -69,6 +65,33 @@ impl LocalObjects {
         })?;
         objects.sync_found(&unsynced)?;
         Ok(objects)
+    }
+
+    /// The directory `root` as it is, for who only looks, perhaps while another process writes:
+    /// nothing is created or removed, and writing is refused. Reads any file below `root`,
+    /// whatever its name.
+    pub fn open_read_only(root: &Path, disk: Arc<dyn Disk>) -> LocalObjects {
+        LocalObjects {
+            root: root.to_owned(),
+            disk,
+            is_read_only: true,
+            handles: Handles::default(),
+            durable_dirs: Mutex::default(),
+        }
+    }
+
+    /// Checks the path of an object that is read.
+    fn check_readable(&self, path: &str) -> Result<(), ObjectsError> {
+        if self.is_read_only { Ok(()) } else { check_path(path) }
+    }
+
+    /// Checks the path of an object that is changed.
+    fn check_writable(&self, path: &str) -> Result<(), ObjectsError> {
+        if !self.is_read_only {
+            return check_path(path);
+        }
+        let place = self.file(path).display().to_string();
+        Err(ObjectsError::Refused { place, detail: "it was opened for reading only".into() })
     }
 
     /// Makes durable what was found in these directories.
@@ -100,7 +123,7 @@ impl LocalObjects {
     }
 
     fn open_file(&self, path: &str) -> Result<Arc<dyn DiskFile>, ObjectsError> {
-        check_path(path)?;
+        self.check_readable(path)?;
         self.disk
             .open(&self.file(path))
             .map(Arc::from)
@@ -288,7 +311,7 @@ impl Objects for LocalObjects {
     }
 
     fn get_range(&self, path: &str, range: Range<u64>) -> Result<Bytes, ObjectsError> {
-        check_path(path)?;
+        self.check_readable(path)?;
         let Some(range) = check_range(path, range)? else {
             return Ok(Bytes::new());
         };
@@ -301,7 +324,7 @@ impl Objects for LocalObjects {
     }
 
     fn get_tail(&self, path: &str, len_bytes: u64) -> Result<Tail, ObjectsError> {
-        check_path(path)?;
+        self.check_readable(path)?;
         let file = self.open_cached(path)?;
         let size_bytes = self.len(path, &*file)?;
         let start = size_bytes.saturating_sub(len_bytes);
@@ -309,7 +332,7 @@ impl Objects for LocalObjects {
     }
 
     fn put(&self, path: &str, body: Bytes) -> Result<(), ObjectsError> {
-        check_path(path)?;
+        self.check_writable(path)?;
         let temporary = self.write_temporary(path, &body)?;
         let destination = self.file(path);
         self.disk.rename(&temporary, &destination).map_err(|error| {
@@ -321,7 +344,7 @@ impl Objects for LocalObjects {
     }
 
     fn put_new(&self, path: &str, body: Bytes) -> Result<bool, ObjectsError> {
-        check_path(path)?;
+        self.check_writable(path)?;
         let temporary = self.write_temporary(path, &body)?;
         let destination = self.file(path);
         match self.disk.rename_new(&temporary, &destination) {
@@ -346,7 +369,7 @@ impl Objects for LocalObjects {
     }
 
     fn delete(&self, path: &str) -> Result<(), ObjectsError> {
-        check_path(path)?;
+        self.check_writable(path)?;
         self.remove_if_there(&self.file(path))?;
         self.handles.forget(path);
         self.sync_parent(path)?;
@@ -461,6 +484,34 @@ mod tests {
         assert!(!stale.exists());
         assert!(dir.path().join(".lock").exists());
         assert_eq!(objects.get("a/b").unwrap(), &b"kept"[..]);
+    }
+
+    #[test]
+    fn who_only_reads_leaves_everything_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("a b/c")).unwrap();
+        fs::write(dir.path().join("a b/c/x y.parquet"), b"0123456789").unwrap();
+        fs::write(dir.path().join("node"), b"n").unwrap();
+        let half = dir.path().join("a b/.x.parquet.1-0.tmp");
+        fs::write(&half, b"half").unwrap();
+        let objects = LocalObjects::open_read_only(dir.path(), Arc::new(OsDisk));
+        assert_eq!(&objects.get_range("a b/c/x y.parquet", 2..4).unwrap()[..], b"23");
+        assert_eq!(&objects.get_tail("a b/c/x y.parquet", 3).unwrap().bytes[..], b"789");
+        assert_eq!(&objects.get("node").unwrap()[..], b"n");
+        assert!(objects.get("nothing").unwrap_err().is_not_found());
+        assert_eq!(objects.list("").unwrap().len(), 1, "other files are no objects");
+        assert!(objects.list("absent").unwrap().is_empty());
+        let refused = |result: Result<(), ObjectsError>| {
+            let error = result.unwrap_err().to_string();
+            assert!(error.contains("opened for reading only"), "{error}");
+        };
+        refused(objects.delete("node"));
+        refused(objects.put("y", Bytes::new()));
+        refused(objects.put_new("y", Bytes::new()).map(drop));
+        assert!(half.exists() && !dir.path().join("y").exists());
+        let absent = dir.path().join("absent");
+        let objects = LocalObjects::open_read_only(&absent, Arc::new(OsDisk));
+        assert!(objects.list("").unwrap().is_empty() && !absent.exists());
     }
 
     #[test]

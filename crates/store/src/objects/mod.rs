@@ -215,6 +215,18 @@ pub fn open(url_or_path: &str, disk: Arc<dyn Disk>) -> Result<Arc<dyn Objects>, 
     Err(ObjectsError::InvalidUrl { url: without_secrets(url_or_path), reason: reason.into() })
 }
 
+/// As [`open`], for who only reads: creates and removes nothing.
+pub fn open_read_only(
+    url_or_path: &str,
+    disk: Arc<dyn Disk>,
+) -> Result<Arc<dyn Objects>, ObjectsError> {
+    if url_or_path.is_empty() || url_or_path.contains("://") {
+        // Opening a bucket changes nothing there.
+        return open(url_or_path, disk);
+    }
+    Ok(Arc::new(LocalObjects::open_read_only(Path::new(url_or_path), disk)))
+}
+
 /// `url` without user, password and query, as it may be shown.
 fn without_secrets(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();

@@ -36,28 +36,56 @@ pub fn trace_by_id(
     sources: &[Source],
     trace_id: &[u8; 16],
 ) -> Result<Option<TraceResult>, StoreError> {
-    let mut records = Records::default();
-    let mut damaged_blocks = 0;
-    for source in sources {
-        match add(source, trace_id, &mut records) {
-            Ok(()) => {}
-            Err(error) if is_damage(&error) => {
-                tracing::warn!(%error, "a block is damaged: its spans are left out of a trace");
-                damaged_blocks += 1;
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    if records.is_empty() && damaged_blocks == 0 {
-        return Ok(None);
-    }
-    records.sort_by_time();
-    records.remove_duplicates();
-    let (body, spans) = (records.request(), records.len());
-    Ok(Some(TraceResult { body, spans, damaged_blocks }))
+    TraceResult::find(sources, 0, trace_id, &mut |_| Ok(()))
 }
 
-fn add(source: &Source, trace_id: &[u8; 16], records: &mut Records) -> Result<(), StoreError> {
+impl TraceResult {
+    /// The same as [`trace_by_id`], as long as `go_on` says so. It is asked before each source and
+    /// between parts of a large one, with the bytes that the trace takes so far, its answer
+    /// included. `damaged_blocks` are those that could not even be opened.
+    pub fn find(
+        sources: &[Source],
+        mut damaged_blocks: usize,
+        trace_id: &[u8; 16],
+        go_on: &mut GoOn<'_>,
+    ) -> Result<Option<Self>, StoreError> {
+        let mut records = Records::default();
+        for source in sources {
+            match add(source, trace_id, &mut records, go_on) {
+                Ok(()) => {}
+                Err(error) if is_damage(&error) => {
+                    tracing::warn!(%error, "a block is damaged: its spans are left out of a trace");
+                    damaged_blocks += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        go_on(held_bytes(&records))?;
+        if records.is_empty() && damaged_blocks == 0 {
+            return Ok(None);
+        }
+        records.sort_by_time();
+        records.remove_duplicates();
+        let (body, spans) = (records.request(), records.len());
+        Ok(Some(Self { body, spans, damaged_blocks }))
+    }
+}
+
+/// Says whether to go on with so many bytes.
+type GoOn<'a> = dyn FnMut(usize) -> Result<(), StoreError> + 'a;
+
+/// Bytes of the spans, and of the answer with some room.
+fn held_bytes(records: &Records) -> usize {
+    records.writer.as_slice().len() * 9 / 4
+}
+
+fn add(
+    source: &Source,
+    trace_id: &[u8; 16],
+    records: &mut Records,
+    go_on: &mut GoOn<'_>,
+) -> Result<(), StoreError> {
+    go_on(held_bytes(records))?;
     let mut rows = match source {
         Source::Chunk(chunk) => rows_of_chunk(chunk, trace_id)?,
         Source::Block(block) => rows_of_block(block, trace_id)?.collect(),
@@ -65,7 +93,11 @@ fn add(source: &Source, trace_id: &[u8; 16], records: &mut Records) -> Result<()
     if let Some(hidden) = source.hidden() {
         rows.retain(|row| !hidden[*row as usize]);
     }
-    if rows.is_empty() { Ok(()) } else { records.add_spans(source, &rows) }
+    for part in rows.chunks(GRANULE_ROWS) {
+        records.add_spans(source, part)?;
+        go_on(held_bytes(records))?;
+    }
+    Ok(())
 }
 
 /// Whether reading again would fail again, because the bytes are wrong.

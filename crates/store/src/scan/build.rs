@@ -1,18 +1,21 @@
 //! Arrow arrays that are filled by place, in any order.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, DictionaryArray, FixedSizeBinaryArray, Float64Array,
-    Int32Array, Int64Array, StringArray, TimestampNanosecondArray,
+    Int32Array, Int64Array, StringArray, TimestampNanosecondArray, UInt64Array,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Field, TimeUnit};
+use base64::prelude::{BASE64_STANDARD, Engine};
 use kymo_wire::{AnyValueView, text};
 
-use crate::column::Interner;
+use crate::column::{Dict, Interner};
 use crate::error::StoreError;
+use crate::limits::SCAN_BATCH_MAX_BYTES;
 use crate::schema::Kind;
 
 /// What a column of batches holds.
@@ -28,6 +31,11 @@ pub(super) enum Output {
     Plain,
     Binary,
     Fixed(usize),
+    /// Unsigned integers: counts of points.
+    UInt,
+    /// Lists of doubles or of unsigned integers, of points.
+    DoubleList,
+    UIntList,
 }
 
 impl Output {
@@ -54,7 +62,39 @@ impl Output {
             Self::Plain => DataType::Utf8,
             Self::Binary => DataType::Binary,
             Self::Fixed(width) => DataType::FixedSizeBinary(width as i32),
+            Self::UInt => DataType::UInt64,
+            Self::DoubleList => list_of(DataType::Float64),
+            Self::UIntList => list_of(DataType::UInt64),
         }
+    }
+}
+
+fn list_of(item: DataType) -> DataType {
+    DataType::List(Arc::new(Field::new_list_field(item, true)))
+}
+
+/// A dictionary as an array of texts, with one more at its end if there is one.
+pub(super) fn texts_of(dict: &Dict, more: Option<&str>) -> ArrayRef {
+    let entries = dict.iter().map(|entry| Some(text(entry)));
+    let more = more.map(|more| Some(Cow::Borrowed(more)));
+    Arc::new(entries.chain(more).collect::<StringArray>())
+}
+
+/// The text that stands for a value; `None` if it has no value.
+pub(super) fn shown_text<'v>(value: &AnyValueView<'v>) -> Option<Cow<'v, [u8]>> {
+    let owned = |text: String| Some(Cow::Owned(text.into_bytes()));
+    match value {
+        AnyValueView::String(text) => Some(Cow::Borrowed(text)),
+        AnyValueView::Bool(value) => owned(value.to_string()),
+        AnyValueView::Int(value) => owned(value.to_string()),
+        AnyValueView::Double(value) => owned(value.to_string()),
+        AnyValueView::Bytes(bytes) => owned(BASE64_STANDARD.encode(bytes)),
+        AnyValueView::Array(_) | AnyValueView::KvList(_) => {
+            let mut json = String::new();
+            crate::json::write_value(value, &mut json);
+            owned(json)
+        }
+        AnyValueView::Empty | AnyValueView::StringIndex(_) => None,
     }
 }
 
@@ -73,33 +113,51 @@ pub(super) struct Builder {
     output: Output,
     values: Filling,
     valid: Vec<bool>,
+    /// Bytes of the texts that the array will hold.
+    text_bytes: usize,
 }
 
 impl Builder {
     pub(super) fn new(output: Output, rows: usize) -> Self {
         let values = match output {
-            Output::Time | Output::Int => Filling::Int(vec![0; rows]),
+            Output::Time | Output::Int | Output::UInt => Filling::Int(vec![0; rows]),
             Output::Double => Filling::Double(vec![0.0; rows]),
             Output::Bool => Filling::Bool(vec![false; rows]),
             Output::Fixed(width) => Filling::Fixed(vec![0; rows * width]),
-            Output::Text | Output::Plain | Output::Binary => {
-                Filling::Bytes(vec![0; rows], Interner::default())
-            }
+            // Lists are made of points elsewhere.
+            Output::Text
+            | Output::Plain
+            | Output::Binary
+            | Output::DoubleList
+            | Output::UIntList => Filling::Bytes(vec![0; rows], Interner::default()),
         };
-        Self { output, values, valid: vec![false; rows] }
+        Self { output, values, valid: vec![false; rows], text_bytes: 0 }
+    }
+
+    /// Whether there is more text than a batch may have: then some is left out,
+    /// and fewer rows are to be tried.
+    pub(super) fn is_too_large(&self) -> bool {
+        self.text_bytes > SCAN_BATCH_MAX_BYTES && self.valid.len() > 1
     }
 
     /// The number of a byte string in this batch, for [`Self::put_code`].
     pub(super) fn intern(&mut self, bytes: &[u8]) -> i32 {
+        if self.output == Output::Text {
+            self.text_bytes += bytes.len();
+        }
+        let too_large = self.is_too_large();
         match &mut self.values {
-            Filling::Bytes(_, interner) => interner.intern(bytes) as i32,
+            Filling::Bytes(_, interner) if !too_large => interner.intern(bytes) as i32,
             _ => 0,
         }
     }
 
     #[inline]
     pub(super) fn put_code(&mut self, at: usize, code: i32) {
-        if let Filling::Bytes(codes, _) = &mut self.values {
+        if let Filling::Bytes(codes, interner) = &mut self.values {
+            if self.output != Output::Text {
+                self.text_bytes += interner.dict().get(code as u32).len();
+            }
             codes[at] = code;
             self.valid[at] = true;
         }
@@ -156,13 +214,17 @@ impl Builder {
             AnyValueView::Bool(value) => self.put_bool(at, *value),
             AnyValueView::Int(value) => self.put_int(at, *value),
             AnyValueView::Double(value) => self.put_double(at, *value),
-            AnyValueView::Array(_) | AnyValueView::KvList(_) | AnyValueView::Bytes(_) => {
-                let mut json = String::new();
-                crate::json::write_value(value, &mut json);
-                self.put_text(at, json.as_bytes());
+            other => {
+                if let (true, Some(text)) = (self.is_bytes(), shown_text(other)) {
+                    self.put_text(at, &text);
+                }
             }
-            AnyValueView::Empty | AnyValueView::StringIndex(_) => {}
         }
+    }
+
+    /// What the array will hold.
+    pub(super) fn output(&self) -> Output {
+        self.output
     }
 
     /// Whether values are kept as byte strings.
@@ -178,6 +240,10 @@ impl Builder {
         Ok(match self.values {
             Filling::Int(values) if self.output == Output::Time => {
                 Arc::new(TimestampNanosecondArray::new(values.into(), nulls).with_timezone("UTC"))
+            }
+            Filling::Int(values) if self.output == Output::UInt => {
+                let values: Vec<u64> = values.into_iter().map(|value| value as u64).collect();
+                Arc::new(UInt64Array::new(values.into(), nulls))
             }
             Filling::Int(values) => Arc::new(Int64Array::new(values.into(), nulls)),
             Filling::Double(values) => Arc::new(Float64Array::new(values.into(), nulls)),
@@ -202,16 +268,21 @@ impl Builder {
                         let texts = (0..rows).map(|nth| value(nth).map(text));
                         Arc::new(texts.collect::<StringArray>())
                     }
-                    _ => {
-                        let entries: StringArray = dict.iter().map(|v| Some(text(v))).collect();
-                        let keys = Int32Array::new(codes.into(), nulls);
-                        let array = DictionaryArray::<Int32Type>::try_new(keys, Arc::new(entries));
-                        Arc::new(array.map_err(arrow)?)
-                    }
+                    _ => dictionary(codes, nulls, texts_of(&dict, None))?,
                 }
             }
         })
     }
+}
+
+/// An array of texts by their places in `texts`.
+pub(super) fn dictionary(
+    keys: Vec<i32>,
+    nulls: Option<NullBuffer>,
+    texts: ArrayRef,
+) -> Result<ArrayRef, StoreError> {
+    let keys = Int32Array::new(keys.into(), nulls);
+    Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, texts).map_err(arrow)?))
 }
 
 fn wrong() -> StoreError {

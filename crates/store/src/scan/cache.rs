@@ -13,6 +13,8 @@ use super::compile::OriginValue;
 use super::keys::RestKeys;
 use super::origins::OriginColumn;
 use super::packed::Packed;
+use super::predicate::Scope;
+use super::split::Splits;
 use crate::error::StoreError;
 use crate::limits::COLUMN_CACHE_BYTES;
 
@@ -23,6 +25,10 @@ pub(super) enum What {
     Leaf(usize),
     /// Keys that lie in `rest`.
     RestKeys,
+    /// Keys of attributes of list elements.
+    ElementKeys(Scope),
+    /// Traces that lie in several blocks of a set.
+    Splits,
     /// A value of each origin.
     Origins(OriginValue),
 }
@@ -31,6 +37,7 @@ pub(super) enum What {
 pub(super) enum Kept {
     Column(Arc<Packed>),
     RestKeys(Arc<RestKeys>),
+    Splits(Arc<Splits>),
     Origins(Arc<OriginColumn>),
 }
 
@@ -48,9 +55,13 @@ struct Entries {
     clock: u64,
 }
 
-/// A bounded cache of decoded columns; shared by all queries.
+/// A bounded cache of decoded columns, shared by all queries: clones are the same
+/// cache.
+#[derive(Debug, Clone)]
+pub struct ColumnCache(Arc<Inner>);
+
 #[derive(Debug)]
-pub struct ColumnCache {
+struct Inner {
     max_bytes: usize,
     entries: Mutex<Entries>,
     hits: AtomicU64,
@@ -66,12 +77,12 @@ impl Default for ColumnCache {
 impl ColumnCache {
     /// A cache of at most so many bytes.
     pub fn new(max_bytes: usize) -> Self {
-        Self {
+        Self(Arc::new(Inner {
             max_bytes,
             entries: Mutex::default(),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
-        }
+        }))
     }
 
     /// Bytes held or reserved.
@@ -81,23 +92,23 @@ impl ColumnCache {
 
     /// Look-ups that found what they wanted.
     pub fn hits(&self) -> u64 {
-        self.hits.load(Ordering::Relaxed)
+        self.0.hits.load(Ordering::Relaxed)
     }
 
     /// Look-ups that did not.
     pub fn misses(&self) -> u64 {
-        self.misses.load(Ordering::Relaxed)
+        self.0.misses.load(Ordering::Relaxed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Entries> {
         // Counts stay right even if a thread died while it held the lock.
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What is kept under that key, unless it is being decoded just now.
     pub(super) fn get(&self, path: &str, what: &What) -> Option<Kept> {
         let found = self.touch(path, what).and_then(|slot| slot.try_lock().ok()?.clone());
-        let counter = if found.is_some() { &self.hits } else { &self.misses };
+        let counter = if found.is_some() { &self.0.hits } else { &self.0.misses };
         counter.fetch_add(1, Ordering::Relaxed);
         found
     }
@@ -143,11 +154,11 @@ impl ColumnCache {
         if let Some(slot) = self.touch(path, what) {
             return Some(slot);
         }
-        if bytes > self.max_bytes {
+        if bytes > self.0.max_bytes {
             return None;
         }
         let mut entries = self.lock();
-        entries.make_room(self.max_bytes - bytes);
+        entries.make_room(self.0.max_bytes - bytes);
         entries.bytes += bytes;
         let used = entries.clock;
         let entry = Entry { value: Arc::default(), bytes, used };
@@ -169,7 +180,7 @@ impl ColumnCache {
         if bytes.is_none() {
             entries.by_key.remove(&key);
         }
-        entries.make_room(self.max_bytes);
+        entries.make_room(self.0.max_bytes);
     }
 }
 

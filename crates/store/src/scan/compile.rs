@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::int_test::IntTest;
-use super::predicate::{ColumnRef, Op, Predicate, Scalar, Scope};
+use super::predicate::{ColumnRef, Elements, Op, Predicate, Scalar, Scope};
 use super::value_test::{Choices, ValueTest};
 use crate::error::StoreError;
 use crate::limits::{PREDICATE_MAX_DEPTH, PREDICATE_MAX_TESTS};
@@ -27,10 +27,40 @@ pub(super) enum Target {
     Field(usize),
     /// Ids of parents, which are put together from other columns.
     Parent,
+    /// The status, which is `unset` where none was sent.
+    Status,
+    /// The body of a log record as text.
+    Body,
+    /// The end of a span.
+    EndTime,
     /// What only depends on the origin.
     Origin(OriginValue),
     /// An attribute of the row itself.
     Own { key: Vec<u8>, value_type: Option<ValueType> },
+    /// All attributes of the row itself, as JSON.
+    OwnJson,
+    /// A member of a list's elements.
+    Member(usize),
+    /// An attribute of a list's elements, which are the member at that place.
+    MemberAttribute { member: usize, key: Vec<u8>, value_type: Option<ValueType> },
+    /// A member of a point.
+    Point(usize),
+}
+
+/// The word for a status that was not sent.
+pub(super) const UNSET: &str = "unset";
+
+impl Target {
+    /// Whether it is derived from the whole trace, see [`super::derive`].
+    pub(super) fn is_derived(&self, signal: Signal) -> bool {
+        matches!(self, Self::Field(field) if is_derived(signal, *field))
+    }
+}
+
+/// Whether a field is derived from the whole trace.
+pub(super) fn is_derived(signal: Signal, field: usize) -> bool {
+    use spans::field::{ROOT_NAME, TRACE_DURATION};
+    signal == Signal::Spans && (ROOT_NAME..=TRACE_DURATION).contains(&field)
 }
 
 /// A value that rows of the same origin share.
@@ -40,8 +70,16 @@ pub(super) enum OriginValue {
     Resource,
     ScopeName,
     ScopeVersion,
-    ResourceAttribute { key: Vec<u8>, value_type: Option<ValueType> },
-    ScopeAttribute { key: Vec<u8>, value_type: Option<ValueType> },
+    /// Attributes of the scope as JSON.
+    Scope,
+    ResourceAttribute {
+        key: Vec<u8>,
+        value_type: Option<ValueType>,
+    },
+    ScopeAttribute {
+        key: Vec<u8>,
+        value_type: Option<ValueType>,
+    },
 }
 
 /// A test of one column.
@@ -69,23 +107,21 @@ pub(super) fn time_fields(signal: Signal) -> (usize, usize) {
     }
 }
 
-/// Checks a column and says where its values are.
-pub(super) fn target(table: &Table, column: &ColumnRef) -> Result<Target, StoreError> {
-    let common = &table.common;
+/// Checks a column of the rows of `table`, or of elements of them, and says where
+/// its values are.
+pub(super) fn target(
+    table: &Table,
+    elements: Option<Elements>,
+    column: &ColumnRef,
+) -> Result<Target, StoreError> {
+    let signal = table.signal;
+    let refuse = |what: String| Err(StoreError::Query(what));
     Ok(match column {
         ColumnRef::Field(field) => match *field {
-            f if f == common.service => Target::Origin(OriginValue::Service),
-            f if f == common.resource => Target::Origin(OriginValue::Resource),
-            f if f == common.scope_name => Target::Origin(OriginValue::ScopeName),
-            f if f == common.scope_version => Target::Origin(OriginValue::ScopeVersion),
-            f if table.signal == Signal::Spans && f == spans::field::PARENT_SPAN_ID => {
-                Target::Parent
+            f if f >= table.fields.len() => {
+                return refuse(format!("the table `{}` has no field {f}", signal.name()));
             }
-            f if f < table.fields.len() => Target::Field(f),
-            f => {
-                let name = table.signal.name();
-                return Err(StoreError::Query(format!("the table `{name}` has no field {f}")));
-            }
+            f => field_target(table, f),
         },
         ColumnRef::Attribute { scope, key, value_type } => {
             let (key, value_type) = (key.clone().into_bytes(), *value_type);
@@ -95,14 +131,55 @@ pub(super) fn target(table: &Table, column: &ColumnRef) -> Result<Target, StoreE
                     Target::Origin(OriginValue::ResourceAttribute { key, value_type })
                 }
                 Scope::Scope => Target::Origin(OriginValue::ScopeAttribute { key, value_type }),
+                Scope::Event | Scope::Link
+                    if elements.and_then(|e| e.scope(table)) == Some(*scope) =>
+                {
+                    let member = match scope {
+                        Scope::Event => spans::list::EVENT_ATTRIBUTES,
+                        _ => spans::list::LINK_ATTRIBUTES,
+                    };
+                    Target::MemberAttribute { member, key, value_type }
+                }
                 Scope::Field | Scope::Event | Scope::Link => {
-                    return Err(StoreError::Query(
-                        "a scan reads attributes of rows, resources and scopes only".to_owned(),
-                    ));
+                    return refuse(
+                        "attributes of events and links are read by a scan of these".to_owned(),
+                    );
                 }
             }
         }
+        ColumnRef::Attributes(Scope::Own) => Target::OwnJson,
+        ColumnRef::Attributes(Scope::Resource) => Target::Origin(OriginValue::Resource),
+        ColumnRef::Attributes(Scope::Scope) => Target::Origin(OriginValue::Scope),
+        ColumnRef::Attributes(_) => {
+            return refuse("all attributes are those of rows, resources and scopes".to_owned());
+        }
+        ColumnRef::EndTime if signal == Signal::Spans => Target::EndTime,
+        ColumnRef::EndTime => return refuse("only spans have an end".to_owned()),
+        ColumnRef::Element { elements: of, member } => match of {
+            _ if elements != Some(*of) => {
+                return refuse("a member of elements that the scan does not read".to_owned());
+            }
+            Elements::List(list) if *member < table.lists[*list].members.len() => {
+                Target::Member(*member)
+            }
+            Elements::Points if *member < series::POINT_MEMBERS.len() => Target::Point(*member),
+            _ => return refuse(format!("there is no member {member}")),
+        },
     })
+}
+
+fn field_target(table: &Table, field: usize) -> Target {
+    let common = &table.common;
+    match field {
+        f if f == common.service => Target::Origin(OriginValue::Service),
+        f if f == common.resource => Target::Origin(OriginValue::Resource),
+        f if f == common.scope_name => Target::Origin(OriginValue::ScopeName),
+        f if f == common.scope_version => Target::Origin(OriginValue::ScopeVersion),
+        spans::field::PARENT_SPAN_ID if table.signal == Signal::Spans => Target::Parent,
+        spans::field::STATUS if table.signal == Signal::Spans => Target::Status,
+        logs::field::BODY if table.signal == Signal::Logs => Target::Body,
+        f => Target::Field(f),
+    }
 }
 
 impl Compiled {
@@ -174,14 +251,34 @@ impl Compiled {
             }
             Predicate::Exists(column) => (column, ValueTest::Exists),
         };
-        let target = target(table, column)?;
-        if let (Target::Parent, ValueTest::Exists) = (&target, &test) {
-            // A parent is there if either column has it: no need for its id.
-            let fields = [spans::field::PARENT_ROW, spans::field::PARENT_SPAN_ID];
-            let either = fields.map(|field| self.test(Target::Field(field), ValueTest::Exists));
-            return Ok(Node::Or(either.into_iter().collect::<Result<_, _>>()?));
+        match (target(table, None, column)?, test) {
+            (Target::Parent, ValueTest::Exists) => {
+                // A parent is there if either column has it: no need for its id.
+                let fields = [spans::field::PARENT_ROW, spans::field::PARENT_SPAN_ID];
+                let either = fields.map(|field| self.test(Target::Field(field), ValueTest::Exists));
+                Ok(Node::Or(either.into_iter().collect::<Result<_, _>>()?))
+            }
+            (Target::Status, test) => self.status(test),
+            (Target::OwnJson, _) => Err(StoreError::Query(
+                "a predicate tests attributes by key, not all of them as JSON".to_owned(),
+            )),
+            (target, test) => self.test(target, test),
         }
-        self.test(target, test)
+    }
+
+    /// A test of the status: rows that have none pass if `unset` does.
+    fn status(&mut self, test: ValueTest) -> Result<Node, StoreError> {
+        let field = Target::Field(spans::field::STATUS);
+        if matches!(test, ValueTest::Exists) {
+            return Ok(Node::And(Vec::new()));
+        }
+        let unset_passes = test.text(UNSET.as_bytes());
+        let stored = self.test(field.clone(), test)?;
+        if !unset_passes {
+            return Ok(stored);
+        }
+        let exists = self.test(field, ValueTest::Exists)?;
+        Ok(Node::Or(vec![stored, Node::Not(Box::new(exists))]))
     }
 
     /// All of these, nested ones unfolded, cheap ones first.
@@ -216,7 +313,15 @@ impl Compiled {
                     Some(_) => 2,
                     None => 4,
                 },
+                Target::EndTime => 4,
+                Target::Body => 6,
                 Target::Parent => 16,
+                // None of these is tested.
+                Target::Status
+                | Target::OwnJson
+                | Target::Member(_)
+                | Target::MemberAttribute { .. }
+                | Target::Point(_) => 0,
             },
         }
     }

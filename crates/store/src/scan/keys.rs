@@ -52,9 +52,10 @@ impl Types {
     }
 }
 
-/// Keys in the field `rest` of a source, with their types.
+/// Keys that have no columns of their own, with their types: those in the field
+/// `rest` of a source, or of the attributes of list elements.
 #[derive(Debug, Default)]
-pub(super) struct RestKeys {
+pub(crate) struct RestKeys {
     types: HashMap<Vec<u8>, Types>,
     /// Whether there are more than are known.
     incomplete: bool,
@@ -82,32 +83,74 @@ impl RestKeys {
     /// Of a source; those of blocks are kept in the cache.
     pub(super) fn of(source: &Source, cache: &ColumnCache) -> Result<Arc<Self>, StoreError> {
         match source {
-            Source::Chunk(chunk) => Ok(Arc::new(Self::of_chunk(chunk))),
+            Source::Chunk(chunk) => {
+                let found =
+                    chunk.findings.rest_keys.get_or_init(|| Arc::new(Self::of_chunk(chunk)));
+                Ok(found.clone())
+            }
             Source::Block(block) if block.footer().rest_rows == 0 => Ok(Arc::default()),
-            Source::Block(block) => {
-                let estimate = block.footer().catalogue.map_or(0, |r| r.plain_bytes as usize);
-                let kept = cache.get_or_make(block.path(), &What::RestKeys, estimate, || {
-                    let keys = Self::of_block(block)?;
-                    let bytes = keys.heap_bytes();
-                    Ok((Kept::RestKeys(Arc::new(keys)), bytes))
-                })?;
-                match kept {
-                    Some(Kept::RestKeys(keys)) => Ok(keys),
-                    _ => Ok(Arc::new(Self::of_block(block)?)),
+            Source::Block(block) => Self::kept(block, &What::RestKeys, cache, Self::of_block),
+        }
+    }
+
+    /// Of the attributes of the elements of a list, whose encoded lists are the
+    /// member at place `member`.
+    pub(super) fn of_elements(
+        source: &Source,
+        scope: Scope,
+        list: usize,
+        member: usize,
+        cache: &ColumnCache,
+    ) -> Result<Arc<Self>, StoreError> {
+        match source {
+            Source::Chunk(chunk) => {
+                let mut keys = Self::default();
+                keys.add_lists(&chunk.lists[list].members[member].values);
+                Ok(Arc::new(keys))
+            }
+            Source::Block(block) => Self::kept(block, &What::ElementKeys(scope), cache, |block| {
+                let catalogue = block.catalogue()?;
+                let mut keys = Self { incomplete: catalogue.keys_left_out, ..Self::default() };
+                for entry in catalogue.entries.iter().filter(|entry| entry.scope == scope) {
+                    keys.types.entry_ref(&entry.key[..]).or_default().add(entry.value_type);
                 }
+                Ok(keys)
+            }),
+        }
+    }
+
+    fn kept(
+        block: &Block,
+        what: &What,
+        cache: &ColumnCache,
+        make: impl Fn(&Block) -> Result<Self, StoreError>,
+    ) -> Result<Arc<Self>, StoreError> {
+        let estimate = block.footer().catalogue.map_or(0, |r| r.plain_bytes as usize);
+        let kept = cache.get_or_make(block.path(), what, estimate, || {
+            let keys = make(block)?;
+            let bytes = keys.heap_bytes();
+            Ok((Kept::RestKeys(Arc::new(keys)), bytes))
+        })?;
+        match kept {
+            Some(Kept::RestKeys(keys)) => Ok(keys),
+            _ => Ok(Arc::new(make(block)?)),
+        }
+    }
+
+    /// Adds the keys of encoded `KeyValueList`s.
+    fn add_lists(&mut self, lists: &Values) {
+        let Values::Bytes(_, dict) = lists else { return };
+        for attribute in dict.iter().flat_map(|list| kvlist_entries(list).flatten()) {
+            if let Some(value_type) = type_of(&attribute.value) {
+                self.types.entry_ref(attribute.key).or_default().add(value_type);
             }
         }
     }
 
     fn of_chunk(chunk: &Chunk) -> Self {
         let mut keys = Self::default();
-        let rest = chunk.fields[chunk.table.common.rest].as_ref();
-        if let Some(Values::Bytes(_, dict)) = rest.map(|column| &column.values) {
-            for attribute in dict.iter().flat_map(|list| kvlist_entries(list).flatten()) {
-                if let Some(value_type) = type_of(&attribute.value) {
-                    keys.types.entry_ref(attribute.key).or_default().add(value_type);
-                }
-            }
+        if let Some(rest) = &chunk.fields[chunk.table.common.rest] {
+            keys.add_lists(&rest.values);
         }
         keys
     }

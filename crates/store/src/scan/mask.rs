@@ -29,6 +29,11 @@ impl Mask {
         self.0.iter().any(|word| *word != 0)
     }
 
+    /// How many rows.
+    pub(super) fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     pub(super) fn and(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a &= b);
     }

@@ -4,10 +4,12 @@
 //! A value is looked up once in each origin, and kept in the cache as a number
 //! for each origin; tests run once for each distinct value.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use kymo_wire::{AnyValueView, KeyValueView, kvlist_entries};
+use arrow_array::ArrayRef;
+use kymo_wire::{AnyValueView, KeyValueView, Repeated, kvlist_entries};
 
+use super::build::{shown_text, texts_of};
 use super::cache::{ColumnCache, Kept, What};
 use super::compile::OriginValue;
 use super::keys::{Types, wanted};
@@ -28,7 +30,20 @@ pub(super) struct OriginColumn {
     codes: Vec<u32>,
     /// Distinct encoded `KeyValueList`s: an origin may have a key twice.
     lists: Dict,
+    texts: OnceLock<OriginTexts>,
 }
+
+/// What rows of each origin show, as text.
+#[derive(Debug)]
+pub(super) struct OriginTexts {
+    /// For each origin the place of its text; [`NO_TEXT`] if it has none.
+    pub(super) keys: Vec<i32>,
+    /// Distinct texts, shared by all batches.
+    pub(super) texts: ArrayRef,
+}
+
+/// In [`OriginTexts::keys`]: there is no value.
+pub(super) const NO_TEXT: i32 = -1;
 
 impl OriginColumn {
     /// Of a source; those of blocks are kept in the cache.
@@ -47,10 +62,11 @@ impl OriginColumn {
         }
         let origins = block.origins()?;
         // At worst every origin has a value of its own, and that is all it has.
-        let estimate_bytes = origins.len() * 8 + origins.total_bytes();
+        let estimate_bytes = 2 * (origins.len() * 8 + origins.total_bytes());
         let kept = cache.get_or_make(block.path(), &what, estimate_bytes, || {
             let column = Self::new(&origins, value);
-            let bytes = column.codes.capacity() * 4 + column.lists.heap_bytes();
+            // Codes and values may be there a second time, as batches show them.
+            let bytes = 2 * (column.codes.capacity() * 4 + column.lists.heap_bytes());
             Ok((Kept::Origins(Arc::new(column)), bytes))
         })?;
         Ok(match kept {
@@ -67,7 +83,24 @@ impl OriginColumn {
             value.append(&Origin::decode(encoded), &mut list);
             interner.intern(&list)
         });
-        Self { codes: codes.collect(), lists: interner.into_dict() }
+        let codes = codes.collect();
+        Self { codes, lists: interner.into_dict(), texts: OnceLock::new() }
+    }
+
+    /// What rows of each origin show, as text.
+    pub(super) fn texts(&self) -> &OriginTexts {
+        self.texts.get_or_init(|| {
+            let mut interner = Interner::default();
+            let shown: Vec<i32> = (0..self.lists.len() as u32)
+                .map(|code| {
+                    let text =
+                        self.first(code).and_then(|value| Some(shown_text(&value)?.into_owned()));
+                    text.map_or(NO_TEXT, |text| interner.intern(&text) as i32)
+                })
+                .collect();
+            let keys = self.codes.iter().map(|code| shown[*code as usize]).collect();
+            OriginTexts { keys, texts: texts_of(interner.dict(), None) }
+        })
     }
 
     /// The number of an origin's value; `None` if there is no such origin.
@@ -116,13 +149,8 @@ impl OriginValue {
     fn append(&self, origin: &Origin<'_>, list: &mut Vec<u8>) {
         match self {
             Self::Service => append_text(origin.service_name(), list),
-            Self::Resource => {
-                if let Some(attributes) = origin.resource_attributes() {
-                    let mut json = String::new();
-                    crate::json::write_attributes(attributes.iter(), &mut json);
-                    append_text(Some(json.as_bytes()), list);
-                }
-            }
+            Self::Resource => append_json(origin.resource_attributes(), list),
+            Self::Scope => append_json(origin.scope_view().map(|scope| scope.attributes), list),
             Self::ScopeName => {
                 let name = origin.scope_view().map(|scope| scope.name);
                 append_text(name.filter(|name| !name.is_empty()), list);
@@ -156,6 +184,14 @@ fn append_wanted(
     if attribute.key == key && wanted(&attribute.value, value_type) {
         push_rest(attribute.raw, list);
     }
+}
+
+/// Appends attributes as JSON text.
+fn append_json(attributes: Option<Repeated<'_, KeyValueView<'_>>>, list: &mut Vec<u8>) {
+    let Some(attributes) = attributes else { return };
+    let mut json = String::new();
+    crate::json::write_attributes(attributes.iter(), &mut json);
+    append_text(Some(json.as_bytes()), list);
 }
 
 /// Appends a text as an attribute without a key.

@@ -5,7 +5,9 @@
 //! bit for each row where most rows have one, row numbers where few have. A
 //! [`Piece`] is one granule of any column, wherever it lies.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use arrow_array::ArrayRef;
 
 use crate::column::{Column, Dict, Rows, Values};
 use crate::error::StoreError;
@@ -62,6 +64,12 @@ pub(super) struct Piece<'a> {
 }
 
 impl Piece<'_> {
+    /// No value in any row.
+    pub(super) const NONE: Piece<'static> = Piece {
+        present: Present::Rows { rows: &[], first: 0 },
+        values: Slice::Int(Ints::I64(&[])),
+    };
+
     /// Where the value of a row is, counted from the granule's first row.
     #[inline]
     pub(super) fn index_of(&self, row: u32) -> Option<usize> {
@@ -175,6 +183,8 @@ enum PackedValues {
 pub(super) struct Packed {
     rows: PackedRows,
     values: PackedValues,
+    /// The dictionary as batches show it.
+    texts: OnceLock<ArrayRef>,
 }
 
 /// Gaps are filled where at least one row in this many has a value.
@@ -222,7 +232,20 @@ impl Packed {
                 PackedRows::Rows(present, starts)
             }
         };
-        Some(Self { rows, values })
+        Some(Self { rows, values, texts: OnceLock::new() })
+    }
+
+    /// The dictionary as an array, made if it was not yet: all batches share it.
+    pub(super) fn texts(&self, make: impl FnOnce() -> ArrayRef) -> ArrayRef {
+        self.texts.get_or_init(make).clone()
+    }
+
+    /// The dictionary of a column of byte strings.
+    pub(super) fn dict(&self) -> Option<&Arc<Dict>> {
+        match &self.values {
+            PackedValues::Bytes(_, dict) => Some(dict),
+            _ => None,
+        }
     }
 
     /// The granule with these rows.
@@ -258,7 +281,8 @@ impl Packed {
             PackedValues::Int(values) => values.heap_bytes(),
             PackedValues::Double(values) => values.capacity() * 8,
             PackedValues::Bool(values) => values.capacity(),
-            PackedValues::Bytes(codes, dict) => codes.heap_bytes() + dict.heap_bytes(),
+            // The dictionary may be there a second time, as an array.
+            PackedValues::Bytes(codes, dict) => codes.heap_bytes() + 2 * dict.heap_bytes(),
         };
         rows + values
     }

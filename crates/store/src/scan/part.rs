@@ -6,16 +6,20 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::cache::ColumnCache;
-use super::compile::{Compiled, Node, Target, Test};
+use super::compile::{Compiled, Node, Target, Test, is_derived};
+use super::derive::PartTraces;
 use super::int_test::Verdict;
 use super::keys::{RestKeys, Types, column_of};
 use super::origins::OriginColumn;
 use super::value_test::ValueTest;
 use crate::block::filter::{Filters, value_hash};
+use crate::block::read::Block;
 use crate::block::source::Source;
+use crate::block::trace_index;
 use crate::error::StoreError;
 use crate::pages::GRANULE_ROWS;
-use crate::schema::{Kind, Table, ValueType};
+use crate::schema::{Kind, Signal, Table, ValueType};
+use crate::tables::{logs, spans};
 
 /// A column of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,10 +54,22 @@ impl Marks {
 pub(super) struct TestedColumn {
     pub(super) leaf: Leaf,
     pub(super) kind: Kind,
-    /// Whether its bytes are encoded `AnyValue`s.
-    pub(super) any_values: bool,
+    pub(super) form: Form,
     required: bool,
     filtered: bool,
+    /// Rows outside of these ranges, which ascend, do not pass.
+    only: Option<Vec<Range<u32>>>,
+}
+
+/// What the bytes of a column are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Values as they are.
+    Plain,
+    /// Encoded `AnyValue`s.
+    Any,
+    /// Encoded `AnyValue`s that are tested as the text they are shown as.
+    Shown,
 }
 
 /// A test, bound to a source.
@@ -71,40 +87,54 @@ pub(super) enum Bound {
     },
     /// Reads ids of parents.
     Parents,
+    /// Adds starts and durations.
+    EndTimes,
 }
 
 /// A source of a scan.
 #[derive(Debug)]
-pub(super) struct Part<'a> {
+pub(super) struct Part {
     pub(super) nth: usize,
-    pub(super) source: &'a Source,
+    pub(super) source: Source,
     pub(super) table: &'static Table,
+    /// Empty unless the scan reads attributes of rows by key.
     pub(super) rest_keys: Arc<RestKeys>,
     pub(super) bound: Vec<Bound>,
     filters: Option<Arc<Filters>>,
+    /// Values of whole traces, if the scan reads such.
+    pub(super) traces: Option<PartTraces>,
     /// Set when reading showed damage: what is left of it is passed over.
     pub(super) damaged: AtomicBool,
 }
 
-impl<'a> Part<'a> {
+impl Part {
+    /// A source without tests.
+    pub(super) fn bare(nth: usize, source: &Source) -> Self {
+        Self {
+            nth,
+            source: source.clone(),
+            table: source.table(),
+            rest_keys: Arc::default(),
+            bound: Vec::new(),
+            filters: None,
+            traces: None,
+            damaged: AtomicBool::new(false),
+        }
+    }
+
     /// Binds the tests to a source.
     pub(super) fn new(
         nth: usize,
-        source: &'a Source,
-        table: &'static Table,
+        source: &Source,
         compiled: &Compiled,
+        reads_own: bool,
+        traces: Option<PartTraces>,
         cache: &ColumnCache,
     ) -> Result<Self, StoreError> {
-        let rest_keys = RestKeys::of(source, cache)?;
-        let mut part = Self {
-            nth,
-            source,
-            table,
-            rest_keys,
-            bound: Vec::with_capacity(compiled.tests.len()),
-            filters: None,
-            damaged: AtomicBool::new(false),
-        };
+        let mut part = Self { traces, ..Self::bare(nth, source) };
+        if reads_own {
+            part.rest_keys = RestKeys::of(source, cache)?;
+        }
         for test in &compiled.tests {
             let bound = part.bind(test, cache)?;
             part.bound.push(bound);
@@ -119,25 +149,63 @@ impl<'a> Part<'a> {
     }
 
     fn bind(&self, test: &Test, cache: &ColumnCache) -> Result<Bound, StoreError> {
+        let columns = |columns| Bound::Columns { columns, rest: Types::default(), hashes: None };
         Ok(match &test.target {
             Target::Origin(value) => {
-                let column = OriginColumn::of(self.source, value, cache)?;
+                let column = OriginColumn::of(&self.source, value, cache)?;
                 Bound::Origins(column.marks(&test.test))
             }
             Target::Parent => Bound::Parents,
+            Target::EndTime => Bound::EndTimes,
             Target::Field(field) => {
-                let described = &self.table.fields[*field];
-                let column = TestedColumn {
-                    leaf: Leaf::Field(*field),
-                    kind: described.kind,
-                    any_values: false,
-                    required: !described.optional,
-                    filtered: false,
-                };
-                Bound::Columns { columns: vec![column], rest: Types::default(), hashes: None }
+                let mut column = self.field_column(*field);
+                column.only = self.rows_of_traces(*field, &test.test)?;
+                columns(vec![column])
+            }
+            Target::Body => {
+                let mut other = self.field_column(logs::field::BODY_ANY);
+                other.form = Form::Shown;
+                columns(vec![self.field_column(logs::field::BODY), other])
             }
             Target::Own { key, value_type } => self.bind_own(key, *value_type, &test.test),
+            Target::Status
+            | Target::OwnJson
+            | Target::Member(_)
+            | Target::MemberAttribute { .. }
+            | Target::Point(_) => {
+                return Err(StoreError::Query("a column that no predicate can test".to_owned()));
+            }
         })
+    }
+
+    fn field_column(&self, field: usize) -> TestedColumn {
+        let described = &self.table.fields[field];
+        TestedColumn {
+            leaf: Leaf::Field(field),
+            kind: described.kind,
+            form: Form::Plain,
+            required: !described.optional,
+            filtered: false,
+            only: None,
+        }
+    }
+
+    /// Rows of the traces that a test of trace ids asks for by name, which the
+    /// index of a block knows; `None` where others may pass.
+    fn rows_of_traces(
+        &self,
+        field: usize,
+        test: &ValueTest,
+    ) -> Result<Option<Vec<Range<u32>>>, StoreError> {
+        let is_trace_id = self.table.signal == Signal::Spans && field == spans::field::TRACE_ID;
+        match (&self.source, test.equal_ids()) {
+            (Source::Block(block), Some(ids))
+                if is_trace_id && block.footer().trace_index.is_some() =>
+            {
+                rows_of_traces(block, &ids).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     fn bind_own(&self, key: &[u8], value_type: Option<ValueType>, test: &ValueTest) -> Bound {
@@ -150,17 +218,18 @@ impl<'a> Part<'a> {
         let mut rest = Types::default();
         let in_rest = self.rest_keys.possible(key);
         for value_type in ValueType::ALL.into_iter().filter(|t| wanted.has(*t)) {
-            if let Some(nth) = column_of(self.source, key, value_type) {
-                let filtered = match self.source {
+            if let Some(nth) = column_of(&self.source, key, value_type) {
+                let filtered = match &self.source {
                     Source::Block(block) => block.attributes()[nth].filtered,
                     Source::Chunk(_) => false,
                 };
                 columns.push(TestedColumn {
                     leaf: Leaf::Attribute(nth),
                     kind: value_type.kind(),
-                    any_values: value_type == ValueType::Any,
+                    form: if value_type == ValueType::Any { Form::Any } else { Form::Plain },
                     required: false,
                     filtered,
+                    only: None,
                 });
             }
             if in_rest.has(value_type) {
@@ -201,6 +270,7 @@ impl<'a> Part<'a> {
             Node::Test(nth) => match &self.bound[*nth] {
                 Bound::Origins(marks) => marks.verdict,
                 Bound::Parents => Verdict::Some,
+                Bound::EndTimes => self.end_verdict(&compiled.tests[*nth], granule),
                 Bound::Columns { columns, hashes, .. } => {
                     let test = &compiled.tests[*nth];
                     columns.iter().fold(self.rest_verdict(*nth, granule), |so_far, column| {
@@ -233,7 +303,16 @@ impl<'a> Part<'a> {
         hashes: Option<&[u64]>,
         granule: usize,
     ) -> Verdict {
-        let Source::Block(block) = self.source else { return Verdict::Some };
+        let Source::Block(block) = &self.source else { return Verdict::Some };
+        if !self.may_hold(column.only.as_deref(), granule) {
+            return Verdict::None;
+        }
+        if let (Leaf::Field(field), Some(traces)) = (column.leaf, &self.traces)
+            && is_derived(self.table.signal, field)
+            && traces.touches(self.rows(granule))
+        {
+            return Verdict::Some;
+        }
         if column.filtered {
             return self.filter_verdict(hashes, granule);
         }
@@ -249,6 +328,7 @@ impl<'a> Part<'a> {
                     None => Verdict::Some,
                 }
             }
+            _ if column.form == Form::Shown => Verdict::Some,
             _ if matches!(test.test, ValueTest::Exists) => Verdict::All,
             _ => Verdict::Some,
         };
@@ -256,6 +336,25 @@ impl<'a> Part<'a> {
             Verdict::All if !column.required => Verdict::Some,
             verdict => verdict,
         }
+    }
+
+    fn may_hold(&self, only: Option<&[Range<u32>]>, granule: usize) -> bool {
+        let Some(only) = only else { return true };
+        let rows = self.rows(granule);
+        let next = only.partition_point(|range| range.end as usize <= rows.start);
+        only.get(next).is_some_and(|range| (range.start as usize) < rows.end)
+    }
+
+    /// What the ends of a granule do: they lie between the sums of the bounds of
+    /// starts and durations, also where a duration is negative.
+    fn end_verdict(&self, test: &Test, granule: usize) -> Verdict {
+        let Source::Block(block) = &self.source else { return Verdict::Some };
+        let bounds = |field| block.int_bounds(field, granule).flatten();
+        let starts = bounds(spans::field::START_TIME);
+        let sums = starts.zip(bounds(spans::field::DURATION)).and_then(|(starts, durations)| {
+            starts.0.checked_add(durations.0).zip(starts.1.checked_add(durations.1))
+        });
+        sums.map_or(Verdict::Some, |(low, high)| test.ints.verdict(low, high))
     }
 
     fn filter_verdict(&self, hashes: Option<&[u64]>, granule: usize) -> Verdict {
@@ -268,4 +367,16 @@ impl<'a> Part<'a> {
             _ => Verdict::Some,
         }
     }
+}
+
+fn rows_of_traces(block: &Block, ids: &[[u8; 16]]) -> Result<Vec<Range<u32>>, StoreError> {
+    let index = block.trace_index()?;
+    let mut firsts: Vec<u32> =
+        ids.iter().flat_map(|id| trace_index::find(&index, trace_index::trace_hash(id))).collect();
+    if firsts.is_empty() {
+        return Ok(Vec::new());
+    }
+    firsts.sort_unstable();
+    firsts.dedup();
+    Ok(trace_index::extents(&index, &firsts, block.rows() as u32))
 }

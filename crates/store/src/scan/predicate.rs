@@ -12,13 +12,17 @@
 //! - Where a row has a key more than once, one value that passes is enough.
 //! - Arrays and key-value lists only pass `Exists`. An attribute that was sent
 //!   without a value does not exist.
+//! - A span whose status was not sent has the status `unset`.
+//! - The body of a log record that is not text is tested as it is shown: numbers
+//!   as they print, arrays and key-value lists as JSON.
 //! - Times and integers compare with [`Scalar::Int`] (nanoseconds since 1970) and
 //!   [`Scalar::Double`]; ids and bytes with [`Scalar::Bytes`].
 
 use serde::{Deserialize, Serialize};
 
 pub use crate::block::catalogue::Scope;
-use crate::schema::{Table, ValueType};
+use crate::schema::{Signal, Table, ValueType};
+use crate::tables::{series, spans};
 
 /// A column that a scan reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,13 +31,62 @@ pub enum ColumnRef {
     Field(usize),
     /// An attribute of the row, its resource or its scope.
     Attribute {
-        /// To whom it belongs: `Own`, `Resource` or `Scope`.
+        /// To whom it belongs: `Own`, `Resource` or `Scope`; `Event` or `Link` in
+        /// a scan of those elements, and there not in its predicate.
         scope: Scope,
         /// The key.
         key: String,
         /// Only values of this type; `None` for all.
         value_type: Option<ValueType>,
     },
+    /// All attributes of the row, its resource or its scope as one JSON object,
+    /// in the order they were sent (see `crate::json` for the form of values).
+    /// NULL where no resource or no scope was sent. Those of the row itself
+    /// cannot be tested by a predicate.
+    Attributes(Scope),
+    /// When a span ended: its start and its duration.
+    EndTime,
+    /// A member of an element, in a scan of these elements. Attributes of events
+    /// and links are one JSON object.
+    Element {
+        /// Which elements.
+        elements: Elements,
+        /// The place of the member: in
+        /// [`ListField::members`](crate::schema::ListField::members), or one of
+        /// [`point`](crate::tables::series::point).
+        member: usize,
+    },
+}
+
+/// What the rows of a scan are, if not the rows of its table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Elements {
+    /// Elements of a list of the table, by its place in [`Table::lists`].
+    List(usize),
+    /// Points of series: by time, of several with equal time the one that
+    /// arrived last.
+    Points,
+}
+
+impl Elements {
+    /// Whose attributes they have.
+    pub(super) fn scope(self, table: &Table) -> Option<Scope> {
+        match self {
+            Self::List(list) if table.signal == Signal::Spans => match list {
+                spans::list::EVENTS => Some(Scope::Event),
+                spans::list::LINKS => Some(Scope::Link),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn member_name(self, table: &Table, member: usize) -> Option<&'static str> {
+        match self {
+            Self::List(list) => Some(table.lists.get(list)?.members.get(member)?.name),
+            Self::Points => series::POINT_MEMBERS.get(member).copied(),
+        }
+    }
 }
 
 impl ColumnRef {
@@ -52,12 +105,21 @@ impl ColumnRef {
                 let scope = match scope {
                     Scope::Resource => "resource",
                     Scope::Scope => "scope",
+                    Scope::Event => "event",
+                    Scope::Link => "link",
                     _ => table.scope,
                 };
                 match value_type {
                     None => format!("{scope}.{key}"),
                     Some(value_type) => format!("{scope}.{key}::{}", value_type.name()),
                 }
+            }
+            Self::Attributes(Scope::Resource) => "resource".to_owned(),
+            Self::Attributes(Scope::Scope) => "scope".to_owned(),
+            Self::Attributes(_) => "attributes".to_owned(),
+            Self::EndTime => "end_time".to_owned(),
+            Self::Element { elements, member } => {
+                elements.member_name(table, *member).unwrap_or("?").to_owned()
             }
         }
     }

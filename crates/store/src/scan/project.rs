@@ -7,123 +7,236 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
-use hashbrown::HashMap;
-use kymo_wire::{AnyValueView, View};
 
-use super::ColumnCache;
 use super::build::{Builder, Output, arrow};
 use super::compile::{OriginValue, Target, target};
-use super::keys::{Types, column_of, column_types};
+use super::direct::Picked;
+use super::fill::{Group, fill};
+use super::granule;
+use super::keys::{RestKeys, Types, column_types};
+use super::lists::ListPiece;
 use super::origins::OriginColumn;
-use super::packed::{Piece, Slice};
-use super::part::{Leaf, Part};
-use super::predicate::ColumnRef;
-use super::reader::Reader;
-use super::{ScanStats, run::Readers};
+use super::part::Part;
+use super::predicate::{ColumnRef, Elements};
+use super::work::Readers;
+use super::{ColumnCache, ScanStats};
 use crate::block::source::RowRef;
 use crate::error::StoreError;
-use crate::pages::GRANULE_ROWS;
-use crate::schema::{Signal, Table, ValueType};
-use crate::tables::logs;
+use crate::schema::{Kind, Table, ValueType};
+use crate::tables::series::point;
 
 /// A column of the batches.
 #[derive(Debug)]
-struct Projected {
-    target: Target,
-    output: Output,
+pub(super) struct Projected {
+    pub(super) target: Target,
+    pub(super) output: Output,
 }
 
 /// The columns of the batches.
 #[derive(Debug)]
 pub(super) struct Projection {
-    columns: Vec<Projected>,
+    pub(super) columns: Vec<Projected>,
     pub(super) schema: SchemaRef,
+    /// Members of list elements that are read.
+    pub(super) members: Vec<usize>,
 }
 
-/// Rows of a batch that lie in one granule, and their places in the batch.
-struct Group {
-    part: u32,
-    granule: usize,
-    /// Row within the granule, and place in the batch.
-    rows: Vec<(u32, usize)>,
+/// Rows of one granule that a batch is made of.
+#[derive(Debug)]
+pub(super) struct Pick {
+    pub(super) part: u32,
+    pub(super) granule: usize,
+    pub(super) rows: Picked,
+    /// The element of each row, in a scan of elements of a list.
+    pub(super) elements: Option<(Arc<ListPiece>, Picked)>,
+}
+
+impl Pick {
+    /// The first and the second half, of more than one row.
+    pub(super) fn halves(self) -> (Self, Self) {
+        let Self { part, granule, rows, elements } = self;
+        let (first, second) = rows.halves();
+        let (first_elements, second_elements) = match elements {
+            None => (None, None),
+            Some((piece, elements)) => {
+                let (first, second) = elements.halves();
+                (Some((piece.clone(), first)), Some((piece, second)))
+            }
+        };
+        let half = |rows, elements| Self { part, granule, rows, elements };
+        (half(first, first_elements), half(second, second_elements))
+    }
+}
+
+/// Why there is no batch.
+#[derive(Debug)]
+pub(super) enum BatchError {
+    /// The texts of so many rows are more than a batch may hold.
+    TooLarge,
+    /// A part cannot be read.
+    Part(u32, StoreError),
 }
 
 impl Projection {
-    /// Decides the type of every column from what the sources have.
+    /// Checks the columns and decides the type of each from what the sources have.
     pub(super) fn new(
         table: &'static Table,
+        elements: Option<Elements>,
         columns: &[ColumnRef],
-        parts: &[Part<'_>],
+        parts: &[Arc<Part>],
         cache: &ColumnCache,
     ) -> Result<Self, StoreError> {
         let mut projected = Vec::with_capacity(columns.len());
         let mut fields = Vec::with_capacity(columns.len());
+        let mut members = Vec::new();
         for column in columns {
-            let target = target(table, column)?;
-            let output = match column {
-                ColumnRef::Field(field) => field_output(table, *field),
-                ColumnRef::Attribute { .. } => attribute_output(types_of(&target, parts, cache)?),
-            };
+            let target = target(table, elements, column)?;
+            if let Target::Member(member) | Target::MemberAttribute { member, .. } = &target
+                && !members.contains(member)
+            {
+                members.push(*member);
+            }
+            let output = output(table, elements, &target, parts, cache)?;
             fields.push(Field::new(column.name(table), output.data_type(), true));
             projected.push(Projected { target, output });
         }
-        Ok(Self { columns: projected, schema: Arc::new(Schema::new(fields)) })
+        Ok(Self { columns: projected, schema: Arc::new(Schema::new(fields)), members })
+    }
+
+    /// A batch without columns.
+    pub(super) fn count(&self, rows: usize) -> Result<RecordBatch, StoreError> {
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(self.schema.clone(), Vec::new(), &options).map_err(arrow)
     }
 
     /// The batch of these rows, in this order.
     pub(super) fn batch(
         &self,
         rows: &[RowRef],
-        readers: &mut Readers<'_>,
+        readers: &mut Readers,
         stats: &mut ScanStats,
-    ) -> Result<RecordBatch, (u32, StoreError)> {
-        let groups = groups(rows);
+    ) -> Result<RecordBatch, BatchError> {
+        let arrays = self.arrays(rows, readers, stats)?.into_iter().flatten().collect();
+        self.finish(arrays, rows.len(), rows[0].source)
+    }
+
+    /// The columns of these rows; `None` in place of what belongs to elements.
+    pub(super) fn arrays(
+        &self,
+        rows: &[RowRef],
+        readers: &mut Readers,
+        stats: &mut ScanStats,
+    ) -> Result<Vec<Option<ArrayRef>>, BatchError> {
+        let groups = Group::of_rows(rows);
         let mut arrays = Vec::with_capacity(self.columns.len());
         for column in &self.columns {
+            if matches!(column.target, Target::Point(_)) {
+                arrays.push(None);
+                continue;
+            }
             let mut builder = Builder::new(column.output, rows.len());
             for group in &groups {
+                let failed = |error| BatchError::Part(group.part, error);
                 let reader = readers.of(group.part as usize);
-                fill(&column.target, reader, group, &mut builder, stats)
-                    .map_err(|error| (group.part, error))?;
+                fill(&column.target, reader, group, &mut builder, stats).map_err(failed)?;
             }
-            arrays.push(builder.finish().map_err(|error| (rows[0].source, error))?);
+            if builder.is_too_large() {
+                return Err(BatchError::TooLarge);
+            }
+            let failed = |error| BatchError::Part(rows[0].source, error);
+            arrays.push(Some(builder.finish().map_err(failed)?));
         }
-        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        Ok(arrays)
+    }
+
+    /// The batch of rows of one granule.
+    pub(super) fn granule(
+        &self,
+        pick: &Pick,
+        readers: &mut Readers,
+        stats: &mut ScanStats,
+    ) -> Result<RecordBatch, BatchError> {
+        let failed = |error| BatchError::Part(pick.part, error);
+        let reader = readers.of(pick.part as usize);
+        let mut arrays = Vec::with_capacity(self.columns.len());
+        let mut group = None;
+        for column in &self.columns {
+            let made = granule::array(column, reader, pick, stats).map_err(failed)?;
+            let array = match made {
+                granule::Made::Array(array) => array,
+                granule::Made::TooLarge => return Err(BatchError::TooLarge),
+                granule::Made::RowByRow => {
+                    let group = group.get_or_insert_with(|| Group::of_pick(pick));
+                    let mut builder = Builder::new(column.output, pick.rows.len());
+                    fill(&column.target, reader, group, &mut builder, stats).map_err(failed)?;
+                    if builder.is_too_large() {
+                        return Err(BatchError::TooLarge);
+                    }
+                    builder.finish().map_err(failed)?
+                }
+            };
+            arrays.push(array);
+        }
+        self.finish(arrays, pick.rows.len(), pick.part)
+    }
+
+    fn finish(
+        &self,
+        arrays: Vec<ArrayRef>,
+        rows: usize,
+        part: u32,
+    ) -> Result<RecordBatch, BatchError> {
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options)
-            .map_err(|error| (rows[0].source, arrow(error)))
+            .map_err(|error| BatchError::Part(part, arrow(error)))
     }
 }
 
-/// Rows by granule, so that each granule is read once for each column.
-fn groups(rows: &[RowRef]) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    let mut places: HashMap<(u32, usize), usize> = HashMap::new();
-    let mut last = None;
-    for (at, row) in rows.iter().enumerate() {
-        let place = (row.source, row.row as usize / GRANULE_ROWS);
-        let nth = match last {
-            Some((last, nth)) if last == place => nth,
-            _ => *places.entry(place).or_insert_with(|| {
-                groups.push(Group { part: place.0, granule: place.1, rows: Vec::new() });
-                groups.len() - 1
-            }),
-        };
-        last = Some((place, nth));
-        groups[nth].rows.push((row.row % GRANULE_ROWS as u32, at));
-    }
-    groups.sort_by_key(|group| (group.part, group.granule));
-    groups
-}
-
-fn field_output(table: &Table, field: usize) -> Output {
-    let kind = table.fields[field].kind;
-    // Bodies rarely repeat: a dictionary would only be in the way.
-    if table.signal == Signal::Logs && field == logs::field::BODY {
-        return Output::Plain;
-    }
-    Output::of(kind)
+/// What the batches hold of a column.
+fn output(
+    table: &'static Table,
+    elements: Option<Elements>,
+    target: &Target,
+    parts: &[Arc<Part>],
+    cache: &ColumnCache,
+) -> Result<Output, StoreError> {
+    Ok(match target {
+        Target::Field(field) => Output::of(table.fields[*field].kind),
+        Target::Parent => Output::Fixed(8),
+        Target::Status => Output::Text,
+        // Bodies rarely repeat, nor do all attributes of a row: a dictionary would
+        // only be in the way.
+        Target::Body | Target::OwnJson => Output::Plain,
+        Target::EndTime => Output::Time,
+        Target::Origin(
+            OriginValue::Service
+            | OriginValue::Resource
+            | OriginValue::Scope
+            | OriginValue::ScopeName
+            | OriginValue::ScopeVersion,
+        ) => Output::Text,
+        Target::Origin(_) | Target::Own { .. } | Target::MemberAttribute { .. } => {
+            attribute_output(types_of(table, elements, target, parts, cache)?)
+        }
+        Target::Member(member) => match elements {
+            Some(Elements::List(list)) => match table.lists[list].members[*member].kind {
+                // Attributes, as JSON.
+                Kind::Binary => Output::Plain,
+                kind => Output::of(kind),
+            },
+            _ => return Err(StoreError::Query("a member of no list".to_owned())),
+        },
+        Target::Point(member) => match *member {
+            point::TIME | point::START_TIME => Output::Time,
+            point::COUNT => Output::UInt,
+            point::BUCKET_BOUNDS | point::QUANTILES => Output::DoubleList,
+            point::BUCKET_COUNTS => Output::UIntList,
+            point::FLAGS => Output::Int,
+            _ => Output::Double,
+        },
+    })
 }
 
 /// The type of a column whose values have these types.
@@ -139,180 +252,49 @@ fn attribute_output(types: Types) -> Output {
 }
 
 /// Types of the values that all sources have.
-fn types_of(target: &Target, parts: &[Part<'_>], cache: &ColumnCache) -> Result<Types, StoreError> {
+pub(super) fn types_of(
+    table: &'static Table,
+    elements: Option<Elements>,
+    target: &Target,
+    parts: &[Arc<Part>],
+    cache: &ColumnCache,
+) -> Result<Types, StoreError> {
     let mut types = Types::default();
     match target {
         Target::Own { value_type: Some(value_type), .. }
+        | Target::MemberAttribute { value_type: Some(value_type), .. }
         | Target::Origin(
             OriginValue::ResourceAttribute { value_type: Some(value_type), .. }
             | OriginValue::ScopeAttribute { value_type: Some(value_type), .. },
         ) => types.add(*value_type),
         Target::Own { key, value_type: None } => {
             for part in parts {
-                types.join(column_types(part.source, key));
+                types.join(column_types(&part.source, key));
                 types.join(part.rest_keys.known(key));
             }
         }
         Target::Origin(value) => {
             for part in parts {
-                types.join(OriginColumn::of(part.source, value, cache)?.types());
+                types.join(OriginColumn::of(&part.source, value, cache)?.types());
             }
         }
-        Target::Field(_) | Target::Parent => {}
+        Target::MemberAttribute { member, key, value_type: None } => {
+            let scope = elements.and_then(|elements| elements.scope(table));
+            if let (Some(scope), Some(Elements::List(list))) = (scope, elements) {
+                for part in parts {
+                    let keys = RestKeys::of_elements(&part.source, scope, list, *member, cache)?;
+                    types.join(keys.known(key));
+                }
+            }
+        }
+        _ => {}
     }
     Ok(types)
-}
-
-fn fill(
-    target: &Target,
-    reader: &mut Reader<'_>,
-    group: &Group,
-    builder: &mut Builder,
-    stats: &mut ScanStats,
-) -> Result<(), StoreError> {
-    let granule_rows = reader.part().rows(group.granule);
-    match target {
-        Target::Field(field) => {
-            let leaf = Leaf::Field(*field);
-            if let Some(loaded) = reader.load(leaf, group.granule, stats)? {
-                fill_piece(&loaded.piece(group.granule, granule_rows), group, None, builder);
-            }
-        }
-        Target::Parent => {
-            let loaded = reader.parents(group.granule, stats)?;
-            fill_piece(&loaded.piece(group.granule, granule_rows), group, None, builder);
-        }
-        Target::Origin(value) => fill_origins(value, reader, group, builder, stats)?,
-        Target::Own { key, value_type } => {
-            // Later ones overwrite: the type that counts most comes last.
-            for of_type in ValueType::ALL.into_iter().rev() {
-                if value_type.is_some_and(|wanted| wanted != of_type) {
-                    continue;
-                }
-                fill_rest(key, of_type, reader, group, builder, stats)?;
-                if let Some(nth) = column_of(reader.part().source, key, of_type) {
-                    let leaf = Leaf::Attribute(nth);
-                    if let Some(loaded) = reader.load(leaf, group.granule, stats)? {
-                        let piece = loaded.piece(group.granule, granule_rows.clone());
-                        fill_piece(&piece, group, Some(of_type), builder);
-                    }
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Takes the values of a group from a column.
-fn fill_piece(
-    piece: &Piece<'_>,
-    group: &Group,
-    attribute: Option<ValueType>,
-    builder: &mut Builder,
-) {
-    let present = group.rows.iter().filter_map(|(row, at)| Some((piece.index_of(*row)?, *at)));
-    match piece.values {
-        Slice::Int(ints) => present.for_each(|(nth, at)| builder.put_int(at, ints.get(nth))),
-        Slice::Double(values) => present.for_each(|(nth, at)| builder.put_double(at, values[nth])),
-        Slice::Bool(values) => present.for_each(|(nth, at)| builder.put_bool(at, values[nth])),
-        Slice::Id8(ids) => present.for_each(|(nth, at)| builder.put_id(at, &ids[nth])),
-        Slice::Id16(ids) => present.for_each(|(nth, at)| builder.put_id(at, &ids[nth])),
-        Slice::Bytes(codes, dict) if attribute == Some(ValueType::Any) => {
-            present.for_each(|(nth, at)| {
-                if let Ok(value) = AnyValueView::parse(dict.get(codes.get(nth) as u32)) {
-                    builder.put_any(at, &value);
-                }
-            });
-        }
-        Slice::Bytes(codes, dict) => {
-            // Each entry is looked up in the batch's dictionary once.
-            let mut known = vec![None; dict.len()];
-            present.for_each(|(nth, at)| {
-                let code = codes.get(nth) as u32;
-                let in_batch =
-                    *known[code as usize].get_or_insert_with(|| builder.intern(dict.get(code)));
-                builder.put_code(at, in_batch);
-            });
-        }
-    }
-}
-
-fn fill_rest(
-    key: &[u8],
-    value_type: ValueType,
-    reader: &mut Reader<'_>,
-    group: &Group,
-    builder: &mut Builder,
-    stats: &mut ScanStats,
-) -> Result<(), StoreError> {
-    let part = reader.part();
-    if !part.rest_keys.possible(key).has(value_type) {
-        return Ok(());
-    }
-    let leaf = Leaf::Field(part.table.common.rest);
-    let Some(loaded) = reader.load(leaf, group.granule, stats)? else { return Ok(()) };
-    let piece = loaded.piece(group.granule, part.rows(group.granule));
-    for (row, at) in &group.rows {
-        let mut first = None;
-        Reader::each_in_rest(&piece, *row, key, Some(value_type), |_, value| {
-            first = first.or(Some(value));
-        });
-        if let Some(value) = first {
-            builder.put_any(*at, &value);
-        }
-    }
-    Ok(())
-}
-
-fn fill_origins(
-    value: &OriginValue,
-    reader: &mut Reader<'_>,
-    group: &Group,
-    builder: &mut Builder,
-    stats: &mut ScanStats,
-) -> Result<(), StoreError> {
-    let part = reader.part();
-    let column = reader.origin_column(value)?;
-    let leaf = Leaf::Field(part.table.common.origin);
-    let Some(loaded) = reader.load(leaf, group.granule, stats)? else { return Ok(()) };
-    let piece = loaded.piece(group.granule, part.rows(group.granule));
-    let Slice::Int(codes) = piece.values else { return Ok(()) };
-    // What each distinct value is in this batch; looked up once.
-    let mut shown: Vec<Option<Option<Shown<'_>>>> = vec![None; column.distinct()];
-    for (row, at) in &group.rows {
-        let origin = piece.index_of(*row).map(|nth| codes.get(nth) as usize);
-        let code = origin
-            .and_then(|origin| column.code(origin))
-            .ok_or_else(|| StoreError::corrupt("a row has no origin"))?;
-        let show = shown[code as usize].get_or_insert_with(|| {
-            Some(match column.first(code)? {
-                AnyValueView::String(text) if builder.is_bytes() => {
-                    Shown::Code(builder.intern(text))
-                }
-                other => Shown::Value(other),
-            })
-        });
-        match show {
-            None => {}
-            Some(Shown::Code(code)) => builder.put_code(*at, *code),
-            Some(Shown::Value(value)) => builder.put_any(*at, value),
-        }
-    }
-    Ok(())
-}
-
-/// What rows of one origin show.
-#[derive(Clone)]
-enum Shown<'a> {
-    /// A text, by its number in the batch.
-    Code(i32),
-    Value(AnyValueView<'a>),
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::Kind;
 
     #[test]
     fn the_type_of_a_column_follows_the_types_of_its_values() {

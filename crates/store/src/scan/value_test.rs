@@ -161,6 +161,17 @@ impl ValueTest {
         }
     }
 
+    /// The ids of which a value must be one; `None` if others pass too.
+    pub(super) fn equal_ids(&self) -> Option<Vec<[u8; 16]>> {
+        let id = |bytes: &Vec<u8>| <[u8; 16]>::try_from(&bytes[..]).ok();
+        match self {
+            Self::Compare(Op::Eq, Scalar::Bytes(value)) => Some(id(value).into_iter().collect()),
+            Self::Compare(Op::Eq, _) => Some(Vec::new()),
+            Self::In(choices) => Some(choices.bytes.iter().filter_map(id).collect()),
+            _ => None,
+        }
+    }
+
     /// The texts of which a value must be one; `None` if others pass too.
     pub(super) fn equal_texts(&self) -> Option<Vec<&[u8]>> {
         match self {

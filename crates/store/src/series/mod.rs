@@ -23,6 +23,7 @@
 //! | `labels` | the attributes of a row |
 //! | [`matcher`], `label_filter`, [`select`] | which series a query asks for, and finding them |
 //! | [`data`] | a found series: its points |
+//! | `buckets` | exponential buckets with explicit bounds |
 //! | `join` | points of several rows as one |
 //! | [`merge`] | rows of one series joined, for compaction |
 //! | [`otlp`] | series back to a request |
@@ -38,6 +39,7 @@
 //! 3. Description and metadata of a metric are not part of the identity; the
 //!    last that came within a row is kept.
 
+pub(crate) mod buckets;
 pub mod codec;
 pub(crate) mod columns;
 pub mod data;

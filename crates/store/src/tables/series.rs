@@ -38,6 +38,51 @@ pub mod field {
     pub const SEQUENCES: usize = 22;
 }
 
+/// Members of a point, for scans of points.
+///
+/// A point whose flags say that it has no value has NULL in all but times and
+/// flags. A sum or gauge has a `value` (integers as doubles), all others have
+/// `count` and `sum`.
+///
+/// Buckets are those of a histogram with explicit bounds: `bucket_counts` has one
+/// item more than `bucket_bounds`, an item is the number of observations above
+/// the bound before it and up to its own, not cumulated. An *exponential
+/// histogram* is shown in that form: its bounds are those of its buckets, computed
+/// from scale and offset, those below zero first; what it counts as zero lies
+/// between the bounds next to zero; the first bucket (if there are any below zero)
+/// and the last (if there are any above) are empty, since nothing lies beyond. A
+/// *summary* has in `bucket_bounds` the values at its quantiles, in `quantiles`
+/// which quantiles these are, and no counts.
+#[allow(missing_docs)]
+pub mod point {
+    pub const TIME: usize = 0;
+    pub const START_TIME: usize = 1;
+    pub const VALUE: usize = 2;
+    pub const COUNT: usize = 3;
+    pub const SUM: usize = 4;
+    pub const MIN: usize = 5;
+    pub const MAX: usize = 6;
+    pub const BUCKET_BOUNDS: usize = 7;
+    pub const BUCKET_COUNTS: usize = 8;
+    pub const QUANTILES: usize = 9;
+    pub const FLAGS: usize = 10;
+}
+
+/// Names of the members of a [`point`], by place.
+pub static POINT_MEMBERS: [&str; 11] = [
+    "time",
+    "start_time",
+    "value",
+    "count",
+    "sum",
+    "min",
+    "max",
+    "bucket_bounds",
+    "bucket_counts",
+    "quantiles",
+    "flags",
+];
+
 /// The table.
 pub static TABLE: Table = Table {
     signal: Signal::Series,

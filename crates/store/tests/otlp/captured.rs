@@ -1,6 +1,7 @@
 //! Requests that real clients sent, if the environment names a directory of
 //! them: `KYMO_TEST_DATA` holds `tuft/<number>.<protocol>.<signal>.pb`.
 
+use std::io::Write;
 use std::path::Path;
 
 use kymo_store::otlp;
@@ -15,7 +16,11 @@ use crate::{assert_traces_come_back, flat};
 /// The captured requests of a signal; `None` if there is no directory of them.
 fn captured(ending: &str) -> Option<Vec<Vec<u8>>> {
     let Some(root) = std::env::var_os("KYMO_TEST_DATA") else {
-        eprintln!("left out: KYMO_TEST_DATA does not name a directory of captured requests");
+        // Not `eprintln!`, which is shown of failures only.
+        let _ = writeln!(
+            std::io::stderr(),
+            "left out: captured requests (KYMO_TEST_DATA names no directory)"
+        );
         return None;
     };
     let entries = std::fs::read_dir(Path::new(&root).join("tuft")).unwrap();

@@ -2,6 +2,7 @@
 //!
 //! `KYMO_TEST_DATA` holds `*.metrics.pb` files below `tuft/`.
 
+use std::io::Write;
 use std::path::Path;
 
 use kymo_store::series::head::SeriesHead;
@@ -13,7 +14,11 @@ use super::support::{Blocks, Request, drain, exported};
 #[test]
 fn captured_requests_come_back_as_they_were_sent() {
     let Some(root) = std::env::var_os("KYMO_TEST_DATA") else {
-        eprintln!("left out: KYMO_TEST_DATA does not name a directory of captured requests");
+        // Not `eprintln!`, which is shown of failures only.
+        let _ = writeln!(
+            std::io::stderr(),
+            "left out: captured requests (KYMO_TEST_DATA names no directory)"
+        );
         return;
     };
     let entries = std::fs::read_dir(Path::new(&root).join("tuft")).unwrap();

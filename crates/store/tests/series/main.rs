@@ -10,6 +10,8 @@ mod damage;
 mod generate;
 mod matching;
 mod model;
+mod points;
+mod points_model;
 #[path = "../support/random.rs"]
 #[allow(dead_code, reason = "each test binary uses a part of it")]
 mod random;

@@ -144,10 +144,14 @@ fn a_damaged_block_is_left_out_and_counted_and_the_rest_answers() {
             assert!(world.append(0, PLACE, 5));
             world.store(0).flush().unwrap();
         }
-        let damaged = paths(&world, "default/spans")[0].clone();
-        let of_block = world.model.requests[0].records.clone();
-        of_block.iter().for_each(|sent| world.model.may_be_lost(sent.id));
-        let other = world.model.requests[1].records[0].id;
+        let snapshot = world.store(0).snapshot(PLACE.0, PLACE.1).unwrap();
+        let block = snapshot.blocks().next().unwrap().clone();
+        let damaged = block.path(PLACE.0, PLACE.1);
+        let of_block = world.records_in(0, PLACE, &[block]);
+        of_block.iter().for_each(|id| world.model.may_be_lost(*id));
+        let mut ids = world.model.records.keys();
+        let other = *ids.find(|id| !of_block.contains(*id)).unwrap();
+        drop(snapshot);
         world.flip_bit(0, &damaged, 4 + 30, 3);
         if reopens {
             assert!(world.open(0));

@@ -125,15 +125,20 @@ pub fn record(signal: Signal, tenant: &str, body: Bytes, received_nanos: i64) ->
     }
 }
 
-/// How often each record is there, with its time. Blocks that cannot be read are left out, as
+/// How often each record is there, by its number and time.
+pub type Found = BTreeMap<(u64, u64), usize>;
+
+/// How often each record is there. Blocks that cannot be read are left out, as
 /// every query leaves them out.
-pub fn found(
-    store: &Store,
-    snapshot: &Snapshot,
-) -> Result<BTreeMap<(u64, u64), usize>, StoreError> {
+pub fn found(store: &Store, snapshot: &Snapshot) -> Result<Found, StoreError> {
+    found_in(snapshot.signal, &store.sources(snapshot, None)?)
+}
+
+/// As [`found`], in sources that were opened before.
+pub fn found_in(signal: Signal, sources: &[Source]) -> Result<Found, StoreError> {
     let mut counts = BTreeMap::new();
-    for source in store.sources(snapshot, None)? {
-        match rows(snapshot.signal, &source) {
+    for source in sources {
+        match rows(signal, source) {
             Ok(rows) => rows.into_iter().for_each(|row| *counts.entry(row).or_default() += 1),
             Err(StoreError::Corrupt(_)) => {}
             Err(error) => return Err(error),

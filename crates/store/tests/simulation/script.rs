@@ -5,23 +5,32 @@ use std::time::Duration;
 
 use kymo_journal::sim::Random;
 use kymo_store::block::meta::BlockMeta;
+use kymo_store::block::source::Source;
 use kymo_store::commit::log::Log;
 use kymo_store::compact::Effort;
 use kymo_store::garbage::Retention;
 use kymo_store::snapshot::Snapshot;
 use kymo_store::{Signal, Store, StoreError};
 
+use crate::beside::Moment;
 use crate::bucket::{Action, Weather};
 use crate::model::{SIGNALS, TENANTS};
-use crate::requests;
+use crate::requests::{self, Found};
 use crate::world::{GRACE, Setup, World, note};
 
-/// A snapshot that is read again later.
+/// Something that is read again later.
+enum Pinned {
+    Snapshot(Snapshot),
+    /// Sources whose snapshot is gone.
+    Sources(Signal, Vec<Source>),
+}
+
+/// What is held, and what it showed.
 struct Held {
     node: usize,
     life: u64,
-    snapshot: Snapshot,
-    found: std::collections::BTreeMap<(u64, u64), usize>,
+    pinned: Pinned,
+    found: Found,
     taken_nanos: i64,
 }
 
@@ -33,7 +42,10 @@ enum Act {
     ResendSpans,
     SendBroken,
     Apply,
+    Ingest,
     Flush,
+    FlushBeside,
+    ReadBeside,
     FlushDue,
     CompactTiered,
     CompactAll,
@@ -51,13 +63,16 @@ enum Act {
 }
 
 /// Each act and how often it comes.
-const ACTS: [(Act, usize); 20] = [
+const ACTS: [(Act, usize); 23] = [
     (Act::Send, 30),
     (Act::SendAgain, 4),
     (Act::ResendSpans, 3),
     (Act::SendBroken, 1),
-    (Act::Apply, 2),
-    (Act::Flush, 10),
+    (Act::Apply, 4),
+    (Act::Ingest, 4),
+    (Act::Flush, 8),
+    (Act::FlushBeside, 5),
+    (Act::ReadBeside, 2),
     (Act::FlushDue, 3),
     (Act::CompactTiered, 6),
     (Act::CompactAll, 6),
@@ -173,7 +188,9 @@ impl Script {
             Act::ResendSpans => self.resend_spans(node),
             Act::SendBroken => self.send_broken(node),
             Act::Apply => self.result("apply", node, store.apply()),
+            Act::Ingest => self.result("ingest", node, store.ingest()),
             Act::Flush => self.result("flush", node, store.flush()),
+            Act::FlushBeside => self.flush_beside(node),
             Act::FlushDue => self.result("flush_due", node, store.flush_due()),
             Act::CompactTiered => {
                 self.result("compact tiered", node, store.compact(Effort::Tiered))
@@ -189,6 +206,7 @@ impl Script {
                     Act::Retain => self.retain(node, &store),
                     Act::Delete => self.delete(node, &store),
                     Act::Hold => self.hold(node, &store),
+                    Act::ReadBeside => self.read_beside(node),
                     Act::ReadHeld => self.read_held(),
                     Act::Flip => self.flip(node, &store),
                     Act::Reopen => self.reopen(node, store),
@@ -344,22 +362,61 @@ impl Script {
         let snapshot = store.snapshot(place.0, place.1).expect("a snapshot");
         let found = requests::found(store, &snapshot).expect("its rows");
         let (life, taken_nanos) = (self.world.nodes[node].life, self.world.bucket.now_nanos());
-        self.held.push(Held { node, life, snapshot, found, taken_nanos });
-        note(format!("hold a snapshot of {place:?} on {node}"));
+        let pinned = match self.world.random.one_in(2) {
+            true => Pinned::Snapshot(snapshot),
+            false => Pinned::Sources(place.1, store.sources(&snapshot, None).expect("its blocks")),
+        };
+        self.held.push(Held { node, life, pinned, found, taken_nanos });
+        note(format!("hold what is at {place:?} on {node}"));
     }
 
-    /// Within the grace time a snapshot reads as it did, whatever happened since.
+    /// Requests that come while a flush is under way.
+    fn flush_beside(&mut self, node: usize) {
+        let count = 1 + self.below(3);
+        let requests: Vec<usize> = (0..count)
+            .map(|_| {
+                let (place, size) = (self.place(), 1 + self.below(40));
+                let records = self.world.new_records(size, 2);
+                self.world.request(node, place, records)
+            })
+            .collect();
+        let (write, only_due) = (self.below(4), self.world.random.one_in(3));
+        self.world.flush_beside(node, &requests, write, only_due);
+    }
+
+    /// Another process reads, and the owner works at some call of its.
+    fn read_beside(&mut self, node: usize) {
+        let call = self.below(60);
+        let moment = match self.below(3) {
+            0 => None,
+            1 => Some(Moment::Bucket(call)),
+            _ => Some(Moment::Disk(call)),
+        };
+        let only_flushes = self.world.random.one_in(2);
+        note(format!(
+            "read beside {node}, which works at {moment:?}, only flushes: {only_flushes}"
+        ));
+        self.world.read_beside(node, moment, only_flushes);
+    }
+
+    /// A snapshot reads as it did, whatever happened since; where other nodes delete files, within
+    /// the grace time.
     fn read_held(&mut self) {
         note("read held snapshots");
         let now = self.world.bucket.now_nanos();
         for held in std::mem::take(&mut self.held) {
             // A commit that took a while is dated from its beginning.
-            let is_due = now - held.taken_nanos < (GRACE.as_nanos() as i64) - 4_000_000_000;
-            if !is_due || self.world.nodes[held.node].life != held.life {
+            let is_young = now - held.taken_nanos < (GRACE.as_nanos() as i64) - 4_000_000_000;
+            let is_there = is_young || self.world.nodes.len() == 1;
+            if !is_there || self.world.nodes[held.node].life != held.life {
                 continue;
             }
             let store = self.world.store(held.node);
-            let found = requests::found(&store, &held.snapshot).expect("rows within the grace");
+            let found = match &held.pinned {
+                Pinned::Snapshot(snapshot) => requests::found(&store, snapshot),
+                Pinned::Sources(signal, sources) => requests::found_in(*signal, sources),
+            };
+            let found = found.expect("rows that are held");
             if self.world.flipped.is_empty() {
                 assert!(found == held.found, "a snapshot changed");
             }

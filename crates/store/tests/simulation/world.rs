@@ -10,15 +10,15 @@ use std::time::{Duration, UNIX_EPOCH};
 use kymo_journal::sim::{Random, SimDisk};
 use kymo_journal::{Disk, Journal};
 use kymo_store::block::meta::BlockMeta;
+use kymo_store::block::source::Source;
 use kymo_store::check::{Finding, check};
-use kymo_store::commit::state::LogState;
 use kymo_store::compact::Effort;
 use kymo_store::objects::{LocalObjects, Objects};
-use kymo_store::snapshot::Snapshot;
 use kymo_store::{Options, Signal, Store, StoreError};
 
-use crate::bucket::{Access, SimBucket, Weather};
+use crate::bucket::{Access, Rule, SimBucket, Weather};
 use crate::model::{Model, Request, SIGNALS, TENANTS};
+use crate::pausing::Pausing;
 use crate::requests::{self, Sent};
 
 /// How long removed files stay in the simulation.
@@ -53,6 +53,8 @@ pub struct Node {
     pub disk: SimDisk,
     /// Its way to the bucket, if blocks are there.
     pub access: Option<Arc<Access>>,
+    /// Its directory of blocks, if they are there.
+    pub local: Option<Arc<Pausing>>,
     /// Its store, while it is up.
     pub store: Option<Arc<Store>>,
     /// How often it was opened.
@@ -73,12 +75,17 @@ pub struct World {
     pub model: Model,
     /// Blocks in which a bit was changed, as paths.
     pub flipped: BTreeSet<String>,
+    /// How long removed files stay.
+    pub grace: Duration,
     log_refresh: Duration,
     block_cache_bytes: usize,
     next_id: u64,
 }
 
-const BLOCKS: &str = "/data/blocks";
+/// Where blocks are on disk.
+pub const BLOCKS: &str = "/data/blocks";
+/// Where the journal is.
+pub const JOURNAL: &str = "/data/journal";
 
 impl World {
     /// Nodes that are not open yet.
@@ -91,7 +98,12 @@ impl World {
             _ => Duration::ZERO,
         };
         let block_cache_bytes = if random.one_in(2) { 0 } else { 1 << 20 };
-        let node = |disk| Node { disk, access: None, store: None, life: 0 };
+        // Where nobody else reads, pins are enough.
+        let grace = match count {
+            1 if random.one_in(2) => Duration::from_secs(1),
+            _ => GRACE,
+        };
+        let node = |disk| Node { disk, access: None, local: None, store: None, life: 0 };
         let nodes = disks.into_iter().map(node).collect();
         let bucket = SimBucket::default();
         let world = World {
@@ -101,6 +113,7 @@ impl World {
             nodes,
             model: Model::default(),
             flipped: BTreeSet::new(),
+            grace,
             log_refresh,
             block_cache_bytes,
             next_id: 1,
@@ -115,14 +128,17 @@ impl World {
         self.bucket.set_clocks(now_nanos, disks);
     }
 
-    fn options(&self, node: usize) -> Options {
+    /// The options of a node.
+    pub fn options(&self, node: usize) -> Options {
         Options {
             node: format!("node-{node}"),
             flush_rows: 50,
             flush_after: Duration::from_secs(30),
+            // Real time, which here nobody uses to flush.
+            flush_wait: Duration::from_millis(1),
             final_rows: 100,
             max_block_rows: 200,
-            grace: GRACE,
+            grace: self.grace,
             block_cache_bytes: self.block_cache_bytes,
             log_refresh: self.log_refresh,
             ..Options::default()
@@ -141,10 +157,14 @@ impl World {
             recent_bytes: if seed.is_multiple_of(2) { 0 } else { 3000 },
             ..Default::default()
         };
-        let (journal, _) =
-            Journal::open(disk.clone(), Path::new("/data/journal"), journal_options)?;
+        let (journal, _) = Journal::open(disk.clone(), Path::new(JOURNAL), journal_options)?;
         let objects: Arc<dyn Objects> = match setup {
-            Setup::Disk => Arc::new(LocalObjects::open(Path::new(BLOCKS), disk.clone())?),
+            Setup::Disk => {
+                let local = LocalObjects::open(Path::new(BLOCKS), disk.clone())?;
+                let local = Arc::new(Pausing::new(Arc::new(local)));
+                node.local = Some(local.clone());
+                local
+            }
             Setup::Bucket(_) => {
                 let access = match node.access.take() {
                     Some(access) if node.life > 0 && !node.disk.crashed() => access,
@@ -169,6 +189,15 @@ impl World {
             panic!("node {node} does not open: {error}");
         }
         true
+    }
+
+    /// Sets the rule for a node's calls to its blocks.
+    pub fn set_rule(&self, node: usize, rule: Option<Rule>) {
+        match (&self.nodes[node].local, &self.nodes[node].access) {
+            (Some(local), _) => local.set_rule(rule),
+            (None, Some(access)) => access.set_rule(rule),
+            (None, None) => panic!("the node is not up"),
+        }
     }
 
     /// The store of a node that is up.
@@ -298,10 +327,12 @@ impl World {
     ) -> Vec<u64> {
         let store = self.store(node);
         let all = store.snapshot(place.0, place.1).expect("a snapshot");
-        // With its tombstones: what is hidden is not there.
-        let log = Arc::new(LogState { blocks: BTreeMap::new(), ..LogState::clone(&all.log) });
-        let some = Snapshot { chunks: Vec::new(), log, level_zero: blocks.to_vec(), ..all };
-        let found = requests::found(&store, &some).expect("the rows of a block");
+        let paths: BTreeSet<String> =
+            blocks.iter().map(|block| block.path(place.0, place.1)).collect();
+        // With their tombstones: what is hidden is not there.
+        let mut sources = store.sources(&all, None).expect("the blocks of a snapshot");
+        sources.retain(|source| matches!(source, Source::Block(b) if paths.contains(b.path())));
+        let found = requests::found_in(place.1, &sources).expect("the rows of a block");
         found.into_iter().flat_map(|((id, _), count)| vec![id; count]).collect()
     }
 

@@ -1,6 +1,6 @@
 //! A real S3 server for tests: SeaweedFS, started on free ports in a temporary directory.
 //!
-//! It is found through `KYMO_WEED` or `scripts/seaweedfs path`. Where it is not installed, tests
+//! It is found through `KYMO_TEST_WEED` or `scripts/seaweedfs path`. Where it is not installed, tests
 //! that want it pass without it, and say so.
 //!
 //! The server is a child of a small shell that waits for its own standard input to close, and then
@@ -56,7 +56,9 @@ impl Seaweed {
     /// Starts a server; `None` if SeaweedFS is not installed.
     pub fn start() -> Option<Seaweed> {
         let Some(weed) = find_weed() else {
-            eprintln!("left out: S3 tests, run scripts/seaweedfs install");
+            // Not `eprintln!`, which is shown of failures only.
+            let _ =
+                writeln!(std::io::stderr(), "left out: S3 tests (run scripts/seaweedfs install)");
             return None;
         };
         let dir = tempfile::Builder::new().prefix("kymo-weed-").tempdir().expect("a directory");
@@ -115,7 +117,7 @@ fn end(keeper: &mut Child) {
 }
 
 fn find_weed() -> Option<PathBuf> {
-    if let Some(weed) = std::env::var_os("KYMO_WEED") {
+    if let Some(weed) = std::env::var_os("KYMO_TEST_WEED") {
         return Some(weed.into());
     }
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|dir| dir.join("scripts"));

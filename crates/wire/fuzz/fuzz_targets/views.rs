@@ -1,4 +1,5 @@
-//! Arbitrary bytes: our check and views against prost, for each signal.
+//! Arbitrary bytes: our check, with wide and with tight limits, and our views against prost, for each
+//! signal.
 #![no_main]
 
 #[path = "../../src/tests/rebuild.rs"]

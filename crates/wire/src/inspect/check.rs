@@ -4,6 +4,7 @@
 //! most of what telemetry consists of and have a path of their own, for speed.
 
 use super::{RefusalReason, RepairReason};
+use crate::common::text;
 use crate::limits::{Limits, MAX_POINT_ITEMS, SPAN_ID_BYTES, TRACE_ID_BYTES};
 use crate::proto::{FIXED64, LEN, Reader, WireError, WireErrorKind};
 use crate::schema::{ARRAY, EVENT, KEY_VALUE, KVLIST, Kind, LINK, Message, Role, STATUS};
@@ -12,6 +13,8 @@ use crate::tags::{any_value, key_value, span};
 /// What the walk has found so far.
 pub(super) struct Checker<'l> {
     limits: &'l Limits,
+    /// Below this depth an attribute that is [usual](is_usual_attribute) is within all limits.
+    usual_depths: u32,
     pub(super) items: u64,
     pub(super) refused: [u64; RefusalReason::ALL.len()],
     pub(super) repaired: [u64; RepairReason::ALL.len()],
@@ -29,7 +32,9 @@ struct Ids<'a> {
 
 impl<'l> Checker<'l> {
     pub(super) fn new(limits: &'l Limits) -> Self {
-        Self { limits, items: 0, refused: [0; _], repaired: [0; _], refusal: None }
+        let is_usual_short = limits.max_value_bytes >= MAX_USUAL_BYTES;
+        let usual_depths = if is_usual_short { limits.max_nesting } else { 0 };
+        Self { limits, usual_depths, items: 0, refused: [0; _], repaired: [0; _], refusal: None }
     }
 
     /// Whether the body can be kept as it is.
@@ -86,7 +91,7 @@ impl<'l> Checker<'l> {
                 self.repaired[RepairReason::ContextId as usize] +=
                     u64::from(is_trace_wrong) + u64::from(is_span_wrong);
             }
-            Role::Link | Role::Point | Role::Plain => {}
+            Role::Link | Role::Point | Role::Plain | Role::Value => {}
         }
         if !role.is_record() {
             return Ok(true);
@@ -110,6 +115,8 @@ impl<'l> Checker<'l> {
         let mut ids = Ids::default();
         let mut seen = 0u32;
         let mut items = 0;
+        let mut attributes = 0;
+        let max_attributes = max_attributes(message, self.limits);
         while let Some(tag) = reader.tag()? {
             let Some(index) = message.index_of(tag >> 3) else {
                 reader.skip(tag)?;
@@ -125,7 +132,12 @@ impl<'l> Checker<'l> {
                     let nested = reader.message()?;
                     if field.is_repeated {
                         if std::ptr::eq(inner, &KEY_VALUE) {
-                            self.attribute(nested, depth)?;
+                            attributes += 1;
+                            if attributes > max_attributes {
+                                self.surplus_attribute(nested, depth)?;
+                            } else {
+                                self.attribute(nested, depth)?;
+                            }
                             continue;
                         }
                         items += usize::from(message.role == Role::Point);
@@ -141,6 +153,7 @@ impl<'l> Checker<'l> {
                     }
                     self.any_value(nested, depth + 1)?;
                 }
+                Kind::Text if message.role == Role::Value => self.value(reader.bytes()?),
                 Kind::Text => self.text(reader.bytes()?),
                 Kind::TraceId => ids.trace = reader.bytes()?,
                 Kind::SpanId => ids.span = reader.bytes()?,
@@ -156,6 +169,9 @@ impl<'l> Checker<'l> {
         if items > MAX_POINT_ITEMS {
             self.refusal = Some(RefusalReason::PointItems);
         }
+        if attributes > max_attributes && message.role == Role::Point {
+            self.refusal = Some(RefusalReason::PointAttributes);
+        }
         Ok(ids)
     }
 
@@ -163,9 +179,17 @@ impl<'l> Checker<'l> {
     fn span_fields<'a>(&mut self, mut reader: Reader<'a>) -> Result<Ids<'a>, WireError> {
         let mut ids = Ids::default();
         let mut seen = 0;
+        let mut attributes = 0;
         while let Some(tag) = reader.tag()? {
             match tag {
-                span::ATTRIBUTES => self.attribute(reader.message()?, 0)?,
+                span::ATTRIBUTES => {
+                    attributes += 1;
+                    if attributes > self.limits.max_attributes {
+                        self.surplus_attribute(reader.message()?, 0)?;
+                    } else {
+                        self.attribute(reader.message()?, 0)?;
+                    }
+                }
                 span::TRACE_ID => ids.trace = reader.bytes()?,
                 span::SPAN_ID => ids.span = reader.bytes()?,
                 span::PARENT_SPAN_ID => ids.parent = reader.bytes()?,
@@ -180,7 +204,7 @@ impl<'l> Checker<'l> {
                 span::LINKS => drop(self.nested(reader.message()?, &LINK, 0)?),
                 span::STATUS => {
                     once(&mut seen, 0, &reader, tag)?;
-                    self.nested(reader.message()?, &STATUS, 0)?;
+                    self.fields(reader.message()?, &STATUS, 0)?;
                 }
                 _ => reader.skip_other(tag, span::KNOWN)?,
             }
@@ -191,10 +215,21 @@ impl<'l> Checker<'l> {
     /// Walks a `KeyValue`.
     #[inline]
     fn attribute(&mut self, reader: Reader<'_>, depth: u32) -> Result<(), WireError> {
-        if is_usual_attribute(reader.rest()) && depth < self.limits.max_nesting {
+        if is_usual_attribute(reader.rest()) && depth < self.usual_depths {
             return Ok(());
         }
         self.any_attribute(reader, depth)
+    }
+
+    /// Walks a `KeyValue` that will be dropped. Its framing counts, what else is wrong with it
+    /// goes with it.
+    #[cold]
+    fn surplus_attribute(&mut self, reader: Reader<'_>, depth: u32) -> Result<(), WireError> {
+        let repaired_before = self.repaired;
+        self.any_attribute(reader, depth)?;
+        self.repaired = repaired_before;
+        self.repair(RepairReason::Attribute);
+        Ok(())
     }
 
     fn any_attribute(&mut self, mut reader: Reader<'_>, depth: u32) -> Result<(), WireError> {
@@ -221,12 +256,16 @@ impl<'l> Checker<'l> {
         let mut seen = 0;
         while let Some(tag) = reader.tag()? {
             match tag {
-                any_value::STRING => self.text(reader.bytes()?),
+                any_value::STRING => self.value(reader.bytes()?),
                 any_value::BOOL | any_value::INT | any_value::STRING_STRINDEX => {
                     reader.varint()?;
                 }
                 any_value::DOUBLE => drop(reader.fixed64()?),
-                any_value::BYTES => drop(reader.bytes()?),
+                any_value::BYTES => {
+                    if reader.bytes()?.len() > self.limits.max_value_bytes {
+                        self.repair(RepairReason::Value);
+                    }
+                }
                 any_value::ARRAY | any_value::KVLIST => {
                     once(&mut seen, (tag >> 3) as usize, &reader, tag)?;
                     let list = if tag == any_value::ARRAY { &ARRAY } else { &KVLIST };
@@ -245,6 +284,27 @@ impl<'l> Checker<'l> {
         }
     }
 
+    /// Text that is not a name but a value.
+    #[inline]
+    fn value(&mut self, bytes: &[u8]) {
+        if bytes.len() > self.limits.max_value_bytes {
+            self.repair(RepairReason::Value);
+        }
+        if !bytes.is_ascii() && std::str::from_utf8(bytes).is_err() {
+            self.invalid_value(bytes);
+        }
+    }
+
+    #[cold]
+    fn invalid_value(&mut self, bytes: &[u8]) {
+        self.repair(RepairReason::Text);
+        // A replacement character takes more room than the byte it stands for.
+        let max_bytes = self.limits.max_value_bytes;
+        if bytes.len() <= max_bytes && text(bytes).len() > max_bytes {
+            self.repair(RepairReason::Value);
+        }
+    }
+
     #[inline]
     fn time(&mut self, unix_nanos: u64) {
         if unix_nanos > self.limits.max_time_unix_nanos {
@@ -256,6 +316,9 @@ impl<'l> Checker<'l> {
         self.repaired[reason as usize] += 1;
     }
 }
+
+/// No text in a [usual attribute](is_usual_attribute) is longer: its length is one byte.
+const MAX_USUAL_BYTES: usize = 0x7f;
 
 /// Recognises the most frequent attributes as valid: a short key in ASCII, then a short text in
 /// ASCII or a number, and nothing else.
@@ -288,6 +351,13 @@ const STRING_BYTE: u8 = any_value::STRING as u8;
 const BOOL_BYTE: u8 = any_value::BOOL as u8;
 const INT_BYTE: u8 = any_value::INT as u8;
 const DOUBLE_BYTE: u8 = any_value::DOUBLE as u8;
+
+/// How many attributes a message may have. A key-value list inside a value has entries, which are
+/// no attributes of a record.
+#[inline]
+pub(super) fn max_attributes(message: &'static Message, limits: &Limits) -> usize {
+    if std::ptr::eq(message, &KVLIST) { usize::MAX } else { limits.max_attributes }
+}
 
 /// Reads a field in the packed form of its kind, or refuses its wire type.
 fn packed(

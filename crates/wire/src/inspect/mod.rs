@@ -2,21 +2,24 @@
 //!
 //! It promises that what it lets pass is well-formed down to the last nested value: framing and
 //! wire types, UTF-8 in every text, ids of the right length, no time after
-//! [`Limits::max_time_unix_nanos`], no value nested deeper than [`Limits::max_nesting`]. If
-//! nothing is wrong, the body is handed on as it came and nothing is allocated.
+//! [`Limits::max_time_unix_nanos`], no value nested deeper than [`Limits::max_nesting`] or longer
+//! than [`Limits::max_value_bytes`], no more than [`Limits::max_attributes`] in a list. If nothing
+//! is wrong, the body is handed on as it came and nothing is allocated.
 //!
 //! | what is wrong | what happens |
 //! |---|---|
 //! | framing, wire type, nesting, a sub-message twice that may occur once | the request is refused |
 //! | span without a valid trace id or span id | the span is refused, the rest is kept |
 //! | time too late in a span, log record or data point, or in an event or exemplar of it | the record is refused |
+//! | data point with too many attributes, buckets, quantiles or exemplars | the point is refused: without some of its attributes it would belong to another series |
 //! | parent span id of the wrong length or all zero | the span becomes a root |
 //! | trace id or span id of a log record or exemplar invalid | that id is emptied |
 //! | link without valid ids | the link is dropped and counted in `dropped_links_count` |
 //! | text that is not UTF-8 | U+FFFD takes the place of what is wrong |
+//! | too many attributes elsewhere | the surplus is dropped and counted in `dropped_attributes_count`, where there is one |
+//! | value, body or status message too long | it is cut, text between two characters |
 //!
-//! A time of zero, an end before the start, an enum out of range and any number of attributes are
-//! none of its business.
+//! A time of zero, an end before the start and an enum out of range are none of its business.
 
 mod check;
 mod rewrite;
@@ -70,10 +73,13 @@ pub enum RefusalReason {
     /// A data point has more than [`MAX_POINT_ITEMS`](crate::limits::MAX_POINT_ITEMS) buckets,
     /// quantiles or exemplars.
     PointItems,
+    /// A data point has more than [`Limits::max_attributes`] attributes.
+    PointAttributes,
 }
 
 impl RefusalReason {
-    pub(crate) const ALL: [Self; 4] = [Self::TraceId, Self::SpanId, Self::Time, Self::PointItems];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::TraceId, Self::SpanId, Self::Time, Self::PointItems, Self::PointAttributes];
 
     /// What was wrong, for the answer to the sender.
     #[must_use]
@@ -81,8 +87,9 @@ impl RefusalReason {
         match self {
             Self::TraceId => "trace id is not 16 bytes or is all zero",
             Self::SpanId => "span id is not 8 bytes or is all zero",
-            Self::Time => "time is after the year 2199",
+            Self::Time => "time is later than allowed, by default after the year 2199",
             Self::PointItems => "data point has more than 524288 buckets, quantiles or exemplars",
+            Self::PointAttributes => "data point has more attributes than allowed",
         }
     }
 
@@ -94,6 +101,7 @@ impl RefusalReason {
             Self::SpanId => "invalid_span_id",
             Self::Time => "time_too_late",
             Self::PointItems => "too_many_point_items",
+            Self::PointAttributes => "too_many_point_attributes",
         }
     }
 }
@@ -118,10 +126,28 @@ pub enum RepairReason {
     Link,
     /// Text that is not UTF-8 got replacement characters.
     Text,
+    /// An attribute beyond [`Limits::max_attributes`] was dropped.
+    Attribute,
+    /// A value longer than [`Limits::max_value_bytes`] was cut.
+    Value,
 }
 
 impl RepairReason {
-    pub(crate) const ALL: [Self; 4] = [Self::ParentSpanId, Self::ContextId, Self::Link, Self::Text];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::ParentSpanId, Self::ContextId, Self::Link, Self::Text, Self::Attribute, Self::Value];
+
+    /// What was done, for the answer to the sender.
+    #[must_use]
+    pub const fn message(self) -> &'static str {
+        match self {
+            Self::ParentSpanId => "parent span id is not 8 bytes or is all zero, now empty",
+            Self::ContextId => "trace id or span id of a record is invalid, now empty",
+            Self::Link => "link without valid ids was dropped",
+            Self::Text => "text is not UTF-8, now with replacement characters",
+            Self::Attribute => "attribute beyond the allowed number was dropped",
+            Self::Value => "value longer than allowed was cut",
+        }
+    }
 
     /// A word for metrics.
     #[must_use]
@@ -131,6 +157,8 @@ impl RepairReason {
             Self::ContextId => "invalid_context_id",
             Self::Link => "invalid_link",
             Self::Text => "invalid_utf8",
+            Self::Attribute => "too_many_attributes",
+            Self::Value => "value_too_long",
         }
     }
 }

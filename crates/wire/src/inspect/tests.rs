@@ -1,3 +1,5 @@
+mod limits;
+
 use std::borrow::Cow;
 
 use super::*;

@@ -9,13 +9,46 @@ use crate::Signal;
 use crate::common::text;
 use crate::limits::MAX_NESTING;
 use crate::proto::{LEN, Reader, WireError, WireErrorKind, unzigzag};
-use crate::schema::{self, Field, Kind, Message};
+use crate::schema::{self, EnumNames, Field, Kind, Message};
+
+/// How ids and enumerations are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// As OTLP/JSON has them: ids in hexadecimal, enumerations as numbers.
+    Otlp,
+    /// As protobuf's own mapping to JSON has them, and with it Tempo's API: ids in base64,
+    /// enumerations by name.
+    Protobuf,
+}
 
 /// Appends the request in `body` to `out` as OTLP/JSON, on one line.
 ///
 /// Fields that this crate does not know are left out: JSON has no way to say them.
 pub fn encode(signal: Signal, body: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
-    message(Reader::new(body), schema::request(signal), 0, out)
+    encode_styled(signal, body, Style::Otlp, out)
+}
+
+/// As [`encode`], in a style.
+pub fn encode_styled(
+    signal: Signal,
+    body: &[u8],
+    style: Style,
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    message(Reader::new(body), schema::request(signal), Place { depth: 0, style }, out)
+}
+
+/// How deep values are nested here, and how they are written.
+#[derive(Clone, Copy)]
+struct Place {
+    depth: u32,
+    style: Style,
+}
+
+impl Place {
+    fn deeper(self) -> Self {
+        Self { depth: self.depth + 1, ..self }
+    }
 }
 
 /// Where a field was found in the message being written.
@@ -32,10 +65,10 @@ const MAX_FIELDS: usize = 16;
 fn message(
     reader: Reader<'_>,
     schema: &'static Message,
-    depth: u32,
+    place: Place,
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
-    if depth > MAX_NESTING {
+    if place.depth > MAX_NESTING {
         return Err(reader.error(WireErrorKind::TooDeep(MAX_NESTING)));
     }
     let slots = find_fields(reader, schema)?;
@@ -51,11 +84,11 @@ fn message(
         out.extend_from_slice(field.name.as_bytes());
         out.extend_from_slice(b"\":");
         if field.is_repeated {
-            list(slot, field, depth, out)?;
+            list(slot, field, place, out)?;
         } else {
             let mut at = slot.at;
             at.tag()?;
-            value(&mut at, field.kind, depth, out)?;
+            value(&mut at, field.kind, place, out)?;
         }
     }
     out.push(b'}');
@@ -104,7 +137,7 @@ fn forget_other_choices(
     }
 }
 
-fn list(slot: Slot<'_>, field: &Field, depth: u32, out: &mut Vec<u8>) -> Result<(), WireError> {
+fn list(slot: Slot<'_>, field: &Field, place: Place, out: &mut Vec<u8>) -> Result<(), WireError> {
     let Slot { at: mut reader, count: mut remaining } = slot;
     let mut is_first = true;
     out.push(b'[');
@@ -117,13 +150,13 @@ fn list(slot: Slot<'_>, field: &Field, depth: u32, out: &mut Vec<u8>) -> Result<
         remaining -= 1;
         if tag & 7 == field.kind.wire_type() {
             separate(&mut is_first, out);
-            value(&mut reader, field.kind, depth, out)?;
+            value(&mut reader, field.kind, place, out)?;
             continue;
         }
         let mut packed = reader.message()?;
         while !packed.is_empty() {
             separate(&mut is_first, out);
-            value(&mut packed, field.kind, depth, out)?;
+            value(&mut packed, field.kind, place, out)?;
         }
     }
     out.push(b']');
@@ -139,19 +172,23 @@ fn separate(is_first: &mut bool, out: &mut Vec<u8>) {
 fn value(
     reader: &mut Reader<'_>,
     kind: Kind,
-    depth: u32,
+    place: Place,
     out: &mut Vec<u8>,
 ) -> Result<(), WireError> {
     match kind {
         Kind::Text => string(&text(reader.bytes()?), out),
         Kind::Bytes => string(&STANDARD.encode(reader.bytes()?), out),
-        Kind::TraceId | Kind::SpanId | Kind::ParentId => hex(reader.bytes()?, out),
+        Kind::TraceId | Kind::SpanId | Kind::ParentId => match place.style {
+            Style::Otlp => hex(reader.bytes()?, out),
+            Style::Protobuf => string(&STANDARD.encode(reader.bytes()?), out),
+        },
         Kind::Bool => {
             let word: &[u8] = if reader.varint()? != 0 { b"true" } else { b"false" };
             out.extend_from_slice(word);
         }
         Kind::Uint32 => integer(reader.varint()? as u32, out),
-        Kind::Int32 | Kind::Enum(_) => integer(reader.varint()? as i32, out),
+        Kind::Int32 => integer(reader.varint()? as i32, out),
+        Kind::Enum(names) => enumeration(reader.varint()? as i32, names, place.style, out),
         Kind::Sint32 => integer(unzigzag(reader.varint()?), out),
         Kind::Fixed32 => integer(reader.fixed32()?, out),
         Kind::Int64 => quoted(reader.varint()? as i64, out),
@@ -159,10 +196,18 @@ fn value(
         Kind::Fixed64 | Kind::Time => quoted(reader.fixed64()?, out),
         Kind::Sfixed64 => quoted(reader.fixed64()? as i64, out),
         Kind::Double => double(reader.double()?, out),
-        Kind::Message(inner) => message(reader.message()?, inner, depth, out)?,
-        Kind::AnyValue => message(reader.message()?, &schema::ANY_VALUE, depth + 1, out)?,
+        Kind::Message(inner) => message(reader.message()?, inner, place, out)?,
+        Kind::AnyValue => message(reader.message()?, &schema::ANY_VALUE, place.deeper(), out)?,
     }
     Ok(())
+}
+
+fn enumeration(number: i32, names: &EnumNames, style: Style, out: &mut Vec<u8>) {
+    let name = usize::try_from(number).ok().and_then(|number| names.names.get(number));
+    match name {
+        Some(name) if style == Style::Protobuf => string(&format!("{}{name}", names.prefix), out),
+        _ => integer(number, out),
+    }
 }
 
 fn string(text: &str, out: &mut Vec<u8>) {

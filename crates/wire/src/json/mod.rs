@@ -14,7 +14,7 @@
 //! [`inspect`](crate::inspect) does, for all encodings alike.
 //!
 //! Writing follows the OTLP specification: lowerCamelCase, ids in hex, 64-bit integers as
-//! strings, enums as numbers.
+//! strings, enums as numbers; or, where a [`Style`] says so, protobuf's own mapping.
 //!
 //! Neither direction builds a tree: JSON events become protobuf fields as they are read.
 
@@ -22,7 +22,7 @@ mod decode;
 mod encode;
 mod scalar;
 
-pub use encode::encode;
+pub use encode::{Style, encode, encode_styled};
 
 use std::fmt;
 

@@ -150,3 +150,17 @@ fn values_may_be_nested_as_deep_as_in_protobuf_and_no_deeper() {
     assert!(error(&nested(MAX_NESTING + 1)).contains("nested more than 24 levels deep"));
     assert!(error(&nested(100_000)).contains("deep"));
 }
+
+#[test]
+fn protobufs_own_style_has_ids_in_base64_and_enumerations_by_name() {
+    let span = in_span(
+        r#""traceId":"0102030405060708090a0b0c0d0e0f10","kind":2,"status":{"code":2},"flags":7"#,
+    );
+    let body = decode(Signal::Traces, span.as_bytes()).expect("good");
+    let mut out = Vec::new();
+    encode_styled(Signal::Traces, &body, Style::Protobuf, &mut out).expect("good");
+    let expected = in_span(
+        r#""traceId":"AQIDBAUGBwgJCgsMDQ4PEA==","kind":"SPAN_KIND_SERVER","status":{"code":"STATUS_CODE_ERROR"},"flags":7"#,
+    );
+    assert_eq!(String::from_utf8_lossy(&out), expected);
+}

@@ -3,6 +3,7 @@
 //! `KYMO_TEST_DATA` holds `*.pb` files below `tuft/` and `rhapsody/otlp/`, named
 //! `<number>.<protocol>.<signal>.pb`, each with the same request as `.json` beside it.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::reference::{assert_agreement, by_prost, by_views};
@@ -12,7 +13,11 @@ use crate::{Limits, Signal, json};
 #[test]
 fn captured_requests_are_read_as_prost_reads_them_in_both_encodings() {
     let Some(root) = std::env::var_os("KYMO_TEST_DATA") else {
-        eprintln!("left out: KYMO_TEST_DATA does not name a directory of captured requests");
+        // Not `eprintln!`, which is shown of failures only.
+        let _ = writeln!(
+            std::io::stderr(),
+            "left out: captured requests (KYMO_TEST_DATA names no directory)"
+        );
         return;
     };
     let mut files = 0;

@@ -3,6 +3,7 @@
 //! The fuzz target includes this file too.
 
 use kymo_wire::inspect::{Inspected, inspect};
+use kymo_wire::limits::{MAX_NESTING, MAX_TIME_UNIX_NANOS};
 use kymo_wire::{Limits, Signal, WireError, WireErrorKind};
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
@@ -10,6 +11,14 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::{DecodeError, Message};
 
 use super::rebuild;
+
+/// Limits that nearly every request meets.
+const TIGHT: Limits = Limits {
+    max_nesting: MAX_NESTING,
+    max_time_unix_nanos: MAX_TIME_UNIX_NANOS,
+    max_attributes: 2,
+    max_value_bytes: 5,
+};
 
 /// Decodes with prost and encodes again, which gives equal requests equal bytes, also where they
 /// hold a NaN.
@@ -39,16 +48,17 @@ pub(crate) fn by_views(signal: Signal, body: &[u8]) -> Result<Vec<u8>, WireError
 /// What both accept has the same content.
 pub(crate) fn assert_agreement(signal: Signal, body: &[u8]) {
     let ours = inspect(signal, body, &Limits::default());
+    assert_limited(signal, body, &ours);
     let prost = by_prost(signal, body);
     match (&ours, &prost) {
         (Ok(inspected), Ok(expected)) => {
             let found = by_views(signal, body).expect("what was inspected can be walked");
             assert_eq!(&found, expected, "views and prost read the same");
-            assert_kept(signal, inspected);
+            assert_kept(signal, inspected, &Limits::default());
         }
         (Ok(inspected), Err(error)) => {
             assert!(error.to_string().contains("UTF-8"), "only prost refuses: {error}");
-            assert_kept(signal, inspected);
+            assert_kept(signal, inspected, &Limits::default());
         }
         (Err(error), Ok(_)) => {
             use WireErrorKind::{Duplicate, TooDeep, WireType};
@@ -59,10 +69,23 @@ pub(crate) fn assert_agreement(signal: Signal, body: &[u8]) {
     }
 }
 
+/// Limits on attributes and values refuse no request, and no record but data points.
+fn assert_limited(signal: Signal, body: &[u8], ours: &Result<Inspected<'_>, WireError>) {
+    match (inspect(signal, body, &TIGHT), ours) {
+        (Ok(limited), Ok(ours)) => {
+            let records = |inspected: &Inspected<'_>| inspected.items + inspected.refused_items();
+            assert_eq!(records(&limited), records(ours));
+            assert!(signal == Signal::Metrics || limited.items == ours.items);
+            assert_kept(signal, &limited, &TIGHT);
+        }
+        (limited, ours) => assert_eq!(limited.err(), ours.clone().err()),
+    }
+}
+
 /// What is kept of a request can be read by everybody and is not found wanting again.
-fn assert_kept(signal: Signal, inspected: &Inspected<'_>) {
+fn assert_kept(signal: Signal, inspected: &Inspected<'_>, limits: &Limits) {
     by_prost(signal, &inspected.body).expect("prost reads what was kept");
-    let again = inspect(signal, &inspected.body, &Limits::default()).expect("is still well-formed");
+    let again = inspect(signal, &inspected.body, limits).expect("is still well-formed");
     assert_eq!(again.items, inspected.items, "nothing more was dropped or kept");
     assert!(again.refused.is_empty() && again.repaired.is_empty(), "one repair suffices");
     assert_eq!(again.body, inspected.body);

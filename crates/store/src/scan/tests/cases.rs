@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use arrow_schema::DataType;
 
-use super::model::{Row, Value, blocks, chunk};
+use super::model::{OfTrace, Row, Value, blocks, chunk};
 use crate::block::read::Block;
 use crate::block::source::Source;
 use crate::error::StoreError;
@@ -29,6 +29,9 @@ fn row(id: u64, attributes: &[(&str, Value)]) -> Row {
         status: None,
         resource: vec![("service.name", Value::Text("shop".into()))],
         attributes: attributes.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect(),
+        events: Vec::new(),
+        links: Vec::new(),
+        of_trace: OfTrace::default(),
     }
 }
 
@@ -38,14 +41,16 @@ fn all() -> Scan {
         predicate: None,
         time: None,
         order: Order::OldestFirst,
-        limit: None,
+        ..Scan::default()
     }
 }
 
+fn context(threads: usize) -> ScanContext {
+    ScanContext { cache: ColumnCache::default(), cancel: Arc::default(), threads }
+}
+
 fn run(sources: &[Source], scan: &Scan) -> Result<(usize, ScanStats), StoreError> {
-    let (cache, cancel) = (ColumnCache::default(), AtomicBool::new(false));
-    let context = ScanContext { cache: &cache, cancel: &cancel, threads: 2 };
-    let (batches, stats) = collect(sources, Signal::Spans, scan, context)?;
+    let (batches, stats) = collect(sources, Signal::Spans, scan, context(2))?;
     Ok((batches.iter().map(|batch| batch.num_rows()).sum(), stats))
 }
 
@@ -141,13 +146,13 @@ fn a_damaged_block_is_left_out_and_counted() {
 #[test]
 fn a_cancelled_scan_ends_with_that_error() {
     let sources = [chunk(&[row(1, &[])])];
-    let (cache, cancel) = (ColumnCache::default(), AtomicBool::new(true));
-    let context = ScanContext { cache: &cache, cancel: &cancel, threads: 1 };
+    let context = context(1);
+    context.cancel.store(true, Ordering::Relaxed);
     for order in [Order::Any, Order::NewestFirst] {
-        let ended = collect(&sources, Signal::Spans, &Scan { order, ..all() }, context);
+        let ended = collect(&sources, Signal::Spans, &Scan { order, ..all() }, context.clone());
         assert!(matches!(ended, Err(StoreError::Cancelled)));
     }
-    cancel.store(false, Ordering::Relaxed);
+    context.cancel.store(false, Ordering::Relaxed);
     assert!(collect(&sources, Signal::Spans, &all(), context).is_ok());
 }
 
@@ -156,11 +161,9 @@ fn a_sink_that_wants_no_more_gets_no_more() {
     let (_directory, objects) = directory();
     let rows: Vec<Row> = (0..200_000).map(|id| row(id, &[])).collect();
     let sources = blocks(&rows, &objects, "a");
-    let (cache, cancel) = (ColumnCache::default(), AtomicBool::new(false));
     for (order, threads) in [(Order::Any, 1), (Order::Any, 2), (Order::NewestFirst, 2)] {
-        let context = ScanContext { cache: &cache, cancel: &cancel, threads };
-        let prepared =
-            Prepared::new(&sources, Signal::Spans, &Scan { order, ..all() }, context).unwrap();
+        let scan = Scan { order, ..all() };
+        let prepared = Prepared::new(&sources, Signal::Spans, &scan, context(threads)).unwrap();
         let mut batches = 0;
         prepared
             .run(&mut |_| {
@@ -196,10 +199,8 @@ fn time_bounds_and_filters_spare_most_granules() {
 #[test]
 fn a_key_that_nobody_has_is_an_empty_column_of_text() {
     let sources = [chunk(&[row(1, &[])])];
-    let (cache, cancel) = (ColumnCache::default(), AtomicBool::new(false));
-    let context = ScanContext { cache: &cache, cancel: &cancel, threads: 1 };
     let scan = Scan { columns: vec![x()], ..all() };
-    let (batches, _) = collect(&sources, Signal::Spans, &scan, context).unwrap();
+    let (batches, _) = collect(&sources, Signal::Spans, &scan, context(1)).unwrap();
     assert_eq!(batches[0].schema().field(0).data_type(), &DataType::Utf8);
     assert_eq!(batches[0].schema().field(0).name(), "span.x");
     assert_eq!(batches[0].column(0).null_count(), 1);

@@ -3,3 +3,4 @@
 mod cases;
 mod differential;
 mod model;
+mod shown;

@@ -2,6 +2,7 @@
 //! sources.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use kymo_wire::{KeyValueView, View};
@@ -16,7 +17,7 @@ use crate::pages::write_varint;
 use crate::scan::{ColumnRef, Op, Predicate, Scalar, Scope};
 use crate::schema::{Signal, ValueType};
 use crate::tables::order;
-use crate::tables::spans::{TABLE, field};
+use crate::tables::spans::{TABLE, field, list};
 
 /// A value as it is sent.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,9 +88,84 @@ impl Value {
             Value::Array(value) => format!("[{value}]"),
             Value::Bytes(bytes) => {
                 use base64::prelude::{BASE64_STANDARD, Engine};
-                format!("\"{}\"", BASE64_STANDARD.encode(bytes))
+                BASE64_STANDARD.encode(bytes)
             }
         }
+    }
+
+    fn json(&self) -> String {
+        match self {
+            Value::Empty => "null".to_owned(),
+            Value::Text(_) | Value::Bytes(_) => serde_json::to_string(&self.shown()).unwrap(),
+            Value::Double(value) if value.is_nan() => "\"NaN\"".to_owned(),
+            Value::Double(value) if value.is_infinite() => {
+                format!("\"{}Infinity\"", if *value < 0.0 { "-" } else { "" })
+            }
+            Value::Double(value) => format!("{value:?}"),
+            other => other.shown(),
+        }
+    }
+}
+
+/// Attributes as a JSON object.
+pub(super) fn json<K: AsRef<str>>(attributes: &[(K, Value)]) -> String {
+    let entry = |(key, value): &(K, Value)| {
+        format!("{}:{}", serde_json::to_string(key.as_ref()).unwrap(), value.json())
+    };
+    format!("{{{}}}", attributes.iter().map(entry).collect::<Vec<_>>().join(","))
+}
+
+/// What every span repeats of its trace.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OfTrace {
+    root_name: Option<String>,
+    root_service: Option<String>,
+    start: i64,
+    duration: i64,
+}
+
+/// Tells each row what is to be known of its trace; of roots that began at once,
+/// the row that came first is the root.
+pub(super) fn derive(rows: &mut [Row]) {
+    let mut traces: HashMap<u8, (OfTrace, i64, Option<i64>)> = HashMap::new();
+    for row in rows.iter() {
+        let known = traces.entry(row.trace).or_insert((
+            OfTrace { start: i64::MAX, ..OfTrace::default() },
+            i64::MIN,
+            None,
+        ));
+        known.0.start = known.0.start.min(row.start);
+        known.1 = known.1.max(row.start + row.duration.max(0));
+        if row.parent.is_none() && known.2.is_none_or(|start| row.start < start) {
+            known.2 = Some(row.start);
+            known.0.root_name = Some(row.name.clone());
+            let service = row.shown(&ColumnRef::Field(field::SERVICE));
+            known.0.root_service = service.map(|service| service.shown());
+        }
+    }
+    for row in rows {
+        let (of_trace, end, _) = &traces[&row.trace];
+        row.of_trace = OfTrace { duration: end - of_trace.start, ..of_trace.clone() };
+    }
+}
+
+/// An event or a link of a span.
+#[derive(Debug, Clone)]
+pub(super) struct Element {
+    /// The time of an event, the trace of a link.
+    pub(super) number: u8,
+    /// The name of an event; a link has none.
+    pub(super) name: String,
+    pub(super) attributes: Vec<(&'static str, Value)>,
+}
+
+impl Element {
+    fn list(&self) -> Vec<u8> {
+        let mut list = Vec::new();
+        for (key, value) in &self.attributes {
+            crate::chunk::push_rest(&value.attribute(key), &mut list);
+        }
+        list
     }
 }
 
@@ -105,6 +181,9 @@ pub(super) struct Row {
     pub(super) status: Option<&'static str>,
     pub(super) resource: Vec<(&'static str, Value)>,
     pub(super) attributes: Vec<(String, Value)>,
+    pub(super) events: Vec<Element>,
+    pub(super) links: Vec<Element>,
+    pub(super) of_trace: OfTrace,
 }
 
 impl Row {
@@ -134,6 +213,22 @@ impl Row {
             builder.attribute(&KeyValueView::parse(&raw).unwrap());
         }
         builder.end_attributes();
+        for event in &self.events {
+            builder.begin_element(list::EVENTS);
+            builder.element_int(list::EVENTS, list::EVENT_TIME, i64::from(event.number));
+            builder.element_bytes(list::EVENTS, list::EVENT_NAME, event.name.as_bytes());
+            if !event.attributes.is_empty() {
+                builder.element_bytes(list::EVENTS, list::EVENT_ATTRIBUTES, &event.list());
+            }
+        }
+        for link in &self.links {
+            builder.begin_element(list::LINKS);
+            builder.element_id(list::LINKS, list::LINK_TRACE_ID, &[link.number; 16]);
+            builder.element_id(list::LINKS, list::LINK_SPAN_ID, &[link.number; 8]);
+            if !link.attributes.is_empty() {
+                builder.element_bytes(list::LINKS, list::LINK_ATTRIBUTES, &link.list());
+            }
+        }
     }
 
     /// All values of a column.
@@ -148,7 +243,20 @@ impl Row {
             ColumnRef::Field(field::NAME) => text(&self.name),
             ColumnRef::Field(field::START_TIME) => vec![Value::Int(self.start)],
             ColumnRef::Field(field::DURATION) => vec![Value::Int(self.duration)],
-            ColumnRef::Field(field::STATUS) => self.status.map(text).unwrap_or_default(),
+            ColumnRef::Field(field::STATUS) => text(self.status.unwrap_or("unset")),
+            ColumnRef::EndTime => vec![Value::Int(self.start + self.duration)],
+            ColumnRef::Field(field::ROOT_NAME) => {
+                self.of_trace.root_name.as_deref().map(text).unwrap_or_default()
+            }
+            ColumnRef::Field(field::ROOT_SERVICE) => {
+                self.of_trace.root_service.as_deref().map(text).unwrap_or_default()
+            }
+            ColumnRef::Field(field::TRACE_START_TIME) => vec![Value::Int(self.of_trace.start)],
+            ColumnRef::Field(field::TRACE_DURATION) => vec![Value::Int(self.of_trace.duration)],
+            ColumnRef::Attributes(Scope::Own) => text(&json(&self.attributes)),
+            ColumnRef::Attributes(Scope::Resource) => text(&json(&self.resource)),
+            ColumnRef::Attributes(_) => Vec::new(),
+            ColumnRef::Element { .. } => panic!("a row is no element"),
             ColumnRef::Field(field::SERVICE) => {
                 self.values(&ColumnRef::attribute(Scope::Resource, "service.name"))
             }

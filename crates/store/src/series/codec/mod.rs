@@ -156,7 +156,7 @@ pub const MAX_LIST_ITEMS: usize = 1 << 22;
 pub const STALE_NAN: f64 = f64::from_bits(0x7ff0_0000_0000_0002);
 
 /// The bit of a point's flags that says that it has no value.
-const NO_RECORDED_VALUE: u32 = 1;
+pub(crate) const NO_RECORDED_VALUE: u32 = 1;
 
 const TIMES: u8 = 0x10;
 const NUMBERS: u8 = 0x11;

@@ -57,6 +57,18 @@ pub enum PointValues {
     Summaries(Summaries),
 }
 
+impl PointValues {
+    /// No values, of the same kind.
+    pub fn empty(&self) -> Self {
+        match self {
+            Self::Numbers(_) => Self::Numbers(Numbers::default()),
+            Self::Histograms(_) => Self::Histograms(Box::default()),
+            Self::ExponentialHistograms(_) => Self::ExponentialHistograms(Box::default()),
+            Self::Summaries(_) => Self::Summaries(Summaries::default()),
+        }
+    }
+}
+
 /// The value of a gauge or a sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {

@@ -1,0 +1,69 @@
+//! Admission: what stands between a receiver and the journal.
+//!
+//! A receiver has some bytes, and knows from headers whose they are, what they hold and how they
+//! are encoded. [`Admission::admit`] decides what becomes of them:
+//!
+//! ```text
+//! body ─> tenant, size ─> decompress ─> JSON to protobuf ─> wire::inspect ─> Admitted ─> journal
+//!              │          (bounded)     (if it is JSON)     (one walk)          │
+//!              └──────────────┴────────────────┴─────────────────┘              └─> partial success
+//!                                  Refusal
+//! ```
+//!
+//! What it promises:
+//! - What was admitted can be read again: every consumer of the journal decodes it without a fault.
+//! - A body that is not at fault is handed on as it came, still compressed. It is encoded again
+//!   only if something in it had to be refused or changed, if it is JSON (protobuf is smaller, and
+//!   so nobody has to read JSON twice), or if it is deflate without its wrapper, which others do
+//!   not read.
+//! - Whatever is refused or changed is counted by reason, and the sender is told.
+//! - No bytes make it panic, and none make it allocate out of proportion to [`Limits`].
+//!
+//! What it refuses as a whole is a [`Refusal`]; then nothing of that request is kept. Single
+//! records with a fault are refused alone, or repaired: [`kymo_wire::inspect`] has the table.
+//!
+//! ```
+//! use bytes::Bytes;
+//! use kymo_admit::{Admission, Compression, Format, Refusal, Signal};
+//!
+//! let admission = Admission::default();
+//! let admit = |format, compression, body: &'static [u8]| {
+//!     admission.admit("default", Signal::Traces, format, compression, Bytes::from_static(body))
+//! };
+//!
+//! // A span without ids cannot be kept, and its sender is told.
+//! let json = br#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "lost"}]}]}]}"#;
+//! let admitted = admit(Format::Json, Compression::None, json)?;
+//! assert_eq!(admitted.items, 0);
+//! let (rejected, message) = admitted.partial_success().expect("something was refused");
+//! assert_eq!(rejected, 1);
+//! assert_eq!(message, "1 refused (trace id is not 16 bytes or is all zero)");
+//!
+//! // What cannot be decoded is refused as a whole.
+//! let refusal = admit(Format::Protobuf, "gzip".parse()?, b"not gzip").unwrap_err();
+//! assert_eq!(refusal.reason(), "malformed");
+//! # Ok::<(), Refusal>(())
+//! ```
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`admission`] | the decision, with the limits of each tenant |
+//! | [`encoding`] | formats and compressions, by the names that headers give them |
+//! | [`limits`] | every limit, with its reason |
+//! | [`outcome`] | what was admitted, or why nothing was |
+//! | [`check_tenant`] | what may be the name of a tenant |
+//! | `decompress` | gzip, deflate and zstd within a bound |
+
+pub mod admission;
+mod decompress;
+pub mod encoding;
+pub mod limits;
+pub mod outcome;
+mod tenant;
+
+pub use admission::Admission;
+pub use encoding::{Compression, Format};
+pub use kymo_wire::Signal;
+pub use limits::{LimitError, Limits};
+pub use outcome::{Admitted, Counted, Refusal, Stage};
+pub use tenant::check_tenant;

@@ -1,0 +1,213 @@
+//! The engine: queries of all tenants over one store.
+
+use std::sync::Arc;
+
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool};
+use kymo_store::otlp::TraceResult;
+use kymo_store::schema::Signal;
+use kymo_store::{Store, StoreError};
+use tokio::sync::mpsc;
+
+use crate::clock::{Asker, Clock};
+use crate::error::EngineError;
+use crate::limits::{ANSWER_BATCHES_WAITING, TRACE_MAX_BYTES, TRACES_PER_THREAD};
+use crate::memory::{Budget, QueryMemory};
+use crate::options::EngineOptions;
+use crate::query::Query;
+use crate::queue::Queue;
+use crate::rows::Rows;
+use crate::runtime::{Aside, QueryRuntime};
+use crate::session::Sessions;
+use crate::sql;
+use crate::state::Reading;
+use crate::stats::{Counters, EngineStats};
+
+/// Answers queries on threads of its own. Clones are the same engine.
+#[derive(Clone)]
+pub struct Engine {
+    core: Arc<Core>,
+    runtime: Arc<QueryRuntime>,
+    pushes_down: bool,
+}
+
+/// What all queries share.
+pub(crate) struct Core {
+    pub(crate) options: EngineOptions,
+    pub(crate) reading: Reading,
+    pub(crate) sessions: Sessions,
+    pub(crate) memory: Arc<Budget>,
+    pub(crate) counters: Arc<Counters>,
+    queries: Queue,
+    /// Traces by id have a line of their own: they are short, and must not wait for long queries.
+    traces: Queue,
+}
+
+impl Engine {
+    /// An engine over a store, with its threads started.
+    pub fn new(store: Arc<Store>, options: EngineOptions) -> Result<Self, EngineError> {
+        let partitions = options.partitions();
+        let runtime = QueryRuntime::new(&options)?;
+        let sessions = Sessions::new(partitions).map_err(|error| EngineError::of_plan(&error))?;
+        let core = Core {
+            reading: Reading { store, threads: partitions },
+            sessions,
+            memory: Arc::new(Budget::new(options.memory_bytes)),
+            counters: Arc::default(),
+            queries: Queue::new(options.max_running, options.max_waiting),
+            traces: Queue::new(options.threads.max(1) * TRACES_PER_THREAD, options.max_waiting),
+            options,
+        };
+        Ok(Self { core: Arc::new(core), runtime: Arc::new(runtime), pushes_down: true })
+    }
+
+    /// The same engine, whose scans read everything and test nothing: what answers are held to.
+    #[cfg(test)]
+    pub(crate) fn without_pushdown(&self) -> Self {
+        Self { pushes_down: false, ..self.clone() }
+    }
+
+    /// Answers a query over what was acknowledged for a tenant. Returns when the query had its
+    /// turn and its plan is made; rows follow as they are found.
+    pub async fn sql(&self, tenant: &str, query: &str) -> Result<Rows, EngineError> {
+        let mut asker = Asker::new(&self.core.counters);
+        let begun = self.begin(tenant, query, &mut asker).await;
+        asker.answered(&begun);
+        begun
+    }
+
+    async fn begin(
+        &self,
+        tenant: &str,
+        query: &str,
+        asker: &mut Asker,
+    ) -> Result<Rows, EngineError> {
+        let text = query.to_owned();
+        let parsed = self.runtime.blocking(move || sql::parse(&text).map(Aside::new)).await?;
+        let turn = self.core.queries.turn(tenant).await?;
+        let clock = asker.starts(self.core.options.query_timeout);
+        let query_clock = clock.clone();
+        let (core, tenant, pushes_down) = (self.core.clone(), tenant.to_owned(), self.pushes_down);
+        let planning = move || {
+            let parsed = parsed.into_inner()?;
+            let clock = query_clock;
+            let query = Query { core, tenant, parsed, clock, _turn: turn, pushes_down };
+            let planned = match query.plan() {
+                Err(error) if error.is_stale() => {
+                    Counters::add(&query.core.counters.planned_again, 1);
+                    query.plan()?
+                }
+                planned => planned?,
+            };
+            Ok(Aside::new((query, planned)))
+        };
+        let planned = self.runtime.blocking_within(&clock, planning).await?;
+        let (query, planned) = planned.into_inner()?;
+        let schema = planned.schema.clone();
+        let (sender, messages) = mpsc::channel(ANSWER_BATCHES_WAITING);
+        drop(self.runtime.handle()?.spawn(query.run(planned, sender)));
+        Ok(Rows::new(schema, messages, clock))
+    }
+
+    /// A trace by its id, whole; `None` if there is no such trace.
+    pub async fn trace(
+        &self,
+        tenant: &str,
+        trace_id: [u8; 16],
+    ) -> Result<Option<TraceResult>, EngineError> {
+        let mut asker = Asker::new(&self.core.counters);
+        let found = self.find_trace(tenant, trace_id, &mut asker).await;
+        asker.answered(&found);
+        if found.is_ok() {
+            Counters::add(&self.core.counters.finished, 1);
+        }
+        found
+    }
+
+    async fn find_trace(
+        &self,
+        tenant: &str,
+        trace_id: [u8; 16],
+        asker: &mut Asker,
+    ) -> Result<Option<TraceResult>, EngineError> {
+        let turn = self.core.traces.turn(tenant).await?;
+        let clock = asker.starts(self.core.options.query_timeout);
+        let (core, tenant, of_trace) = (self.core.clone(), tenant.to_owned(), clock.clone());
+        let finding = move || {
+            let _turn = turn;
+            match core.trace(&tenant, &trace_id, &of_trace) {
+                Err(error) if error.is_stale() => {
+                    Counters::add(&core.counters.planned_again, 1);
+                    core.trace(&tenant, &trace_id, &of_trace)
+                }
+                found => found,
+            }
+        };
+        self.runtime.blocking_within(&clock, finding).await
+    }
+
+    /// Runs a task on the engine's threads: for those who turn rows into bytes, which must delay
+    /// no acknowledgement either.
+    pub fn spawn(
+        &self,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), EngineError> {
+        drop(self.runtime.handle()?.spawn(task));
+        Ok(())
+    }
+
+    /// Runs what blocks on the engine's threads.
+    pub async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, EngineError> {
+        self.runtime.blocking(|| Ok(work())).await
+    }
+
+    /// What the engine did since it was made, and what it does now.
+    pub fn stats(&self) -> EngineStats {
+        let (running, waiting) = self.core.queries.running_and_waiting();
+        let (traces_running, traces_waiting) = self.core.traces.running_and_waiting();
+        EngineStats {
+            running: running + traces_running,
+            waiting: waiting + traces_waiting,
+            memory_bytes: self.core.memory.used_bytes(),
+            ..self.core.counters.read()
+        }
+    }
+}
+
+impl Core {
+    /// Looks for a trace, as long as it may and someone waits for it.
+    fn trace(
+        &self,
+        tenant: &str,
+        trace_id: &[u8; 16],
+        clock: &Clock,
+    ) -> Result<Option<TraceResult>, EngineError> {
+        let memory = Arc::new(QueryMemory::new(TRACE_MAX_BYTES, &self.memory));
+        let pool: Arc<dyn MemoryPool> = memory.clone();
+        let reserved = MemoryConsumer::new("trace").register(&pool);
+        let mut stopped = None;
+        let mut go_on = |bytes: usize| {
+            let may_go_on = clock.check().and_then(|()| {
+                let grown = reserved.try_resize(bytes);
+                grown.map_err(|error| memory.error().unwrap_or(EngineError::of_plan(&error)))
+            });
+            may_go_on.map_err(|error| {
+                stopped = Some(error);
+                StoreError::Cancelled
+            })
+        };
+        let store = &self.reading.store;
+        let snapshot = store.snapshot(tenant, Signal::Spans)?;
+        let (sources, damaged_blocks) = store.trace_sources(&snapshot, trace_id)?;
+        let found = TraceResult::find(&sources, damaged_blocks, trace_id, &mut go_on);
+        found.map_err(|error| stopped.take().unwrap_or(EngineError::Store(error)))
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("options", &self.core.options).finish_non_exhaustive()
+    }
+}

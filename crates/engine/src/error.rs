@@ -1,0 +1,158 @@
+//! What can go wrong with a query, and how DataFusion's errors become it.
+
+use std::time::Duration;
+
+use datafusion::error::DataFusionError;
+use kymo_store::StoreError;
+
+use crate::sql::suggest;
+use crate::state::QueryState;
+
+/// An error of the engine.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The query is wrong: syntax, unknown names, types that do not fit, a value that cannot be
+    /// computed.
+    #[error("{0}")]
+    Invalid(String),
+    /// The query would do something other than read the tables.
+    #[error("{0}")]
+    NotAllowed(String),
+    /// The query needs more memory than it may have.
+    #[error("{}", memory_message(*.limit_bytes, *.of_all_queries))]
+    Memory {
+        /// The limit that was reached.
+        limit_bytes: usize,
+        /// Whether that is the limit of all queries together.
+        of_all_queries: bool,
+    },
+    /// The answer has more rows than allowed.
+    #[error("the answer has more than {limit} rows: add a LIMIT, aggregate, or ask for less time")]
+    Rows {
+        /// The limit.
+        limit: u64,
+    },
+    /// The query took too long.
+    #[error("the query took more than {} s: ask for less time or fewer columns", limit.as_secs_f64())]
+    Timeout {
+        /// The limit.
+        limit: Duration,
+    },
+    /// Too many queries wait already.
+    #[error("too many queries are waiting: try again in {} s", retry_after.as_secs())]
+    Busy {
+        /// When it is worth to try again.
+        retry_after: Duration,
+    },
+    /// Whoever asked has gone, or the engine is shutting down.
+    #[error("the query was cancelled")]
+    Cancelled,
+    /// The store could not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A fault of this program.
+    #[error("internal error, please report it: {0}")]
+    Internal(String),
+}
+
+fn memory_message(limit_bytes: usize, of_all_queries: bool) -> String {
+    let mebibytes = limit_bytes >> 20;
+    if of_all_queries {
+        return format!(
+            "all queries together need more than {mebibytes} MiB of memory: try again later, or ask for less"
+        );
+    }
+    format!(
+        "the query needs more than {mebibytes} MiB of memory: ask for less time, fewer columns or fewer groups"
+    )
+}
+
+impl EngineError {
+    /// A short name of the kind, for counters.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Invalid(_) => "invalid",
+            Self::NotAllowed(_) => "not_allowed",
+            Self::Memory { .. } => "memory",
+            Self::Rows { .. } => "rows",
+            Self::Timeout { .. } => "timeout",
+            Self::Busy { .. } => "busy",
+            Self::Cancelled => "cancelled",
+            Self::Store(_) => "store",
+            Self::Internal(_) => "internal",
+        }
+    }
+
+    /// Whether a block was replaced since the snapshot was taken.
+    pub(crate) fn is_stale(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_block_missing())
+    }
+
+    /// What DataFusion's error is. What scans and memory pool met is asked for first: on its way
+    /// through the operators an error may be wrapped so that its type is lost.
+    pub(crate) fn of(error: DataFusionError, state: &QueryState) -> Self {
+        if let Some(error) = state.take_failure() {
+            return error;
+        }
+        if matches!(error.find_root(), DataFusionError::ResourcesExhausted(_))
+            && let Some(error) = state.memory().error()
+        {
+            return error;
+        }
+        Self::of_plan(&error)
+    }
+
+    /// What an error is that came without running anything.
+    pub(crate) fn of_plan(error: &DataFusionError) -> Self {
+        match error.find_root() {
+            // A regular expression that is too large is found out by a kernel.
+            DataFusionError::Internal(message) if message.contains("Regular expression") => {
+                Self::Invalid(message.clone())
+            }
+            DataFusionError::Internal(message) => Self::Internal(message.clone()),
+            DataFusionError::IoError(error) => Self::Internal(error.to_string()),
+            // Tasks of a query are only cancelled by others when the engine is shut down.
+            DataFusionError::ExecutionJoin(error) if error.is_cancelled() => Self::Cancelled,
+            DataFusionError::Execution(message) if message.contains("Non Panic Task error") => {
+                Self::Cancelled
+            }
+            DataFusionError::ExecutionJoin(error) => Self::Internal(error.to_string()),
+            // Ours, or that of a function: a regular expression that cannot be compiled.
+            DataFusionError::External(error) => Self::Invalid(error.to_string()),
+            DataFusionError::SchemaError(error, _) => {
+                let message = suggest::column(error).unwrap_or_else(|| error.to_string());
+                Self::Invalid(message)
+            }
+            root => Self::Invalid(message_of(root)),
+        }
+    }
+}
+
+/// A message of ours for whoever asked, on its way through DataFusion.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Refusal(pub(crate) String);
+
+impl Refusal {
+    pub(crate) fn error(message: impl Into<String>) -> DataFusionError {
+        DataFusionError::External(Box::new(Self(message.into())))
+    }
+}
+
+/// The text of an error, without the name of DataFusion's kind before it and the stack behind.
+fn message_of(error: &DataFusionError) -> String {
+    let text = error.strip_backtrace();
+    let prefixes = [
+        "Error during planning: ",
+        "SQL error: ",
+        "Schema error: ",
+        "Execution error: ",
+        "Arrow error: ",
+        "Optimizer rule ",
+    ];
+    let text = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(&text);
+    match text.strip_prefix("ParserError(\"").and_then(|text| text.strip_suffix("\")")) {
+        Some(inner) => inner.replace("\\\"", "\"").replace("\\'", "'"),
+        None => text.to_owned(),
+    }
+}

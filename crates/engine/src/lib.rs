@@ -1,0 +1,54 @@
+//! Queries over the store: the only crate that knows DataFusion.
+//!
+//! ```text
+//! text ──> sql (parsed, checked) ──> queue ──> tables of the query ──> DataFusion's plan ──> rows
+//!                                              (snapshot, columns)      └─ scan: BlockScan
+//! ```
+//!
+//! Everything runs on threads of the engine's own, so that what receives and acknowledges never
+//! waits for a query. An answer is a stream that can be read anywhere; who drops it ends the query.
+//! A query only reads, and only the tables: no file, no network, no setting.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `engine`, `query`, `answer`, `rows` | the engine, the life of a query, its answer |
+//! | `queue`, `memory`, `clock` | who may run, what it may hold, for how long |
+//! | `runtime`, `state` | where it runs, what its parts share |
+//! | `sql` | text to a statement that may run |
+//! | `tables` | the tables, and where their columns come from |
+//! | `scan` | the leaf of every plan: rows of a snapshot |
+//! | `functions` | functions as they are offered, with bounds |
+//! | `plan`, `session` | rules for physical plans, DataFusion as it is set up |
+//! | [`prometheus_names`] | names of metrics |
+//! | [`limits`], `options`, `stats`, `error` | bounds, settings, counts, what can go wrong |
+
+mod answer;
+mod clock;
+mod engine;
+mod error;
+mod functions;
+pub mod limits;
+mod memory;
+mod options;
+mod plan;
+pub mod prometheus_names;
+mod query;
+mod queue;
+mod rows;
+mod runtime;
+mod scan;
+mod session;
+mod sql;
+mod state;
+mod stats;
+mod tables;
+#[cfg(test)]
+extern crate self as kymo_engine;
+#[cfg(test)]
+mod tests;
+
+pub use engine::Engine;
+pub use error::EngineError;
+pub use options::EngineOptions;
+pub use rows::Rows;
+pub use stats::EngineStats;

@@ -1,0 +1,68 @@
+//! Every bound of the crate, with its reason.
+
+use std::time::Duration;
+
+/// Bytes of a query's text: a list of ten thousand ids fits, a file that was sent by mistake
+/// does not.
+pub const QUERY_MAX_BYTES: usize = 1 << 20;
+/// Nesting of a query. Each level costs stack in parser, planner and optimiser.
+pub const QUERY_MAX_DEPTH: usize = 64;
+/// Words and operators of a query, which bounds how deep its expressions get. A list of values
+/// counts as one word.
+pub const QUERY_MAX_WORDS: usize = 3000;
+/// Operators of arithmetic and the like in a query: planning takes time in the square of the longest
+/// chain of them. `AND` and `OR` do not count, nor does one comparison between them.
+pub const QUERY_MAX_OPERATORS: usize = 500;
+/// Stack of a query thread: expressions as deep as [`QUERY_MAX_WORDS`] allows are walked and
+/// evaluated by recursion. Only what is used takes memory.
+pub const STACK_BYTES: usize = 32 << 20;
+/// Relations in one FROM.
+pub const FROM_MAX_RELATIONS: usize = 32;
+/// Table scans of one query: each has threads of its own while it runs.
+pub const QUERY_MAX_SCANS: usize = 32;
+/// Threads beside those of scans, for what is short: parsing, planning, traces, answers.
+pub const SPARE_THREADS: usize = 64;
+/// Attribute columns that one query names.
+pub const QUERY_MAX_ATTRIBUTES: usize = 256;
+/// Batches of a scan that wait to be taken, for each of its partitions. One is being worked
+/// on, one is ready.
+pub const SCAN_BATCHES_WAITING: usize = 2;
+/// Batches of an answer that wait for whoever asked. A slow client stops its query here.
+pub const ANSWER_BATCHES_WAITING: usize = 4;
+/// Bytes from which on a batch counts as large: few are held at once, and those who make them wait
+/// for memory rather than fail.
+pub const LARGE_BATCH_BYTES: usize = 1 << 20;
+/// How long a scan waits for memory that other batches of its query hold. They may themselves wait
+/// for this one, in a join.
+pub const MEMORY_WAIT: Duration = Duration::from_secs(1);
+/// Rows of the batches that operators pass on: that of the store's scans.
+pub const BATCH_ROWS: usize = kymo_store::limits::SCAN_BATCH_ROWS;
+/// Tests that one pushed-down predicate may have; below what the store takes.
+pub const PREDICATE_MAX_TESTS: usize = 256;
+/// Depth of a pushed-down predicate; below what the store takes.
+pub const PREDICATE_MAX_DEPTH: usize = 32;
+/// Metrics that a filter on their names may choose for the store to look for: four tests each.
+pub const METRICS_PUSHED_MAX: usize = 100;
+/// Bytes of a regular expression that is pushed down; a longer one is left to DataFusion.
+pub const REGEX_PUSHED_MAX_BYTES: usize = 512;
+/// Rows for which `ORDER BY` time or duration with `LIMIT n` is a search for the first rows: beyond, sorting all is
+/// as good.
+pub const TOP_MAX_ROWS: usize = 1 << 16;
+/// Groups that are counted by code in the leaf; beyond, the general way is as good.
+pub const CODE_GROUPS_MAX: usize = 1 << 16;
+/// Bytes that a function may make of one batch of rows, of which DataFusion does not keep count:
+/// eight times what the store puts into a batch.
+pub const FUNCTION_MAX_BYTES: usize = 8 * kymo_store::limits::SCAN_BATCH_MAX_BYTES;
+/// Bytes of a constant that a function makes while a query is planned. There may be hundreds of
+/// them, and plans are copied.
+pub const CONSTANT_MAX_BYTES: usize = 1 << 16;
+/// Bytes of all texts that a query adds to its rows: each may be written out for every row of a
+/// batch.
+pub const CONSTANTS_MAX_BYTES: usize = 1 << 15;
+/// The least and the greatest time after which a refused query is told to come again.
+pub const RETRY_AFTER: std::ops::RangeInclusive<Duration> =
+    Duration::from_secs(1)..=Duration::from_secs(30);
+/// Bytes that finding a trace by its id may take: its spans, and the answer that is made of them.
+pub const TRACE_MAX_BYTES: usize = 96 << 20;
+/// Traces by id that are looked up at once, for each query thread: each reads a few pages.
+pub const TRACES_PER_THREAD: usize = 2;

@@ -1,0 +1,49 @@
+//! Settings of an engine, each with its default.
+
+use std::time::Duration;
+
+/// Settings.
+#[derive(Debug, Clone)]
+pub struct EngineOptions {
+    /// Threads that queries run on, and parts that a scan is divided into.
+    pub threads: usize,
+    /// Bytes that all queries together may hold.
+    pub memory_bytes: usize,
+    /// Bytes that one query may hold.
+    pub query_memory_bytes: usize,
+    /// How long a query may run, from its planning on; less than the time that the store keeps
+    /// replaced files.
+    pub query_timeout: Duration,
+    /// Rows that an answer may have; one more is an error. `None` for no limit.
+    pub max_rows: Option<u64>,
+    /// Queries that run at once.
+    pub max_running: usize,
+    /// Queries that wait for their turn; one more is refused.
+    pub max_waiting: usize,
+}
+
+impl EngineOptions {
+    /// Parts that a scan is divided into. One would be aggregated in one step, which cannot be
+    /// done by code.
+    pub(crate) fn partitions(&self) -> usize {
+        self.threads.max(2)
+    }
+}
+
+impl Default for EngineOptions {
+    /// For a small server: all cores, since query threads give way to others; memory for one
+    /// large or a few ordinary queries within 400 MiB of the process; two queries per core, since
+    /// some wait for the disk or their client; a queue that takes a page of a hundred panels.
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(2, usize::from);
+        Self {
+            threads,
+            memory_bytes: 192 << 20,
+            query_memory_bytes: 128 << 20,
+            query_timeout: Duration::from_secs(60),
+            max_rows: None,
+            max_running: 2 * threads,
+            max_waiting: 256,
+        }
+    }
+}

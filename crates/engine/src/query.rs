@@ -1,0 +1,198 @@
+//! The life of one query: planned on a thread that may wait, run on the query threads, handed
+//! over batch by batch.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use datafusion::error::DataFusionError;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::context::SQLOptions;
+use datafusion::physical_plan::execute_stream;
+use datafusion::prelude::SessionContext;
+use futures::{FutureExt, StreamExt};
+use kymo_store::StoreError;
+use kymo_store::snapshot::Snapshot;
+use tokio::sync::mpsc::Sender;
+
+use crate::answer::{Answer, Held};
+use crate::clock::Clock;
+use crate::engine::Core;
+use crate::error::EngineError;
+use crate::memory::QueryMemory;
+use crate::plan;
+use crate::queue::Turn;
+use crate::runtime::panic_message;
+use crate::session::NamedTable;
+use crate::sql::Parsed;
+use crate::state::QueryState;
+use crate::stats::Counters;
+use crate::tables::QueryTable;
+
+/// What an answer is handed over as: batches, then `None`.
+pub(crate) type Message = Result<Option<Held>, EngineError>;
+
+/// A query that has its turn.
+pub(crate) struct Query {
+    pub(crate) core: Arc<Core>,
+    pub(crate) tenant: String,
+    pub(crate) parsed: Parsed,
+    pub(crate) clock: Arc<Clock>,
+    /// Given back when the query ends.
+    pub(crate) _turn: Turn,
+    pub(crate) pushes_down: bool,
+}
+
+/// A query that is ready to run.
+pub(crate) struct Planned {
+    pub(crate) schema: SchemaRef,
+    stream: SendableRecordBatchStream,
+    state: Arc<QueryState>,
+}
+
+impl Query {
+    /// Makes the plan and begins its streams. Reads files: for a thread that may wait, of the
+    /// query threads.
+    pub(crate) fn plan(&self) -> Result<Planned, EngineError> {
+        let core = &self.core;
+        let memory = QueryMemory::new(core.options.query_memory_bytes, &core.memory);
+        let counters = &core.counters;
+        let state = Arc::new(QueryState::new(memory, &self.clock, counters, self.pushes_down));
+        let stream = self.begin(&state).map_err(|error| match error {
+            // A scan only knows that it was to end.
+            EngineError::Cancelled | EngineError::Store(StoreError::Cancelled) => {
+                self.clock.check().err().unwrap_or(EngineError::Cancelled)
+            }
+            error => error,
+        })?;
+        Ok(Planned { schema: stream.schema(), stream, state })
+    }
+
+    fn begin(&self, state: &Arc<QueryState>) -> Result<SendableRecordBatchStream, EngineError> {
+        let tables = self.tables(state)?;
+        let sessions = &self.core.sessions;
+        sessions
+            .session(tables, state.memory().clone())
+            .and_then(|session| self.stream(SessionContext::new_with_state(session), state))
+            .map_err(|error| EngineError::of(error, state))
+    }
+
+    /// The tables of the query; those of one signal over the same snapshot.
+    fn tables(&self, state: &Arc<QueryState>) -> Result<Vec<NamedTable>, EngineError> {
+        let reading = &self.core.reading;
+        let mut snapshots = BTreeMap::new();
+        let mut tables: Vec<NamedTable> = Vec::new();
+        for name in &self.parsed.tables {
+            let snapshot: &Arc<Snapshot> = match snapshots.entry(name.signal()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(first) => {
+                    let snapshot = reading.store.snapshot(&self.tenant, name.signal())?;
+                    first.insert(Arc::new(snapshot))
+                }
+            };
+            let attributes = &self.parsed.attributes;
+            let table = QueryTable::new(*name, snapshot, attributes, reading, state)?;
+            tables.push((name.name(), Arc::new(table)));
+        }
+        Ok(tables)
+    }
+
+    fn stream(
+        &self,
+        context: SessionContext,
+        state: &Arc<QueryState>,
+    ) -> Result<SendableRecordBatchStream, DataFusionError> {
+        let session = context.state();
+        let plan = async {
+            let statement = self.parsed.statement.clone();
+            let logical = session.statement_to_plan(statement).await?;
+            // The text was checked; this is for what a check of text does not see.
+            let read_only = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false);
+            read_only.with_allow_statements(false).verify_plan(&logical)?;
+            state.check()?;
+            session.create_physical_plan(&logical).await
+        };
+        let plan = tokio::runtime::Handle::current().block_on(plan)?;
+        plan::check(&plan)?;
+        state.check()?;
+        execute_stream(plan::watched(plan, state)?, context.task_ctx())
+    }
+
+    /// Runs the query to its end, or until nobody listens.
+    pub(crate) async fn run(self, planned: Planned, sender: Sender<Message>) {
+        let counters = self.core.counters.clone();
+        let run = AssertUnwindSafe(self.send_all(planned, &sender)).catch_unwind();
+        let ended = tokio::select! {
+            ended = run => ended,
+            () = sender.closed() => Ok(Err(EngineError::Cancelled)),
+        };
+        let ended = ended.unwrap_or_else(|panic| Err(EngineError::Internal(panic_message(panic))));
+        match &ended {
+            Ok(()) => Counters::add(&counters.finished, 1),
+            Err(error) => {
+                if let EngineError::Internal(_) = error {
+                    tracing::error!(%error, "a query failed");
+                }
+                counters.failed(error);
+            }
+        }
+        // If nobody listens, nobody needs to know.
+        let _ = sender.send(ended.map(|()| None)).await;
+    }
+
+    async fn send_all(
+        self,
+        mut planned: Planned,
+        sender: &Sender<Message>,
+    ) -> Result<(), EngineError> {
+        let options = &self.core.options;
+        let mut answer = Answer::new(sender, &self.clock, options.query_timeout);
+        let mut rows_sent = 0;
+        let mut is_first_plan = true;
+        loop {
+            let batch = match planned.next().await {
+                Ok(Some(batch)) => batch,
+                Ok(None) => return Ok(()),
+                Err(error) if error.is_stale() && is_first_plan && rows_sent == 0 => {
+                    // Its files were replaced since: once more, over those that there are now.
+                    is_first_plan = false;
+                    let schema = planned.schema.clone();
+                    drop(planned);
+                    Counters::add(&self.core.counters.planned_again, 1);
+                    planned = self.plan_again().await?;
+                    if planned.schema != schema {
+                        return Err(error);
+                    }
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            rows_sent += batch.num_rows() as u64;
+            if let Some(limit) = options.max_rows.filter(|limit| rows_sent > *limit) {
+                return Err(EngineError::Rows { limit });
+            }
+            Counters::add(&self.core.counters.rows_answered, batch.num_rows() as u64);
+            answer.send(batch, planned.state.memory()).await?;
+        }
+    }
+
+    /// Planning reads files, which must not hold up a query thread.
+    async fn plan_again(&self) -> Result<Planned, EngineError> {
+        tokio::task::block_in_place(|| self.plan())
+    }
+}
+
+impl Planned {
+    async fn next(&mut self) -> Result<Option<RecordBatch>, EngineError> {
+        let clock = self.state.clock();
+        match tokio::time::timeout(clock.time_left(), self.stream.next()).await {
+            Err(_) => Err(clock.timeout()),
+            Ok(None) => Ok(None),
+            Ok(Some(Ok(batch))) => Ok(Some(batch)),
+            Ok(Some(Err(error))) => Err(EngineError::of(error, &self.state)),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! DataFusion as it is set up here: its functions, our rules, and no way out.
+//!
+//! No object store, no file format, no spilling to disk, no catalogue but the tables of the
+//! query.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::catalog::{
+    CatalogProvider, MemoryCatalogProvider, MemoryCatalogProviderList, MemorySchemaProvider,
+    SchemaProvider, TableProvider,
+};
+use datafusion::common::Result;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::memory_pool::MemoryPool;
+use datafusion::execution::object_store::{
+    DefaultObjectStoreRegistry, ObjectStoreRegistry, ObjectStoreUrl,
+};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::optimizer::{Analyzer, AnalyzerRule};
+use datafusion::prelude::SessionConfig;
+
+use crate::functions::{self, BoundFunctions};
+use crate::limits::BATCH_ROWS;
+use crate::plan;
+use crate::sql::ids::HexIds;
+
+const CATALOG: &str = "kymo";
+const SCHEMA: &str = "public";
+
+/// A table and its name.
+pub(crate) type NamedTable = (&'static str, Arc<dyn TableProvider>);
+
+/// What sessions are made from: everything that no query changes.
+pub(crate) struct Sessions {
+    base: SessionState,
+    /// Empty: nothing can be read but the tables.
+    object_stores: Arc<dyn ObjectStoreRegistry>,
+}
+
+impl Sessions {
+    pub(crate) fn new(threads: usize) -> Result<Self> {
+        let object_stores = DefaultObjectStoreRegistry::new();
+        object_stores.deregister_store(ObjectStoreUrl::local_filesystem().as_ref())?;
+        let base = SessionStateBuilder::new()
+            .with_config(config(threads))
+            .with_default_features()
+            .with_scalar_functions(functions::scalar_functions())
+            .with_analyzer_rules(analyzer_rules())
+            .with_physical_optimizer_rules(plan::rules())
+            .with_table_factories(HashMap::new())
+            .with_file_formats(Vec::new())
+            .build();
+        let mut planners = base.expr_planners().to_vec();
+        planners.insert(0, Arc::new(HexIds));
+        let base =
+            SessionStateBuilder::new_from_existing(base).with_expr_planners(planners).build();
+        Ok(Self { base, object_stores: Arc::new(object_stores) })
+    }
+
+    /// A session for one query, with its tables and its memory.
+    pub(crate) fn session(
+        &self,
+        tables: Vec<NamedTable>,
+        memory: Arc<dyn MemoryPool>,
+    ) -> Result<SessionState> {
+        let schema = MemorySchemaProvider::new();
+        for (name, table) in tables {
+            schema.register_table(name.to_owned(), table)?;
+        }
+        let catalog = MemoryCatalogProvider::new();
+        catalog.register_schema(SCHEMA, Arc::new(schema))?;
+        let catalogs = MemoryCatalogProviderList::new();
+        datafusion::catalog::CatalogProviderList::register_catalog(
+            &catalogs,
+            CATALOG.to_owned(),
+            Arc::new(catalog),
+        );
+        let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
+        let runtime = RuntimeEnvBuilder::new()
+            .with_memory_pool(memory)
+            .with_disk_manager_builder(disk)
+            .with_object_store_registry(self.object_stores.clone())
+            .build_arc()?;
+        Ok(SessionStateBuilder::new_from_existing(self.base.clone())
+            .with_catalog_list(Arc::new(catalogs))
+            .with_runtime_env(runtime)
+            .build())
+    }
+}
+
+/// DataFusion's rules and ours: ids before those that look for common types, functions behind.
+fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
+    let mut rules = Analyzer::new().rules;
+    rules.insert(0, Arc::new(HexIds));
+    rules.push(Arc::new(BoundFunctions::new()));
+    rules
+}
+
+fn config(threads: usize) -> SessionConfig {
+    let mut config = SessionConfig::new()
+        .with_target_partitions(threads.max(1))
+        .with_batch_size(BATCH_ROWS)
+        .with_information_schema(false)
+        .with_create_default_catalog_and_schema(false)
+        .with_default_catalog_and_schema(CATALOG, SCHEMA);
+    let options = config.options_mut();
+    options.execution.time_zone = Some("UTC".to_owned());
+    // Scans hand out dictionaries of plain text; views of it would only be converted.
+    options.sql_parser.map_string_types_to_utf8view = false;
+    // Scans take what is known when they are planned; they do not look again while they run.
+    options.optimizer.enable_dynamic_filter_pushdown = false;
+    options.explain.logical_plan_only = false;
+    config
+}

@@ -1,0 +1,85 @@
+//! Messages for names that are not there: what was nearly right, and what there is.
+
+use datafusion::common::{Column, SchemaError, TableReference};
+
+use crate::tables::{AttributeScope, TableName};
+
+/// Names as unlike as this are not worth to be suggested.
+const LEAST_LIKENESS: f64 = 0.7;
+
+/// That there is no such table.
+pub(crate) fn table(name: &str) -> String {
+    let plain = name.trim_matches('"').to_lowercase();
+    let near = nearest(&plain, TableName::ALL.iter().map(|table| table.name()));
+    let hint = near.map_or_else(|| ":".to_owned(), |near| format!(", did you mean `{near}`?"));
+    format!("there is no table `{name}`{hint} the tables are {}", TableName::list())
+}
+
+/// That there is no such column; `None` if the error is another one.
+pub(crate) fn column(error: &SchemaError) -> Option<String> {
+    let SchemaError::FieldNotFound { field, valid_fields } = error else { return None };
+    // What stands before the dot of `http.method` is taken for a table; if there is none of that
+    // name, it belongs to the key.
+    let is_table = |table: &TableReference| {
+        valid_fields.iter().any(|known| known.relation.as_ref() == Some(table))
+    };
+    let name = match &field.relation {
+        Some(table) if !is_table(table) => format!("{table}.{}", field.name()),
+        _ => field.name().to_owned(),
+    };
+    let mut message = format!("there is no column `{name}`");
+    let plain = |column: &Column| column.name().to_owned();
+    let known: Vec<String> = valid_fields.iter().map(plain).collect();
+    if name.contains('.') {
+        message += &format!(
+            ": attributes are named by whose they are, for example \"span.{name}\" or \"resource.{name}\""
+        );
+        return Some(message);
+    }
+    if let Some(near) = nearest(&name.to_lowercase(), known.iter().map(String::as_str)) {
+        message += &format!(", did you mean `{near}`?");
+    }
+    let mut fixed: Vec<&str> = known
+        .iter()
+        .map(String::as_str)
+        .filter(|known| AttributeScope::split(known).is_none())
+        .collect();
+    fixed.dedup();
+    if !fixed.is_empty() {
+        let separator = if message.ends_with('?') { " the" } else { ": the" };
+        message += &format!("{separator} columns are {}", fixed.join(", "));
+    }
+    Some(message)
+}
+
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|known| (strsim::jaro_winkler(name, known), known))
+        .filter(|(likeness, _)| *likeness >= LEAST_LIKENESS)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_nearly_right_is_suggested() {
+        let text = table("spasn");
+        assert!(text.starts_with("there is no table `spasn`, did you mean `spans`? the"), "{text}");
+        assert!(table("customers").starts_with("there is no table `customers`: the tables are"));
+    }
+
+    #[test]
+    fn a_column_that_looks_like_an_attribute_is_explained() {
+        let error = |name: &str| SchemaError::FieldNotFound {
+            field: Box::new(Column::new_unqualified(name)),
+            valid_fields: ["name", "start_time"].map(Column::new_unqualified).to_vec(),
+        };
+        let text = column(&error("http.method")).unwrap();
+        assert!(text.contains("\"span.http.method\""), "{text}");
+        let text = column(&error("start_tme")).unwrap();
+        assert!(text.contains("did you mean `start_time`? the columns are name"), "{text}");
+    }
+}

@@ -1,0 +1,201 @@
+//! A server asked over HTTP.
+
+use std::io::Read;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use reqwest::blocking::{Client as Http, RequestBuilder, Response};
+use reqwest::{StatusCode, Url};
+
+use crate::failure::Failure;
+
+/// Where `kymo serve` listens unless told otherwise.
+pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:3200";
+/// Whose data is asked for.
+const TENANT_HEADER: &str = "x-scope-orgid";
+/// A server that is there accepts within this time. How long an answer takes is for the server to
+/// limit.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// What is read of an error's explanation.
+const MAX_ERROR_BYTES: u64 = 64 << 10;
+
+/// A server, and as whom it is asked.
+#[derive(Debug)]
+pub(crate) struct Client {
+    http: Http,
+    base: Url,
+    tenant: String,
+}
+
+impl Client {
+    pub(crate) fn new(url: &str, tenant: &str) -> Result<Self, Failure> {
+        let base = parse(url)?;
+        let mut http = Http::builder().connect_timeout(CONNECT_TIMEOUT).timeout(None);
+        if is_loopback(&base) {
+            // A proxy is another machine, where this address is another server.
+            http = http.no_proxy();
+        }
+        let http = http.build().map_err(|error| {
+            Failure::Other(format!("cannot set up HTTP: {}", innermost(&error)))
+        })?;
+        Ok(Self { http, base, tenant: tenant.to_owned() })
+    }
+
+    /// Asks for a path.
+    pub(crate) fn get(&self, path: &str, accept: &str) -> Result<Response, Failure> {
+        self.send(self.http.get(self.url(path)), accept)
+    }
+
+    /// Sends a text to a path.
+    pub(crate) fn post(&self, path: &str, body: String, accept: &str) -> Result<Response, Failure> {
+        let request = self.http.post(self.url(path)).header("content-type", "text/plain");
+        self.send(request.body(body), accept)
+    }
+
+    /// The server, for messages.
+    pub(crate) fn name(&self) -> String {
+        let mut shown = self.base.clone();
+        // Neither fails for an address with a host.
+        let _ = shown.set_password(None);
+        let _ = shown.set_username("");
+        shown.as_str().trim_end_matches('/').to_owned()
+    }
+
+    /// As whom it is asked.
+    pub(crate) fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base.as_str().trim_end_matches('/'))
+    }
+
+    fn send(&self, request: RequestBuilder, accept: &str) -> Result<Response, Failure> {
+        let request = request.header("accept", accept).header(TENANT_HEADER, &self.tenant);
+        let response = request.send().map_err(|error| self.unreached(&error))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        Err(self.refused(response))
+    }
+
+    fn unreached(&self, error: &reqwest::Error) -> Failure {
+        let (name, why) = (self.name(), innermost(error));
+        Failure::Other(if error.is_connect() {
+            format!(
+                "cannot reach {name}: {why}; is kymo serve running? start it, name another server \
+                 with --url, or read a directory with --data DIR"
+            )
+        } else if error.is_builder() {
+            format!("the request cannot be made: {why}; the tenant must be printable ASCII")
+        } else {
+            format!("{name} did not answer: {why}")
+        })
+    }
+
+    fn refused(&self, response: Response) -> Failure {
+        let status = response.status();
+        let name = self.name();
+        let mut body = Vec::new();
+        // What could be read explains more than why the rest could not.
+        let _ = response.take(MAX_ERROR_BYTES).read_to_end(&mut body);
+        let message = explanation(&body);
+        let message = crate::units::printable(&message);
+        Failure::Status {
+            status: status.as_u16(),
+            message: match (message.is_empty(), status) {
+                (_, StatusCode::NOT_FOUND) if message.is_empty() => {
+                    format!("{name} has no such thing (404): is it a kymo server?")
+                }
+                (true, _) => format!("{name} answered {status}"),
+                (false, _) => message,
+            },
+        }
+    }
+}
+
+/// The text in an error's body: `{"error": "…"}`, `{"message": "…"}`, or the body itself.
+fn explanation(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let json: Option<serde_json::Value> = serde_json::from_str(&text).ok();
+    let member = json.as_ref().and_then(|json| json.get("error").or_else(|| json.get("message")));
+    match member.and_then(|member| member.as_str()) {
+        Some(message) => message.to_owned(),
+        // A page of a proxy says nothing in a terminal.
+        None if text.trim_start().starts_with('<') => String::new(),
+        None => text.trim().to_owned(),
+    }
+}
+
+fn parse(url: &str) -> Result<Url, Failure> {
+    let refused = |why: &str| {
+        Failure::Other(format!("--url {url:?} {why}: expected a URL such as {DEFAULT_URL}"))
+    };
+    let parsed = Url::parse(url).map_err(|_| refused("is not a URL"))?;
+    if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
+        return Err(refused("is not an address of HTTP"));
+    }
+    Ok(parsed)
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The reason at the bottom of an error, which is the one that says something.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut reason = error;
+    while let Some(source) = reason.source() {
+        reason = source;
+    }
+    let text = reason.to_string();
+    // "Connection refused (os error 111)": the number says nothing more.
+    match text.split_once(" (os error") {
+        Some((text, _)) => text.to_lowercase(),
+        None => text,
+    }
+}
+
+/// An answer without its end, and what was seen of the reason. The server has the rest of it: by
+/// then it had no other way to tell than to end the connection.
+pub(crate) fn broken(error: Option<&dyn std::error::Error>) -> Failure {
+    let seen = error.map(|error| format!(" ({})", innermost(error))).unwrap_or_default();
+    Failure::Other(format!("the server ended the answer in the middle{seen}: its log says why"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_known_by_name_and_by_number() {
+        let is_loopback = |url: &str| super::is_loopback(&Url::parse(url).unwrap());
+        for url in
+            ["http://localhost:1", "http://127.3.2.1/", "http://[::1]:80", "http://a.localhost"]
+        {
+            assert!(is_loopback(url), "{url}");
+        }
+        assert!(!is_loopback("http://example.org") && !is_loopback("http://10.0.0.1"));
+    }
+
+    #[test]
+    fn errors_are_read_from_json_and_from_text() {
+        assert_eq!(explanation(br#"{"error":"no table x"}"#), "no table x");
+        assert_eq!(explanation(b"trace not found\n"), "trace not found");
+        assert_eq!(explanation(b"<html>Bad Gateway</html>"), "");
+    }
+
+    #[test]
+    fn a_url_without_a_scheme_is_refused_with_an_example() {
+        for url in ["127.0.0.1:3200", "localhost:3200", "ftp://x", "", "http://"] {
+            let message = parse(url).unwrap_err().to_string();
+            assert!(message.contains("expected a URL such as http://127.0.0.1:3200"), "{message}");
+        }
+        let client = Client::new("http://user:secret@localhost:1/base/", "t").unwrap();
+        assert_eq!(client.name(), "http://localhost:1/base");
+        assert_eq!(client.url("/api/sql"), "http://user:secret@localhost:1/base/api/sql");
+    }
+}

@@ -1,0 +1,178 @@
+//! Settings in a YAML file: known keys, values of their kind, or a problem with its place.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::nearest::nearest;
+use super::resolve::{Problem, Source};
+use super::setting::Setting;
+use super::table;
+use super::tenants::{self, Tenant};
+use super::value::{Kind, Value};
+use super::yaml::{self, Entry, Node, Place};
+
+/// The key below which tenants have values of their own.
+pub(crate) const TENANTS: &str = "tenants";
+
+/// A setting in a file.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) setting: &'static Setting,
+    pub(crate) value: Value,
+    pub(crate) source: Source,
+}
+
+/// All settings in a file.
+#[derive(Debug, Default)]
+pub(crate) struct FileSettings {
+    pub(crate) settings: Vec<Found>,
+    pub(crate) tenants: Vec<Tenant>,
+}
+
+/// Reads a file.
+pub(crate) fn read(path: &Path, text: &str, problems: &mut Vec<Problem>) -> FileSettings {
+    let mut reader = Reader { path: path.display().to_string(), problems };
+    let entries = match yaml::parse(text) {
+        Ok(entries) => entries,
+        Err(error) => {
+            match error.at {
+                Some(at) => reader.problem(at, error.message),
+                None => reader.problems.push(Problem::new(reader.path.clone(), error.message)),
+            }
+            return FileSettings::default();
+        }
+    };
+    let mut found = FileSettings::default();
+    for entry in &entries {
+        if entry.key == TENANTS {
+            found.tenants = tenants::read(&mut reader, entry);
+        } else {
+            reader.entry(Scope::Server, "", entry, &mut found.settings);
+        }
+    }
+    found
+}
+
+/// Which settings may stand at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    Server,
+    Tenant,
+}
+
+impl Scope {
+    fn settings(self) -> impl Iterator<Item = &'static Setting> {
+        table::settings().filter(move |setting| self == Self::Server || setting.per_tenant)
+    }
+}
+
+/// Reads keys and collects what is wrong.
+pub(crate) struct Reader<'a> {
+    pub(crate) path: String,
+    pub(crate) problems: &'a mut Vec<Problem>,
+}
+
+impl Reader<'_> {
+    pub(crate) fn problem(&mut self, at: Place, message: impl Into<String>) {
+        let place = format!("{}:{}:{}", self.path, at.line, at.column);
+        self.problems.push(Problem::new(place, message));
+    }
+
+    /// Reads a key and what is below it.
+    pub(crate) fn entry(
+        &mut self,
+        scope: Scope,
+        prefix: &str,
+        entry: &Entry,
+        found: &mut Vec<Found>,
+    ) {
+        let key = format!("{prefix}{}", entry.key);
+        if let Some(setting) = scope.settings().find(|setting| setting.key == key) {
+            match self.value(setting, &entry.node) {
+                Ok(value) => {
+                    let source = Source::File { path: self.path.clone(), line: entry.key_at.line };
+                    found.push(Found { setting, value, source });
+                }
+                Err(what) => {
+                    // Where nothing is written there is no place for it but the key's.
+                    let at = if entry.node == Node::Null { entry.key_at } else { entry.at };
+                    self.problem(at, format!("{key} {what}"));
+                }
+            }
+            return;
+        }
+        let below = format!("{key}.");
+        let first_below = scope.settings().find_map(|s| s.key.strip_prefix(&below));
+        match (first_below, &entry.node) {
+            (Some(_), Node::Map(entries)) => {
+                for entry in entries {
+                    self.entry(scope, &below, entry, found);
+                }
+            }
+            // A group of which everything is commented out.
+            (Some(_), Node::Null) => {}
+            (Some(example), _) => self.problem(entry.at, group_expected(&key, example)),
+            (None, _) => self.problem(entry.key_at, unknown(scope, prefix, &entry.key)),
+        }
+    }
+
+    fn value(&self, setting: &Setting, node: &Node) -> Result<Value, String> {
+        let expected = setting.expected();
+        match node {
+            Node::Scalar(text) => {
+                setting.read(text).map_err(|expected| format!("is {text:?}: {expected}"))
+            }
+            Node::Null if setting.is_optional() => Ok(Value::None),
+            Node::Null => Err(format!("has no value: {expected}")),
+            Node::List(items) if matches!(setting.kind, Kind::List) => {
+                let texts = items.iter().map(|item| match item {
+                    Node::Scalar(text) => Some(text.clone()),
+                    _ => None,
+                });
+                let texts: Option<Vec<String>> = texts.collect();
+                texts.map(Value::List).ok_or_else(|| format!("has lists in its list: {expected}"))
+            }
+            Node::List(_) => Err(format!("is a list: {expected}")),
+            Node::Map(_) => Err(format!("has keys below it: {expected}")),
+        }
+    }
+}
+
+/// What to say where a group has a value instead of keys.
+pub(crate) fn group_expected(key: &str, example: &str) -> String {
+    format!("{key} is a group of settings: put them below it, such as {example}")
+}
+
+fn unknown(scope: Scope, prefix: &str, key: &str) -> String {
+    let whole = format!("{prefix}{key}");
+    if scope == Scope::Tenant && Scope::Server.settings().any(|s| is_at_or_below(s, &whole)) {
+        return format!("{whole} is the same for all tenants; set it outside of tenants");
+    }
+    let of_what = if scope == Scope::Tenant { " of a tenant" } else { "" };
+    let siblings: BTreeSet<&str> = scope
+        .settings()
+        .filter_map(|setting| setting.key.strip_prefix(prefix))
+        .map(|rest| rest.split('.').next().unwrap_or(rest))
+        .chain((scope == Scope::Server && prefix.is_empty()).then_some(TENANTS))
+        .collect();
+    // By its last part alone, then by few letters: beside it first, then anywhere.
+    let by_last_part =
+        scope.settings().find(|s| s.key.contains('.') && s.key.rsplit('.').next() == Some(key));
+    let siblings: Vec<String> = siblings.iter().map(|name| format!("{prefix}{name}")).collect();
+    let candidates =
+        siblings.iter().map(String::as_str).chain(scope.settings().map(|setting| setting.key));
+    let meant = match by_last_part {
+        Some(setting) => Some(setting.key),
+        None => nearest(&whole, candidates),
+    };
+    match meant {
+        Some(meant) => format!("{whole} is not a setting{of_what}; did you mean {meant}?"),
+        None => {
+            format!("{whole} is not a setting{of_what}; docs/configuration.md lists them all")
+        }
+    }
+}
+
+fn is_at_or_below(setting: &Setting, key: &str) -> bool {
+    setting.key.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}

@@ -1,0 +1,228 @@
+//! `kymo serve`: the server, from its configuration to its end.
+//!
+//! The lines on stdout are for those who started it, people and programs: one says that it is
+//! ready, the others where it listens and where its data is. Logs go to stderr.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use kymo_server::{Addresses, Server, ServerError, ServerOptions};
+use kymo_store::StoreError;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::config::{self, Config, ConfigArgs, command};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::{logging, output, units};
+
+/// Threads for connections. They wait more than they work, and acknowledging is bound by the disk:
+/// more of them do not make it faster.
+const MAX_RUNTIME_THREADS: usize = 16;
+/// One thread that decodes a large request must not stop the others from being read.
+const MIN_RUNTIME_THREADS: usize = 2;
+/// What a start that was broken off may still do.
+const ABANDON_AFTER: Duration = Duration::from_secs(1);
+
+const EXAMPLES: &str = "\
+Every setting is also a key of the YAML file and a variable; kymo serve --help names them, and
+kymo config show prints what holds. Ctrl-C or SIGTERM stops the server after a last flush; a second
+one ends it at once, which loses nothing that was acknowledged.
+
+Examples:
+  kymo serve
+  kymo serve --data /var/lib/kymo --http 0.0.0.0:3200 --retention-logs-max-age 30d
+  kymo serve --config /etc/kymo.yaml --store s3://telemetry/prod
+  kymo serve --http 127.0.0.1:0 --otlp-grpc 127.0.0.1:0 --otlp-http 127.0.0.1:0   free ports";
+
+/// Receive, keep and query traces, metrics and logs
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+/// Serves until somebody wants it to end; false if the configuration is wrong.
+pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
+    let began = Instant::now();
+    let Some(resolved) = command::good(config::resolve(&args.config)) else { return Ok(false) };
+    start_logging(&resolved.config)?;
+    for warning in &resolved.warnings {
+        tracing::warn!("{warning}");
+    }
+    let cannot_listen = |source| Failure::Io { act: "listen to", what: "signals".into(), source };
+    // Ends the process at the second signal, whatever it is doing then.
+    Interrupt::listen().map_err(cannot_listen)?;
+    raise_open_files();
+    let runtime = runtime()?;
+    let signals = {
+        let _inside = runtime.enter();
+        Signals::listen().map_err(cannot_listen)?
+    };
+    let served = runtime.block_on(serve(resolved.config.server, signals, began));
+    // Nothing of value is left to do, and a start that was broken off may take long.
+    runtime.shutdown_timeout(ABANDON_AFTER);
+    served.map(|()| true)
+}
+
+async fn serve(
+    options: ServerOptions,
+    mut signals: Signals,
+    began: Instant,
+) -> Result<(), Failure> {
+    let place = Place::of(&options);
+    let server = tokio::select! {
+        started = Server::start(options) => started.map_err(|error| explain(error, &place))?,
+        name = signals.next() => {
+            tracing::info!(signal = name, "ended before it was ready");
+            return Ok(());
+        }
+    };
+    output::text(&place.ready_lines(server.addresses(), began.elapsed()))?;
+    let name = signals.next().await;
+    tracing::info!(signal = name, "stopping: a last flush, then the end");
+    let stopping = Instant::now();
+    server.stop().await;
+    tracing::info!(millis = stopping.elapsed().as_millis() as u64, "stopped");
+    Ok(())
+}
+
+/// Says what to do about a directory that another server has, or had.
+fn explain(error: ServerError, place: &Place) -> Failure {
+    match error {
+        ServerError::Store(StoreError::Journal(kymo_journal::Error::InUse { .. })) => {
+            Failure::Other(format!(
+                "the data directory {} is in use by another kymo: stop that one, or choose another \
+                 directory with --data DIR",
+                place.data
+            ))
+        }
+        ServerError::Store(StoreError::OtherNode { data, owner, node }) => Failure::Other(format!(
+            "the data directory {data} belongs to the node \"{owner}\", not to \"{node}\": start it \
+                 with --store-node {owner}, or choose another directory with --data DIR"
+        )),
+        error => error.into(),
+    }
+}
+
+fn start_logging(config: &Config) -> Result<(), Failure> {
+    let filter = config::log::filter(&config.log_level)
+        .map_err(|why| Failure::Other(format!("log.level: {why}")))?;
+    logging::start(filter, config.log_format);
+    Ok(())
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    let cores = std::thread::available_parallelism().map_or(MIN_RUNTIME_THREADS, usize::from);
+    let threads = cores.clamp(MIN_RUNTIME_THREADS, MAX_RUNTIME_THREADS);
+    let built = Builder::new_multi_thread()
+        .worker_threads(threads)
+        .thread_name("kymo-net")
+        .enable_all()
+        .build();
+    built.map_err(|source| Failure::Io { act: "start", what: "threads".into(), source })
+}
+
+/// Takes as many open files as the system lets it have: each connection is one, and many systems
+/// start a process with 1,024.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current == limit.maximum {
+        return;
+    }
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(%error, open_files = limit.current, "cannot raise the limit of open files");
+    }
+}
+
+/// What asks the server to end.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits for one.
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.interrupt.recv() => "SIGINT",
+            _ = self.terminate.recv() => "SIGTERM",
+        }
+    }
+}
+
+/// Where things are, for the lines at the start.
+struct Place {
+    data: String,
+    store: Option<String>,
+    base_path: String,
+}
+
+impl Place {
+    fn of(options: &ServerOptions) -> Self {
+        Self {
+            data: options.data.display().to_string(),
+            store: options.store_url.as_deref().map(config::without_secrets),
+            base_path: options.base_path.clone(),
+        }
+    }
+
+    /// What is said once the server is ready. Programs read these lines: their first words stay.
+    fn ready_lines(&self, addresses: Addresses, took: Duration) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        let mut lines = format!("kymo {version} ready in {} ms\n", took.as_millis());
+        let url = |address: SocketAddr| format!("http://{address}");
+        let mut add = |name: &str, value: &str| {
+            // Writing to memory cannot fail.
+            let _ = writeln!(lines, "{name:<10} {}", units::printable(value));
+        };
+        add("http", &format!("{}{}", url(addresses.http), self.base_path));
+        add("otlp grpc", &url(addresses.otlp_grpc));
+        add("otlp http", &url(addresses.otlp_http));
+        add("data", &self.data);
+        if let Some(store) = &self.store {
+            add("store", store);
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_lines_say_where_everything_is() {
+        let place = Place {
+            data: "./kymo-data".into(),
+            store: Some("s3://bucket/x".into()),
+            base_path: "/kymo".into(),
+        };
+        let addresses = Addresses {
+            http: "127.0.0.1:3200".parse().unwrap(),
+            otlp_grpc: "[::1]:4317".parse().unwrap(),
+            otlp_http: "0.0.0.0:4318".parse().unwrap(),
+        };
+        let expected = format!(
+            "kymo {} ready in 12 ms\n\
+             http       http://127.0.0.1:3200/kymo\n\
+             otlp grpc  http://[::1]:4317\n\
+             otlp http  http://0.0.0.0:4318\n\
+             data       ./kymo-data\n\
+             store      s3://bucket/x\n",
+            env!("CARGO_PKG_VERSION")
+        );
+        assert_eq!(place.ready_lines(addresses, Duration::from_millis(12)), expected);
+    }
+}

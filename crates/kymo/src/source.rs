@@ -1,0 +1,98 @@
+//! Where queries are asked: a server, or a directory read in place.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use kymo_engine::{Engine, EngineOptions};
+use kymo_journal::OsDisk;
+use kymo_store::{Options, Store, owner};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::client::{Client, DEFAULT_URL};
+use crate::failure::Failure;
+
+/// Memory of the one query that runs here.
+const QUERY_MEMORY_BYTES: usize = 1 << 30;
+/// Time of a query here, where Ctrl-C ends it. Less than the ten minutes for which files that a
+/// server has replaced stay in a bucket. In a directory they stay for seconds, and a query that
+/// misses one is planned again as long as no row of it was written.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(540);
+
+/// Arguments that say where.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SourceArgs {
+    /// Server to ask [default: http://127.0.0.1:3200] [env: KYMO_URL]
+    #[arg(long, value_name = "URL", conflicts_with = "data")]
+    url: Option<String>,
+    /// Directory to read without a server; also beside one that runs on it
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    data: Option<PathBuf>,
+    /// Where the blocks of --data are, if elsewhere: a directory or s3://BUCKET/PREFIX
+    #[arg(long, value_name = "URL", requires = "data")]
+    store: Option<String>,
+    /// Whose data [default: default] [env: KYMO_TENANT]
+    #[arg(long, value_name = "TENANT")]
+    tenant: Option<String>,
+}
+
+/// A place that answers.
+pub(crate) enum Source {
+    Server(Client),
+    Directory(Box<Directory>),
+}
+
+/// A data directory, opened for reading.
+pub(crate) struct Directory {
+    pub(crate) engine: Engine,
+    pub(crate) runtime: Runtime,
+    pub(crate) tenant: String,
+    pub(crate) path: PathBuf,
+}
+
+impl SourceArgs {
+    pub(crate) fn open(&self) -> Result<Source, Failure> {
+        let tenant = self.tenant.clone().or_else(|| variable("KYMO_TENANT"));
+        let tenant = tenant.unwrap_or_else(|| "default".to_owned());
+        let Some(data) = &self.data else {
+            let url = self.url.clone().or_else(|| variable("KYMO_URL"));
+            let client = Client::new(url.as_deref().unwrap_or(DEFAULT_URL), &tenant)?;
+            return Ok(Source::Server(client));
+        };
+        if !data.is_dir() {
+            let path = data.display();
+            let hint = "name the directory that kymo serve or kymo import was given as --data";
+            return Err(Failure::Other(format!("there is no directory {path}: {hint}")));
+        }
+        let url = self.store.as_deref();
+        let store = Store::open_read_only(Arc::new(OsDisk), data, url, store_options(data)?)?;
+        let options = EngineOptions {
+            memory_bytes: QUERY_MEMORY_BYTES,
+            query_memory_bytes: QUERY_MEMORY_BYTES,
+            query_timeout: QUERY_TIMEOUT,
+            ..EngineOptions::default()
+        };
+        let engine = Engine::new(Arc::new(store), options)?;
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|source| Failure::Io {
+            act: "start",
+            what: "a runtime for the query".into(),
+            source,
+        })?;
+        Ok(Source::Directory(Box::new(Directory { engine, runtime, tenant, path: data.clone() })))
+    }
+}
+
+/// The options with which commands open a data directory: it belongs to a node, and they are that
+/// node.
+pub(crate) fn store_options(data: &Path) -> Result<Options, Failure> {
+    let mut options = Options::default();
+    if let Some(node) = owner::recorded(&OsDisk, data)? {
+        options.node = node;
+    }
+    Ok(options)
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}

@@ -1,0 +1,121 @@
+//! What the terminal can show.
+
+use std::borrow::Cow;
+use std::io::{IsTerminal, stdout};
+
+use crate::units;
+
+/// Width of what is not written to a terminal, where lines are wanted short all the same.
+pub(crate) const PIPE_COLUMNS: usize = 120;
+
+/// Columns of the terminal on stdout; none if it is none.
+pub(crate) fn columns() -> Option<usize> {
+    if !stdout().is_terminal() {
+        return None;
+    }
+    let (_, columns) = console::Term::stdout().size_checked()?;
+    (columns > 0).then_some(usize::from(columns))
+}
+
+/// Whether nobody said that colours are not wanted (<https://no-color.org>).
+pub(crate) fn wants_colours() -> bool {
+    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    !no_colour && !is_dumb
+}
+
+/// Colours, if there are any.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    /// For stdout as it is.
+    pub(crate) fn stdout() -> Self {
+        Self { on: stdout().is_terminal() && wants_colours() }
+    }
+
+    /// No colours.
+    #[cfg(test)]
+    pub(crate) fn none() -> Self {
+        Self { on: false }
+    }
+
+    /// For what went wrong.
+    pub(crate) fn red(self, text: &str) -> Cow<'_, str> {
+        self.paint("31", text)
+    }
+
+    /// For what is not looked at first.
+    pub(crate) fn dim(self, text: &str) -> Cow<'_, str> {
+        self.paint("2", text)
+    }
+
+    /// For headings.
+    pub(crate) fn bold(self, text: &str) -> Cow<'_, str> {
+        self.paint("1", text)
+    }
+
+    fn paint<'a>(self, code: &str, text: &'a str) -> Cow<'a, str> {
+        match self.on && !text.is_empty() {
+            true => Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m")),
+            false => Cow::Borrowed(text),
+        }
+    }
+}
+
+/// Columns that a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    console::measure_text_width(text)
+}
+
+/// A text from data in at most so many columns, with `…` where it was cut; whether it was.
+pub(crate) fn fit(text: &str, columns: usize) -> (String, bool) {
+    let safe = units::printable(text);
+    if width(&safe) <= columns {
+        return (safe, false);
+    }
+    let mut cut = String::new();
+    let mut used = 1;
+    let mut buffer = [0; 4];
+    for c in safe.chars() {
+        used += width(c.encode_utf8(&mut buffer));
+        if used > columns {
+            break;
+        }
+        cut.push(c);
+    }
+    if columns > 0 {
+        cut.push('…');
+    }
+    (cut, true)
+}
+
+/// A text with spaces up to so many columns.
+pub(crate) fn pad(text: &str, columns: usize) -> String {
+    let spaces = columns.saturating_sub(width(text));
+    format!("{text}{}", " ".repeat(spaces))
+}
+
+/// A text with spaces before it up to so many columns.
+pub(crate) fn pad_left(text: &str, columns: usize) -> String {
+    let spaces = columns.saturating_sub(width(text));
+    format!("{}{text}", " ".repeat(spaces))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_by_columns_not_by_bytes() {
+        assert_eq!(fit("größe", 5), ("größe".to_owned(), false));
+        assert_eq!(fit("größer", 5), ("größ…".to_owned(), true));
+        assert_eq!(fit("日本語", 4), ("日…".to_owned(), true));
+        assert_eq!(fit("a\nb", 10), ("a\\nb".to_owned(), false));
+        assert_eq!(fit("ab", 0), (String::new(), true));
+        assert_eq!(pad("日", 4), "日  ");
+        assert_eq!(pad_left("7", 3), "  7");
+    }
+}

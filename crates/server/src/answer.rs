@@ -1,0 +1,141 @@
+//! Why a request was not accepted, and how HTTP and gRPC say so.
+//!
+//! | what happened | HTTP | gRPC | sender should |
+//! |---|---|---|---|
+//! | cannot be decoded | 400 | INVALID_ARGUMENT | not send it again |
+//! | too large | 413 | RESOURCE_EXHAUSTED | send smaller batches |
+//! | compression or type not known | 415 | UNIMPLEMENTED | be configured otherwise |
+//! | back-pressure | 429 and `Retry-After` | RESOURCE_EXHAUSTED and `RetryInfo` | send it again |
+//! | disk full, too slow, stopping | 503 and `Retry-After` | UNAVAILABLE and `RetryInfo` | send it again |
+//!
+//! A body that came too slowly is 503 and not 408, which senders of OTLP take as final.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use kymo_admit::Refusal;
+
+use crate::body::BodyError;
+use crate::limits::UNAVAILABLE_RETRY;
+
+/// Codes of gRPC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Code {
+    InvalidArgument = 3,
+    ResourceExhausted = 8,
+    Unimplemented = 12,
+    Unavailable = 14,
+}
+
+/// Why a request was not accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) status: StatusCode,
+    pub(crate) code: Code,
+    /// A word for metrics.
+    pub(crate) reason: &'static str,
+    pub(crate) message: String,
+    /// When to try again; `None` if that is of no use.
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl Failure {
+    fn new(status: StatusCode, code: Code, reason: &'static str, message: String) -> Self {
+        Self { status, code, reason, message, retry_after: None }
+    }
+
+    fn retry(mut self, after: Duration) -> Self {
+        self.retry_after = Some(after);
+        self
+    }
+
+    /// The request itself is wrong.
+    pub(crate) fn invalid(reason: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, Code::InvalidArgument, reason, message.into())
+    }
+
+    /// A content type, compression or method that is not known here.
+    pub(crate) fn unsupported(reason: &'static str, message: impl Into<String>) -> Self {
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        Self::new(status, Code::Unimplemented, reason, message.into())
+    }
+
+    /// It took too long to make the request durable.
+    pub(crate) fn timeout(after: Duration) -> Self {
+        let message = format!("not durable within {} s; send it again", after.as_secs());
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, "timeout", message)
+            .retry(UNAVAILABLE_RETRY)
+    }
+
+    /// The server ends.
+    pub(crate) fn stopping() -> Self {
+        let message = "the server is stopping; send it again".to_owned();
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, "stopping", message)
+            .retry(UNAVAILABLE_RETRY)
+    }
+
+    /// Seconds for `Retry-After`: whole, and at least one.
+    pub(crate) fn retry_after_secs(&self) -> Option<u64> {
+        self.retry_after.map(|after| after.as_millis().div_ceil(1000).max(1) as u64)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let (reason, message) = (refusal.reason(), refusal.to_string());
+        match refusal {
+            Refusal::TooLarge { .. } => {
+                Self::new(StatusCode::PAYLOAD_TOO_LARGE, Code::ResourceExhausted, reason, message)
+            }
+            Refusal::UnsupportedCompression { .. } => Self::unsupported(reason, message),
+            _ => Self::invalid(reason, message),
+        }
+    }
+}
+
+impl From<BodyError> for Failure {
+    fn from(error: BodyError) -> Self {
+        let message = error.to_string();
+        match error {
+            BodyError::TooLarge { .. } => {
+                let status = StatusCode::PAYLOAD_TOO_LARGE;
+                Self::new(status, Code::ResourceExhausted, "too_large", message)
+            }
+            BodyError::Slow(_) => {
+                let status = StatusCode::SERVICE_UNAVAILABLE;
+                Self::new(status, Code::Unavailable, "slow_body", message).retry(UNAVAILABLE_RETRY)
+            }
+            BodyError::Broken(_) => Self::invalid("broken_body", message),
+            BodyError::Crowded => {
+                let status = StatusCode::TOO_MANY_REQUESTS;
+                Self::new(status, Code::ResourceExhausted, "crowded", message)
+                    .retry(Duration::from_secs(1))
+            }
+        }
+    }
+}
+
+impl From<kymo_journal::Error> for Failure {
+    fn from(error: kymo_journal::Error) -> Self {
+        use kymo_journal::Error;
+        let message = error.to_string();
+        let unavailable = |reason| {
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            Self::new(status, Code::Unavailable, reason, message.clone()).retry(UNAVAILABLE_RETRY)
+        };
+        match error {
+            Error::Busy { retry_after } => {
+                let status = StatusCode::TOO_MANY_REQUESTS;
+                Self::new(status, Code::ResourceExhausted, "busy", message).retry(retry_after)
+            }
+            Error::TooLarge { .. } => {
+                let status = StatusCode::PAYLOAD_TOO_LARGE;
+                Self::new(status, Code::ResourceExhausted, "too_large", message)
+            }
+            Error::TenantTooLong { .. } => Self::invalid("bad_tenant", message),
+            Error::DiskFull { .. } => unavailable("disk_full"),
+            Error::Closed => Self::stopping(),
+            _ => unavailable("disk_error"),
+        }
+    }
+}

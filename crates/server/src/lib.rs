@@ -1,0 +1,50 @@
+//! The server: OTLP in, SQL and traces out.
+//!
+//! ```text
+//!  gRPC  ─┐                        ┌──────────┐ synced   answer
+//!  HTTP  ─┼─> Receiver ─> admit ─> │ journal  │ ───────> to the sender
+//!  JSON  ─┘   (receive)            └────┬─────┘
+//!                                       │ upkeep: apply, flush, compact, delete
+//!                                   store ──> engine ──> /api/sql, /tempo/api/traces
+//! ```
+//!
+//! A request is read with a limit on bytes and time, admitted, appended to the journal, and
+//! answered when the journal has it on disk. Threads of its own carry it on into the store
+//! (`upkeep`); queries run on the engine's threads. So neither a flush nor a scan stands between
+//! a sender and its answer.
+//!
+//! # Layout
+//! | module | what it holds |
+//! |---|---|
+//! | [`server`], [`options`] | starting, stopping, settings |
+//! | `listen` | sockets, connections, their limits |
+//! | `router` | which path goes where |
+//! | `receive` | one request from bytes to acknowledgement |
+//! | `otlp` | the protocols around it: gRPC, HTTP with protobuf and JSON |
+//! | `sql`, `tempo`, `reply` | query APIs, and how they say what went wrong |
+//! | [`mod@format`] | batches as JSON, CSV and Arrow |
+//! | `upkeep` | threads that apply, flush, compact and delete |
+//! | `telemetry` | the server's own metrics |
+//! | [`limits`] | bounds, each with its reason |
+
+mod answer;
+mod body;
+mod error;
+pub mod format;
+pub mod limits;
+mod listen;
+pub mod options;
+mod otlp;
+mod receive;
+mod reply;
+mod router;
+pub mod server;
+mod sql;
+mod telemetry;
+mod tempo;
+mod tenant;
+mod upkeep;
+
+pub use error::ServerError;
+pub use options::{RetentionOptions, ServerOptions};
+pub use server::{Addresses, Server};

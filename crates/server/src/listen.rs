@@ -1,0 +1,218 @@
+//! Sockets: binding, accepting, and serving HTTP/1 and HTTP/2 on every port.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
+
+use crate::error::ServerError;
+use crate::limits;
+use crate::telemetry::Telemetry;
+
+/// Binds an address; `flag` is the one that sets it.
+pub(crate) async fn bind(flag: &'static str, address: &str) -> Result<TcpListener, ServerError> {
+    let mut addresses = match tokio::net::lookup_host(address).await {
+        Ok(addresses) => addresses.peekable(),
+        Err(_) => return Err(ServerError::Address { flag, address: address.to_owned() }),
+    };
+    let port = addresses.peek().map_or(0, SocketAddr::port);
+    let mut failure = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for resolved in addresses {
+        match TcpListener::bind(resolved).await {
+            Ok(listener) => return Ok(listener),
+            Err(error) => failure = error,
+        }
+    }
+    let address = address.to_owned();
+    Err(match failure.kind() {
+        io::ErrorKind::AddrInUse => ServerError::PortInUse { flag, address, port },
+        _ => ServerError::Listen { flag, address, source: failure },
+    })
+}
+
+/// How far the end has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    /// It has not begun.
+    Serving,
+    /// No more connections are wanted.
+    Stopping,
+    /// Those that are left end at once.
+    Cut,
+}
+
+/// All listeners of a server and their connections.
+pub(crate) struct Listeners {
+    phase: watch::Sender<Phase>,
+    /// Each gives its connections when it ends.
+    accepting: Vec<JoinHandle<GracefulShutdown>>,
+    connections: Arc<Semaphore>,
+    telemetry: Arc<Telemetry>,
+}
+
+impl Listeners {
+    pub(crate) fn new(max_connections: usize, telemetry: Arc<Telemetry>) -> Self {
+        Self {
+            phase: watch::Sender::new(Phase::Serving),
+            accepting: Vec::new(),
+            connections: Arc::new(Semaphore::new(max_connections.min(Semaphore::MAX_PERMITS))),
+            telemetry,
+        }
+    }
+
+    /// Begins to serve a listener.
+    pub(crate) fn serve(&mut self, listener: TcpListener, router: Router) {
+        let port = Port {
+            listener,
+            router,
+            server: builder(),
+            phase: self.phase.subscribe(),
+            graceful: GracefulShutdown::new(),
+            connections: self.connections.clone(),
+            telemetry: self.telemetry.clone(),
+        };
+        self.accepting.push(tokio::spawn(port.accept()));
+    }
+
+    /// Accepts no more, and gives requests under way some time to end.
+    pub(crate) async fn stop(self, timeout: Duration) {
+        self.phase.send_replace(Phase::Stopping);
+        let mut connections = Vec::new();
+        for task in self.accepting {
+            // It ends by itself; a panic in it has been reported.
+            connections.extend(task.await.ok().map(GracefulShutdown::shutdown));
+        }
+        let ended = futures::future::join_all(connections);
+        if tokio::time::timeout(timeout, ended).await.is_err() {
+            tracing::warn!("some connections did not end in time and are cut");
+        }
+        self.phase.send_replace(Phase::Cut);
+    }
+}
+
+/// HTTP/1 and HTTP/2 without TLS, told apart by their first bytes.
+fn builder() -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits::HEAD_TIMEOUT)
+        .keep_alive(true);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .initial_stream_window_size(limits::STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(limits::CONNECTION_WINDOW_BYTES)
+        .max_frame_size(limits::FRAME_BYTES)
+        .max_concurrent_streams(limits::MAX_STREAMS)
+        .max_header_list_size(limits::MAX_HEADER_BYTES)
+        .keep_alive_interval(limits::PING_INTERVAL)
+        .keep_alive_timeout(limits::PING_TIMEOUT);
+    builder
+}
+
+/// One listener.
+struct Port {
+    listener: TcpListener,
+    router: Router,
+    server: auto::Builder<TokioExecutor>,
+    phase: watch::Receiver<Phase>,
+    graceful: GracefulShutdown,
+    connections: Arc<Semaphore>,
+    telemetry: Arc<Telemetry>,
+}
+
+impl Port {
+    async fn accept(mut self) -> GracefulShutdown {
+        loop {
+            let accepted = tokio::select! {
+                _ = self.phase.wait_for(|phase| *phase >= Phase::Stopping) => return self.graceful,
+                accepted = self.listener.accept() => accepted,
+            };
+            let stream = match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) if is_of_one_connection(&error) => continue,
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept a connection; is the limit of open files (ulimit -n) too low?");
+                    tokio::time::sleep(limits::ACCEPT_PAUSE).await;
+                    continue;
+                }
+            };
+            let permit = tokio::select! {
+                _ = self.phase.wait_for(|phase| *phase >= Phase::Stopping) => return self.graceful,
+                permit = self.connections.clone().acquire_owned() => permit,
+            };
+            // The semaphore is never closed.
+            let Ok(permit) = permit else { return self.graceful };
+            self.connection(stream, permit);
+        }
+    }
+
+    fn connection(&self, stream: TcpStream, permit: tokio::sync::OwnedSemaphorePermit) {
+        self.telemetry.connected();
+        if let Err(error) = prepare(&stream) {
+            tracing::debug!(%error, "a connection keeps the system's settings");
+        }
+        let has_asked = Arc::new(AtomicBool::new(false));
+        let router = TowerToHyperService::new(self.router.clone());
+        let asked = has_asked.clone();
+        let service = service_fn(move |request| {
+            asked.store(true, Ordering::Relaxed);
+            router.call(request)
+        });
+        let connection = self.server.serve_connection(TokioIo::new(stream), service).into_owned();
+        let watched = self.graceful.watch(connection);
+        let mut phase = self.phase.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                ended = watched => if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection broke");
+                },
+                () = silence(&has_asked) => tracing::debug!("a connection asked for nothing"),
+                _ = phase.wait_for(|phase| *phase == Phase::Cut) => {}
+            }
+            drop(permit);
+        });
+    }
+}
+
+/// Ends when a connection has not asked for anything in time. Until its first bytes have told
+/// HTTP/1 from HTTP/2, nobody else looks at the clock.
+async fn silence(has_asked: &AtomicBool) {
+    tokio::time::sleep(limits::HEAD_TIMEOUT).await;
+    if has_asked.load(Ordering::Relaxed) {
+        std::future::pending::<()>().await;
+    }
+}
+
+fn prepare(stream: &TcpStream) -> io::Result<()> {
+    // Answers are small: they must not wait for more to send.
+    stream.set_nodelay(true)?;
+    let socket = SockRef::from(stream);
+    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(limits::PING_INTERVAL))?;
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(limits::PEER_TIMEOUT))?;
+    Ok(())
+}
+
+/// Errors that say something about a connection that is gone already.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+    )
+}

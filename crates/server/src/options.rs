@@ -1,0 +1,105 @@
+//! Settings of a server. The command line maps flags, environment and files to these.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kymo_admit::Admission;
+use kymo_engine::EngineOptions;
+use kymo_store::Signal;
+use kymo_store::garbage::Retention;
+
+/// How long the file of a replaced block stays in a directory. Queries of the server keep the files
+/// that they read; a command that reads beside it plans again when one is gone.
+const DIRECTORY_GRACE: Duration = Duration::from_secs(10);
+
+/// How a server behaves.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// Journal and, without `store_url`, blocks.
+    pub data: PathBuf,
+    /// Where blocks are instead: a directory or `s3://BUCKET/PREFIX`.
+    pub store_url: Option<String>,
+    /// Address of the main port: queries, and OTLP too.
+    pub http: String,
+    /// Address for OTLP over gRPC.
+    pub otlp_grpc: String,
+    /// Address for OTLP over HTTP.
+    pub otlp_http: String,
+    /// A prefix of the HTTP paths of the main port, for a reverse proxy: empty, or `/x`.
+    pub base_path: String,
+    /// What is let in.
+    pub admission: Admission,
+    /// Threads, memory and time of queries.
+    pub engine: EngineOptions,
+    /// Flush, blocks, caches.
+    pub store: kymo_store::Options,
+    /// Durability, segments.
+    pub journal: kymo_journal::Options,
+    /// What is kept, and how long.
+    pub retention: RetentionOptions,
+    /// Whether blocks are joined.
+    pub compaction: bool,
+    /// Time without requests after which everything is flushed.
+    pub idle_flush_after: Duration,
+    /// Connections at once, over all ports.
+    pub max_connections: usize,
+    /// Bytes of request bodies that are being received, over all connections. More is refused, to be
+    /// sent again.
+    pub max_receiving_bytes: usize,
+    /// Time for receiving a request, and again for making it durable.
+    pub request_timeout: Duration,
+    /// Time for requests under way when the server stops.
+    pub shutdown_timeout: Duration,
+    /// Origins of web pages that may query. OTLP is accepted from every origin.
+    pub allowed_origins: Vec<String>,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            data: PathBuf::from("kymo-data"),
+            store_url: None,
+            http: "127.0.0.1:3200".to_owned(),
+            otlp_grpc: "127.0.0.1:4317".to_owned(),
+            otlp_http: "127.0.0.1:4318".to_owned(),
+            base_path: String::new(),
+            admission: Admission::default(),
+            engine: EngineOptions::default(),
+            store: kymo_store::Options { grace: DIRECTORY_GRACE, ..Default::default() },
+            journal: kymo_journal::Options::default(),
+            retention: RetentionOptions::default(),
+            compaction: true,
+            idle_flush_after: Duration::from_secs(15),
+            max_connections: 20_000,
+            max_receiving_bytes: 128 << 20,
+            request_timeout: Duration::from_secs(60),
+            shutdown_timeout: Duration::from_secs(5),
+            allowed_origins: Vec::new(),
+        }
+    }
+}
+
+/// What is kept of each tenant and signal.
+#[derive(Debug, Clone, Default)]
+pub struct RetentionOptions {
+    /// For tenants that are not named.
+    pub default: BTreeMap<Signal, Retention>,
+    /// For one tenant; a signal that is missing here has the default.
+    pub tenants: BTreeMap<String, BTreeMap<Signal, Retention>>,
+}
+
+impl RetentionOptions {
+    /// What holds for a tenant's signal.
+    #[must_use]
+    pub fn of(&self, tenant: &str, signal: Signal) -> Retention {
+        let own = self.tenants.get(tenant).and_then(|signals| signals.get(&signal));
+        own.or_else(|| self.default.get(&signal)).copied().unwrap_or_default()
+    }
+
+    /// Whether anything is ever given up.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        !self.default.is_empty() || !self.tenants.is_empty()
+    }
+}

@@ -1,0 +1,131 @@
+//! OTLP over HTTP: `POST /v1/traces`, `/v1/metrics`, `/v1/logs`, protobuf or JSON.
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use kymo_admit::{Compression, Format, Signal};
+
+use super::{Wrapping, export, rejected_name, response, retry_info, status};
+use crate::answer::Failure;
+use crate::receive::Accepted;
+use crate::router::Shared;
+use crate::telemetry::Protocol;
+
+const PROTOBUF: &str = "application/x-protobuf";
+const JSON: &str = "application/json";
+
+/// The path of a signal.
+pub(crate) fn path(signal: Signal) -> &'static str {
+    match signal {
+        Signal::Traces => "/v1/traces",
+        Signal::Metrics => "/v1/metrics",
+        Signal::Logs => "/v1/logs",
+    }
+}
+
+/// Answers a path.
+pub(crate) async fn answer(shared: Shared, signal: Signal, request: Request<Body>) -> Response {
+    let (head, body) = request.into_parts();
+    let format = format_of(&head.headers);
+    // Who sends an unknown type is answered in the one that people read.
+    let answer_format = *format.as_ref().unwrap_or(&Format::Json);
+    match export(&shared, signal, &head.headers, body, format.map(Http)).await {
+        Ok(accepted) => accept(&accepted, signal, answer_format),
+        Err(failure) => fail(&failure, answer_format),
+    }
+}
+
+/// A body that is the message.
+struct Http(Format);
+
+impl Wrapping for Http {
+    const PREFIX_BYTES: usize = 0;
+
+    fn protocol(&self) -> Protocol {
+        match self.0 {
+            Format::Protobuf => Protocol::HttpProtobuf,
+            Format::Json => Protocol::HttpJson,
+        }
+    }
+
+    fn format(&self) -> Format {
+        self.0
+    }
+
+    fn check(&self, headers: &HeaderMap) -> Result<(), Failure> {
+        compression_of(headers).map(drop)
+    }
+
+    fn unwrap(&self, headers: &HeaderMap, body: Bytes) -> Result<(Compression, Bytes), Failure> {
+        Ok((compression_of(headers)?, body))
+    }
+}
+
+fn format_of(headers: &HeaderMap) -> Result<Format, Failure> {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let essence = value.split(';').next().unwrap_or("").trim();
+    if essence.eq_ignore_ascii_case(PROTOBUF)
+        || essence.eq_ignore_ascii_case("application/protobuf")
+    {
+        Ok(Format::Protobuf)
+    } else if essence.eq_ignore_ascii_case(JSON) {
+        Ok(Format::Json)
+    } else {
+        let message = format!("content type is {value:?}; send {PROTOBUF} or {JSON}");
+        Err(Failure::unsupported("content_type", message))
+    }
+}
+
+fn compression_of(headers: &HeaderMap) -> Result<Compression, Failure> {
+    let Some(value) = headers.get(CONTENT_ENCODING) else { return Ok(Compression::None) };
+    let name = value.to_str().unwrap_or("?");
+    name.parse::<Compression>().map_err(Failure::from)
+}
+
+fn accept(accepted: &Accepted, signal: Signal, format: Format) -> Response {
+    let partial = accepted.partial.as_ref();
+    let body = match (format, partial) {
+        (Format::Protobuf, partial) => response(partial),
+        (Format::Json, None) => b"{}".to_vec(),
+        (Format::Json, Some((rejected, message))) => serde_json::json!({
+            "partialSuccess": {
+                rejected_name(signal): rejected.to_string(),
+                "errorMessage": message,
+            }
+        })
+        .to_string()
+        .into_bytes(),
+    };
+    message(StatusCode::OK, format, body)
+}
+
+fn fail(failure: &Failure, format: Format) -> Response {
+    let code = failure.code as i32;
+    let body = match format {
+        Format::Protobuf => {
+            let details: Vec<Vec<u8>> = failure.retry_after.map(retry_info).into_iter().collect();
+            status(code, &failure.message, &details)
+        }
+        Format::Json => {
+            serde_json::json!({ "code": code, "message": failure.message }).to_string().into_bytes()
+        }
+    };
+    let mut response = message(failure.status, format, body);
+    if let Some(secs) = failure.retry_after_secs() {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(secs));
+    }
+    response
+}
+
+fn message(status: StatusCode, format: Format, body: Vec<u8>) -> Response {
+    let content_type = match format {
+        Format::Protobuf => PROTOBUF,
+        Format::Json => JSON,
+    };
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}

@@ -1,0 +1,62 @@
+//! How queries are answered when there is nothing to stream: errors, and small texts.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, StatusCode};
+use kymo_engine::EngineError;
+
+/// An answer of some type.
+pub(crate) fn typed(
+    status: StatusCode,
+    content_type: &'static str,
+    body: impl Into<Body>,
+) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// An answer in plain text, as Tempo gives its errors.
+pub(crate) fn plain(status: StatusCode, text: String) -> Response {
+    typed(status, "text/plain; charset=utf-8", text)
+}
+
+/// An error as our own API says it: `{"error": "…"}`.
+pub(crate) fn json_error(status: StatusCode, message: &str) -> Response {
+    typed(status, "application/json", serde_json::json!({ "error": message }).to_string())
+}
+
+/// A query that failed, in one of the two ways above.
+pub(crate) fn failed(
+    error: &EngineError,
+    say: impl FnOnce(StatusCode, String) -> Response,
+) -> Response {
+    let response = say(status_of(error), error.to_string());
+    match error {
+        EngineError::Busy { retry_after } => retry(response, *retry_after),
+        _ => response,
+    }
+}
+
+/// Says when to try again: in whole seconds, at least one.
+pub(crate) fn retry(mut response: Response, after: Duration) -> Response {
+    let secs = after.as_secs() + u64::from(after.subsec_nanos() > 0);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(secs.max(1)));
+    response
+}
+
+fn status_of(error: &EngineError) -> StatusCode {
+    match error {
+        EngineError::Invalid(_) => StatusCode::BAD_REQUEST,
+        EngineError::NotAllowed(_) => StatusCode::FORBIDDEN,
+        EngineError::Memory { .. } | EngineError::Rows { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        EngineError::Timeout { .. } => StatusCode::GATEWAY_TIMEOUT,
+        EngineError::Busy { .. } => StatusCode::TOO_MANY_REQUESTS,
+        EngineError::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}

@@ -1,0 +1,238 @@
+//! What the store, the journal and the engine count themselves, read when somebody asks.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kymo_engine::Engine;
+use kymo_store::status::ByTenant;
+use kymo_store::{Signal, Store};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+
+use super::tenants::Tenants;
+use crate::body::Budget;
+
+/// Where the numbers are.
+pub(crate) struct Sources {
+    store: Arc<Store>,
+    engine: Engine,
+    budget: Arc<Budget>,
+    tenants: Arc<Tenants>,
+}
+
+impl Sources {
+    pub(super) fn new(
+        store: Arc<Store>,
+        engine: Engine,
+        budget: Arc<Budget>,
+        tenants: Arc<Tenants>,
+    ) -> Self {
+        Self { store, engine, budget, tenants }
+    }
+}
+
+/// The word for a signal, as those who send it call it.
+fn signal_name(signal: Signal) -> &'static str {
+    match signal {
+        Signal::Spans => "traces",
+        Signal::Logs => "logs",
+        Signal::Series => "metrics",
+    }
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sources")
+    }
+}
+
+/// Writes metrics one after the other.
+struct Out<'a, 'e> {
+    encoder: DescriptorEncoder<'e>,
+    tenants: &'a Tenants,
+}
+
+/// A number with at most one label.
+type Labelled<'l> = (Option<(&'static str, &'l str)>, u64);
+
+impl Out<'_, '_> {
+    fn counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+        self.family(name, help, MetricType::Counter, &[(None, value)])
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+        self.family(name, help, MetricType::Gauge, &[(None, value)])
+    }
+
+    fn by_tenant(&mut self, name: &str, help: &str, counts: &ByTenant) -> fmt::Result {
+        let mut encoder = self.encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for signal in Signal::ALL {
+            let mut labelled: BTreeMap<String, u64> = BTreeMap::new();
+            for (tenant, count) in counts.tenants(signal) {
+                *labelled.entry(self.tenants.label(&tenant)).or_default() += count;
+            }
+            for (tenant, count) in labelled {
+                let labels = [("signal", signal_name(signal)), ("tenant", &tenant)];
+                ConstCounter::new(count).encode(encoder.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn family(
+        &mut self,
+        name: &str,
+        help: &str,
+        kind: MetricType,
+        values: &[Labelled<'_>],
+    ) -> fmt::Result {
+        let mut encoder = self.encoder.encode_descriptor(name, help, None, kind)?;
+        for (label, value) in values {
+            let write = |encoder: prometheus_client::encoding::MetricEncoder<'_>| match kind {
+                MetricType::Counter => ConstCounter::new(*value).encode(encoder),
+                _ => ConstGauge::new(i64::try_from(*value).unwrap_or(i64::MAX)).encode(encoder),
+            };
+            match label {
+                Some(label) => write(encoder.encode_family(&[*label])?)?,
+                None => return write(encoder),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn get(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+impl Collector for Sources {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let out = &mut Out { encoder, tenants: &self.tenants };
+        self.store_counts(out)?;
+        self.store_status(out)?;
+        self.journal(out)?;
+        self.queries(out)?;
+        out.gauge(
+            "receiving_bytes",
+            "Bytes of requests that are being received",
+            self.budget.used_bytes() as u64,
+        )
+    }
+}
+
+impl Sources {
+    fn store_counts(&self, out: &mut Out<'_, '_>) -> fmt::Result {
+        let counts = self.store.counters();
+        out.by_tenant(
+            "store_records_applied",
+            "Records taken into memory",
+            &counts.records_applied,
+        )?;
+        out.by_tenant(
+            "store_requests_undecodable",
+            "Requests of the journal that could not be decoded",
+            &counts.requests_undecodable,
+        )?;
+        out.by_tenant("store_flushes", "Flushes committed", &counts.flushes)?;
+        out.by_tenant("store_flushed_rows", "Rows written by flushes", &counts.flushed_rows)?;
+        out.by_tenant("store_flushed_bytes", "Bytes written by flushes", &counts.flushed_bytes)?;
+        out.counter(
+            "store_flushes_failed",
+            "Flushes that failed and were tried again",
+            get(&counts.flushes_failed),
+        )?;
+        out.by_tenant("store_compactions", "Compactions committed", &counts.compactions)?;
+        out.by_tenant(
+            "store_blocks_joined",
+            "Blocks that compaction joined",
+            &counts.blocks_joined,
+        )?;
+        out.by_tenant(
+            "store_blocks_compacted",
+            "Blocks that compaction wrote",
+            &counts.blocks_compacted,
+        )?;
+        out.by_tenant(
+            "store_duplicates_dropped",
+            "Rows that compaction dropped as exact duplicates",
+            &counts.duplicates_dropped,
+        )?;
+        out.by_tenant(
+            "store_blocks_expired",
+            "Blocks dropped because they are beyond retention",
+            &counts.blocks_expired,
+        )?;
+        out.by_tenant(
+            "store_rows_expired",
+            "Rows of blocks dropped because they are beyond retention",
+            &counts.rows_expired,
+        )?;
+        out.counter(
+            "store_files_deleted",
+            "Files deleted because nobody needs them",
+            get(&counts.files_deleted),
+        )?;
+        out.counter(
+            "store_blocks_damaged",
+            "Blocks left out of answers because they are damaged",
+            get(&counts.blocks_damaged),
+        )
+    }
+
+    fn store_status(&self, out: &mut Out<'_, '_>) -> fmt::Result {
+        let status = self.store.status();
+        let mut by_signal = |name, help, number: fn(&kymo_store::status::SignalStatus) -> u64| {
+            let values: Vec<Labelled<'_>> = status
+                .signals
+                .iter()
+                .map(|signal| (Some(("signal", signal_name(signal.signal))), number(signal)))
+                .collect();
+            out.family(name, help, MetricType::Gauge, &values)
+        };
+        by_signal("store_head_rows", "Rows in memory", |signal| signal.head_rows as u64)?;
+        by_signal("store_head_bytes", "Bytes of rows in memory", |signal| {
+            signal.head_bytes as u64
+        })?;
+        by_signal("store_blocks", "Blocks that are visible", |signal| signal.blocks as u64)?;
+        by_signal("store_block_bytes", "Bytes of visible blocks", |signal| signal.block_bytes)?;
+        out.gauge("store_lag_bytes", "Bytes of the journal not in blocks", status.lag_bytes)?;
+        out.gauge(
+            "store_unapplied_bytes",
+            "Bytes of the journal not yet in memory",
+            status.unapplied_bytes,
+        )
+    }
+
+    fn journal(&self, out: &mut Out<'_, '_>) -> fmt::Result {
+        let stats = self.store.journal().stats();
+        out.counter("journal_records", "Requests written to the journal", stats.records)?;
+        out.counter("journal_bytes", "Bytes written to the journal", stats.bytes)?;
+        out.counter("journal_syncs", "Calls of fdatasync", stats.syncs)?;
+        out.counter(
+            "journal_failed_segments",
+            "Segments given up after a failed write or sync",
+            stats.failed_segments,
+        )?;
+        out.counter("journal_busy", "Requests refused because consumers lag", stats.refused_busy)?;
+        out.counter("journal_quarantined_bytes", "Damaged bytes set aside", stats.quarantined_bytes)
+    }
+
+    fn queries(&self, out: &mut Out<'_, '_>) -> fmt::Result {
+        let stats = self.engine.stats();
+        out.gauge("queries_running", "Queries that run", stats.running as u64)?;
+        out.gauge("queries_waiting", "Queries that wait for their turn", stats.waiting as u64)?;
+        out.counter("queries_finished", "Queries answered to the end", stats.finished)?;
+        out.counter("queries_cancelled", "Queries whose reader went away", stats.cancelled)?;
+        let failed: Vec<Labelled<'_>> =
+            stats.failed.iter().map(|(kind, count)| (Some(("reason", *kind)), *count)).collect();
+        out.family("queries_failed", "Queries that failed", MetricType::Counter, &failed)?;
+        out.counter("query_rows_scanned", "Rows that scans looked into", stats.rows_scanned)?;
+        out.counter("query_rows", "Rows of all answers", stats.rows_answered)?;
+        out.gauge("query_memory_bytes", "Bytes that queries hold", stats.memory_bytes as u64)
+    }
+}

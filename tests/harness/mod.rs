@@ -1,0 +1,57 @@
+//! What the end-to-end tests share: a real server on real sockets, and ways to talk to it.
+//!
+//! | module | what is there |
+//! |---|---|
+//! | `server` | starts `kymo serve`, stops it gently or not, starts it again on the same data |
+//! | `ask` | HTTP requests, SQL answers as tables, the server's own metrics |
+//! | `h2` | HTTP/2 and gRPC by hand, where the wire matters |
+//! | `otlp` | requests to send: small ones by number, and one of each signal with every field |
+//! | `readback` | compares what is stored with what was sent, field by field |
+//! | `raw` | HTTP/1.1 by hand, byte by byte |
+//! | `programs` | runs `kymo` and client programs to their end |
+
+#![allow(dead_code, unused_imports, reason = "each test file uses a part of it")]
+
+pub mod ask;
+pub mod h2;
+pub mod otlp;
+pub mod programs;
+pub mod raw;
+pub mod readback;
+pub mod server;
+
+pub use ask::{Answer, Table};
+pub use otlp::{Encoding, Signal};
+pub use server::Server;
+
+use std::time::{Duration, Instant};
+
+/// Waits until something is true, looking often.
+#[track_caller]
+pub fn eventually(within: Duration, what: &str, mut is_true: impl FnMut() -> bool) {
+    let deadline = Instant::now() + within;
+    while !is_true() {
+        assert!(Instant::now() < deadline, "not within {within:?}: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Random numbers, good enough to choose moments. A failure names the seed.
+pub struct Random(u64);
+
+impl Random {
+    pub fn seeded(seed: u64) -> Self {
+        Self(seed | 1)
+    }
+
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
