@@ -180,7 +180,7 @@ impl Port {
                 ended = watched => if let Err(error) = ended {
                     tracing::debug!(%error, "a connection broke");
                 },
-                () = silence(&has_asked) => tracing::debug!("a connection asked for nothing"),
+                () = silence(&has_asked, limits::HEAD_TIMEOUT) => tracing::debug!("a connection asked for nothing"),
                 _ = phase.wait_for(|phase| *phase == Phase::Cut) => {}
             }
             drop(permit);
@@ -190,8 +190,8 @@ impl Port {
 
 /// Ends when a connection has not asked for anything in time. Until its first bytes have told
 /// HTTP/1 from HTTP/2, nobody else looks at the clock.
-async fn silence(has_asked: &AtomicBool) {
-    tokio::time::sleep(limits::HEAD_TIMEOUT).await;
+async fn silence(has_asked: &AtomicBool, after: Duration) {
+    tokio::time::sleep(after).await;
     if has_asked.load(Ordering::Relaxed) {
         std::future::pending::<()>().await;
     }
@@ -215,4 +215,18 @@ fn is_of_one_connection(error: &io::Error) -> bool {
             | io::ErrorKind::ConnectionReset
             | io::ErrorKind::ConnectionRefused
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_a_connection_that_has_asked_for_nothing_is_given_up() {
+        let after = Duration::from_millis(1);
+        silence(&AtomicBool::new(false), after).await;
+        let has_asked = AtomicBool::new(true);
+        let waiting = tokio::time::timeout(20 * after, silence(&has_asked, after));
+        assert!(waiting.await.is_err());
+    }
 }

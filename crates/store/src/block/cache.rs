@@ -105,8 +105,9 @@ impl BlockCache {
         kept.used = clock;
         let block = kept.block.clone();
         // Regions have been read since.
-        let before = std::mem::replace(&mut kept.bytes, block.heap_bytes());
-        inner.bytes = inner.bytes + block.heap_bytes() - before;
+        let bytes = block.heap_bytes();
+        let before = std::mem::replace(&mut kept.bytes, bytes);
+        inner.bytes = inner.bytes - before + bytes;
         self.drop_oldest(&mut inner);
         Some(block)
     }
