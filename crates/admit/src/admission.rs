@@ -108,7 +108,6 @@ impl Gate<'_> {
         let refused = refused.into_iter().map(|refused| self.refused(refused)).collect();
         let changed = repaired.into_iter().map(|repaired| self.changed(repaired)).collect();
         Ok(Admitted {
-            format: Format::Protobuf,
             compression,
             body,
             items,

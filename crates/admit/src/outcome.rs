@@ -5,16 +5,14 @@ use std::fmt;
 use bytes::Bytes;
 use thiserror::Error;
 
-use crate::encoding::{Compression, Format};
+use crate::encoding::Compression;
 
 /// A request that may be kept, or what remains of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted {
-    /// How `body` is written.
-    pub format: Format,
     /// How `body` is compressed.
     pub compression: Compression,
-    /// The bytes to keep: those that came, or new ones.
+    /// The bytes to keep, in protobuf: those that came, or new ones.
     pub body: Bytes,
     /// How many spans, data points or log records `body` holds.
     pub items: u64,

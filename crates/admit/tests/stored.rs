@@ -44,10 +44,7 @@ fn json(request: &[u8]) -> Vec<u8> {
 fn append(store: &Store, admitted: Admitted) {
     let record = Record {
         signal: kymo_journal::Signal::Traces,
-        format: match admitted.format {
-            Format::Protobuf => kymo_journal::Format::OtlpProtobuf,
-            Format::Json => kymo_journal::Format::OtlpJson,
-        },
+        format: kymo_journal::Format::OtlpProtobuf,
         compression: match admitted.compression {
             Compression::None => kymo_journal::Compression::None,
             Compression::Gzip => kymo_journal::Compression::Gzip,

@@ -157,10 +157,7 @@ fn record<'a>(tenant: &'a str, signal: Signal, admitted: &Admitted) -> Record<'a
             Signal::Metrics => kymo_journal::Signal::Metrics,
             Signal::Logs => kymo_journal::Signal::Logs,
         },
-        format: match admitted.format {
-            Format::Protobuf => kymo_journal::Format::OtlpProtobuf,
-            Format::Json => kymo_journal::Format::OtlpJson,
-        },
+        format: kymo_journal::Format::OtlpProtobuf,
         compression: match admitted.compression {
             Compression::None => kymo_journal::Compression::None,
             Compression::Gzip => kymo_journal::Compression::Gzip,

@@ -81,7 +81,6 @@ fn by_prost(signal: Signal, body: &[u8]) -> Vec<u8> {
 
 /// Reads what was admitted as the store does.
 fn stored(admitted: &Admitted) -> Vec<u8> {
-    assert_eq!(admitted.format, Format::Protobuf);
     decompress_as_the_store(admitted.compression, &admitted.body).expect("the store can read it")
 }
 
