@@ -47,7 +47,7 @@ pub struct ServerOptions {
     /// Bytes of request bodies that are being received, over all connections. More is refused, to be
     /// sent again.
     pub max_receiving_bytes: usize,
-    /// Time for receiving a request, and again for making it durable.
+    /// Time for receiving a request's body, and again for making it durable.
     pub request_timeout: Duration,
     /// Time for requests under way when the server stops.
     pub shutdown_timeout: Duration,

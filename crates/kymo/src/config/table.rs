@@ -115,7 +115,7 @@ pub(crate) static GROUPS: &[Group] = &[
                 "request_timeout",
                 TIMEOUT,
                 |c| &mut c.server.request_timeout,
-                "Time for receiving a request, its body included, and making it durable.",
+                "Time for receiving a request's body, and again for making it durable.",
             ),
             setting(
                 "shutdown_timeout",

@@ -99,9 +99,11 @@ impl Upkeep {
         self.threads.push(thread);
         Ok(())
     }
+}
 
+impl Drop for Upkeep {
     /// Ends all threads, a compaction under way too.
-    fn stop(&mut self) {
+    fn drop(&mut self) {
         self.shared.lock().is_stopping = true;
         self.shared.called.notify_all();
         self.shared.store.interrupt();
@@ -110,12 +112,6 @@ impl Upkeep {
                 tracing::error!("a thread of the store's upkeep had ended with a panic");
             }
         }
-    }
-}
-
-impl Drop for Upkeep {
-    fn drop(&mut self) {
-        self.stop();
     }
 }
 
