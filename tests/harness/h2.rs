@@ -1,7 +1,7 @@
 //! HTTP/2 with prior knowledge, and gRPC on it, without a library's opinion on either.
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, Request};
@@ -86,6 +86,83 @@ pub fn framed(is_compressed: bool, message: &[u8]) -> Vec<u8> {
     bytes.extend_from_slice(&u32::try_from(message.len()).unwrap().to_be_bytes());
     bytes.extend_from_slice(message);
     bytes
+}
+
+/// What a call gave that is answered by a stream of messages.
+#[derive(Debug)]
+pub struct GrpcStream {
+    pub code: i32,
+    pub message: String,
+    /// Messages without their prefixes, each with the time from the call to its last byte.
+    pub messages: Vec<(Duration, Vec<u8>)>,
+}
+
+/// Calls a method that answers with a stream, and reads it to its end.
+#[track_caller]
+pub fn call_stream(
+    address: SocketAddr,
+    path: &str,
+    headers: &[(&str, &str)],
+    framed: Vec<u8>,
+) -> GrpcStream {
+    let common = [("content-type", "application/grpc"), ("te", "trailers")];
+    let request = request(address, "POST", path, &[&common, headers].concat(), framed);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let called = async {
+        let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let (mut sender, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+                .await
+                .unwrap();
+        tokio::spawn(connection);
+        let began = Instant::now();
+        let (head, mut body) = sender.send_request(request).await.unwrap().into_parts();
+        assert_eq!(head.status, 200, "gRPC says everything with 200: {head:?}");
+        let (mut messages, mut bytes) = (Vec::new(), Vec::new());
+        let mut end = head.headers.clone();
+        while let Some(frame) = body.frame().await {
+            match frame.unwrap().into_data() {
+                Ok(data) => bytes.extend_from_slice(&data),
+                Err(frame) => end.extend(frame.into_trailers().unwrap()),
+            }
+            while bytes.len() >= 5 {
+                let length = u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]) as usize;
+                if bytes.len() < 5 + length {
+                    break;
+                }
+                assert_eq!(bytes[0], 0, "it is not compressed");
+                let rest = bytes.split_off(5 + length);
+                messages.push((began.elapsed(), bytes.split_off(5)));
+                bytes = rest;
+            }
+        }
+        assert!(bytes.is_empty(), "a message is cut off");
+        let text = |name| end.get(name).map_or("", |value| value.to_str().unwrap()).to_owned();
+        let code = text("grpc-status").parse().unwrap_or_else(|_| panic!("no status: {end:?}"));
+        GrpcStream { code, message: text("grpc-message"), messages }
+    };
+    let called = runtime.block_on(async { tokio::time::timeout(TIMEOUT, called).await });
+    called.unwrap_or_else(|_| panic!("{address} does not answer"))
+}
+
+/// Calls a method that answers with a stream, and goes away when the answer has begun.
+#[track_caller]
+pub fn hang_up(address: SocketAddr, path: &str, framed: Vec<u8>) {
+    let headers = [("content-type", "application/grpc"), ("te", "trailers")];
+    let request = request(address, "POST", path, &headers, framed);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let called = async {
+        let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let (mut sender, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+                .await
+                .unwrap();
+        tokio::spawn(connection);
+        let mut response = sender.send_request(request).await.unwrap();
+        assert!(response.body_mut().frame().await.unwrap().unwrap().is_data());
+    };
+    let called = runtime.block_on(async { tokio::time::timeout(TIMEOUT, called).await });
+    called.unwrap_or_else(|_| panic!("{address} does not answer"));
 }
 
 /// Calls a unary method with a body that is framed already.

@@ -6,6 +6,7 @@
 //! | `ask` | HTTP requests, SQL answers as tables, the server's own metrics |
 //! | `h2` | HTTP/2 and gRPC by hand, where the wire matters |
 //! | `otlp` | requests to send: small ones by number, and one of each signal with every field |
+//! | `traces` | a few traces to search |
 //! | `readback` | compares what is stored with what was sent, field by field |
 //! | `raw` | HTTP/1.1 by hand, byte by byte |
 //! | `programs` | runs `kymo` and client programs to their end |
@@ -19,6 +20,7 @@ pub mod programs;
 pub mod raw;
 pub mod readback;
 pub mod server;
+pub mod traces;
 
 pub use ask::{Answer, Table};
 pub use otlp::{Encoding, Signal};

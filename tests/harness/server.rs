@@ -79,6 +79,13 @@ impl Server {
         self.wait_until_ready(&stdout);
     }
 
+    /// Sets a flag that it was started with otherwise, for the next start.
+    #[track_caller]
+    pub fn set_flag(&mut self, flag: &str, value: &str) {
+        let at = self.arguments.iter().position(|argument| argument == flag).unwrap();
+        self.arguments[at + 1] = value.to_owned();
+    }
+
     #[track_caller]
     fn wait_until_ready(&mut self, stdout: &Receiver<String>) {
         self.addresses.clear();

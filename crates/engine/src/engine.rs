@@ -37,7 +37,7 @@ pub(crate) struct Core {
     pub(crate) sessions: Sessions,
     pub(crate) memory: Arc<Budget>,
     pub(crate) counters: Arc<Counters>,
-    queries: Queue,
+    pub(crate) queries: Queue,
     /// Traces by id have a line of their own: they are short, and must not wait for long queries.
     traces: Queue,
 }
@@ -143,6 +143,27 @@ impl Engine {
             }
         };
         self.runtime.blocking_within(&clock, finding).await
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    pub(crate) fn counters(&self) -> &Arc<Counters> {
+        &self.core.counters
+    }
+
+    pub(crate) fn runtime(&self) -> &QueryRuntime {
+        &self.runtime
+    }
+
+    pub(crate) fn pushes_down(&self) -> bool {
+        self.pushes_down
+    }
+
+    /// To start tasks with.
+    pub(crate) fn handle(&self) -> Result<&tokio::runtime::Handle, EngineError> {
+        self.runtime.handle()
     }
 
     /// Runs a task on the engine's threads: for those who turn rows into bytes, which must delay

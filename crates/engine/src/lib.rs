@@ -42,6 +42,7 @@ mod sql;
 mod state;
 mod stats;
 mod tables;
+pub mod traceql;
 #[cfg(test)]
 extern crate self as kymo_engine;
 #[cfg(test)]

@@ -66,3 +66,17 @@ pub const RETRY_AFTER: std::ops::RangeInclusive<Duration> =
 pub const TRACE_MAX_BYTES: usize = 96 << 20;
 /// Traces by id that are looked up at once, for each query thread: each reads a few pages.
 pub const TRACES_PER_THREAD: usize = 2;
+/// How far before and behind a time range blocks are looked into for spans of traces that reach into
+/// it. A trace that lasts longer is found by spans that lie nearer, and shown without those beyond.
+pub const TRACE_REACH_NANOS: i64 = 24 * 3600 * 1_000_000_000;
+/// Traces that are read at once on a thread: some thousand spans, which is a batch of the store.
+pub const TRACES_PER_GROUP: usize = 128;
+/// Candidates that a search looks into before it hands out what it found: so many that threads are
+/// worth starting, so few that first results come soon.
+pub const SEARCH_STEP_TRACES: usize = 512;
+/// Candidates that a query for series takes at a time.
+pub const WALK_STEP_TRACES: usize = 4096;
+/// Parts of the answer to a search that wait for whoever asked.
+pub const FOUND_WAITING: usize = 4;
+/// Attributes whose values `compare()` counts: each is a column to read.
+pub const COMPARE_MAX_ATTRIBUTES: usize = 1000;

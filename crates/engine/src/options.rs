@@ -32,14 +32,14 @@ impl EngineOptions {
 
 impl Default for EngineOptions {
     /// For a small server: all cores, since query threads give way to others; memory for one
-    /// large or a few ordinary queries within 400 MiB of the process; two queries per core, since
+    /// large and a few ordinary queries; two queries per core, since
     /// some wait for the disk or their client; a queue that takes a page of a hundred panels.
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(2, usize::from);
         Self {
             threads,
-            memory_bytes: 192 << 20,
-            query_memory_bytes: 128 << 20,
+            memory_bytes: 384 << 20,
+            query_memory_bytes: 256 << 20,
             query_timeout: Duration::from_secs(60),
             max_rows: None,
             max_running: 2 * threads,

@@ -6,7 +6,7 @@
 //! | module | what it is for |
 //! |---|---|
 //! | `cli` | the commands and their help |
-//! | `serve`, `sql`, `trace`, `import`, `block`, `store` | one command each |
+//! | `serve`, `sql`, `query`, `trace`, `import`, `block`, `store` | one command each |
 //! | `config` | settings of `serve`, and the command that checks and shows them |
 //! | `generate` | completions and manual pages |
 //! | `source`, `client` | where queries are asked: a server over HTTP, or a directory |
@@ -30,6 +30,7 @@ mod interrupt;
 mod logging;
 mod output;
 mod progress;
+mod query;
 mod serve;
 mod source;
 mod sql;
@@ -74,6 +75,7 @@ fn run(command: Command) -> Result<bool, Failure> {
     match command {
         Command::Serve(args) => serve::run(&args),
         Command::Sql(args) => sql::run(&args),
+        Command::Query(args) => query::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Block(args) => block::run(&args),

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use kymo_admit::Refusal;
+use kymo_wire::encode::Writer;
 
 use crate::body::BodyError;
 use crate::limits::UNAVAILABLE_RETRY;
@@ -21,9 +22,14 @@ use crate::limits::UNAVAILABLE_RETRY;
 /// Codes of gRPC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
+    Cancelled = 1,
     InvalidArgument = 3,
+    DeadlineExceeded = 4,
+    NotFound = 5,
+    PermissionDenied = 7,
     ResourceExhausted = 8,
     Unimplemented = 12,
+    Internal = 13,
     Unavailable = 14,
 }
 
@@ -138,4 +144,28 @@ impl From<kymo_journal::Error> for Failure {
             _ => unavailable("disk_error"),
         }
     }
+}
+
+/// An encoded `google.rpc.Status`.
+pub(crate) fn rpc_status(code: i32, message: &str, details: &[Vec<u8>]) -> Vec<u8> {
+    let mut writer = Writer::new();
+    writer.varint_field(1, code as u64);
+    writer.bytes_field(2, message.as_bytes());
+    for detail in details {
+        writer.bytes_field(3, detail);
+    }
+    writer.into_bytes()
+}
+
+/// A `google.rpc.RetryInfo`, packed as `Any`.
+pub(crate) fn retry_info(after: Duration) -> Vec<u8> {
+    let mut writer = Writer::new();
+    writer.bytes_field(1, b"type.googleapis.com/google.rpc.RetryInfo");
+    writer.message(2, |info| {
+        info.message(1, |delay| {
+            delay.varint_field(1, after.as_secs());
+            delay.varint_field(2, u64::from(after.subsec_nanos()));
+        });
+    });
+    writer.into_bytes()
 }

@@ -21,7 +21,8 @@
 //! | `router` | which path goes where |
 //! | `receive` | one request from bytes to acknowledgement |
 //! | `otlp` | the protocols around it: gRPC, HTTP with protobuf and JSON |
-//! | `sql`, `tempo`, `reply` | query APIs, and how they say what went wrong |
+//! | `grpc`, `jsonpb` | what all gRPC methods share; JSON as protobuf maps it |
+//! | `sql`, `tempo`, `jaeger`, `reply` | query APIs, and how they say what went wrong |
 //! | [`mod@format`] | batches as JSON, CSV and Arrow |
 //! | `upkeep` | threads that apply, flush, compact and delete |
 //! | `telemetry` | the server's own metrics |
@@ -31,6 +32,9 @@ mod answer;
 mod body;
 mod error;
 pub mod format;
+mod grpc;
+mod jaeger;
+mod jsonpb;
 pub mod limits;
 mod listen;
 pub mod options;
@@ -48,3 +52,4 @@ mod upkeep;
 pub use error::ServerError;
 pub use options::{RetentionOptions, ServerOptions};
 pub use server::{Addresses, Server};
+pub use tempo::spans_table;

@@ -68,3 +68,43 @@ pub const RESPONSE_PIECES: usize = 2;
 
 /// How long browsers may remember that they are allowed to send.
 pub const PREFLIGHT_AGE: Duration = Duration::from_secs(3600);
+
+/// Traces in the answer to a search, as Tempo has it.
+pub const MAX_SEARCH_TRACES: usize = 262_144;
+/// Traces where none are asked for, as Tempo has it.
+pub const DEFAULT_SEARCH_TRACES: usize = 20;
+/// Spans to show of each spanset. Tempo shows a hundred.
+pub const MAX_SPANS_PER_SET: usize = 100_000;
+/// Spans where none are asked for, as Tempo has it.
+pub const DEFAULT_SPANS_PER_SET: usize = 3;
+
+/// Time that a query for series covers if it names none.
+pub const DEFAULT_METRICS_RANGE: Duration = Duration::from_secs(3600);
+/// Spans that are shown as examples of series where no number is asked for.
+pub const DEFAULT_EXEMPLARS: usize = 100;
+/// More examples than anybody looks at.
+pub const MAX_EXEMPLARS: usize = 10_000;
+
+/// A message of a streamed answer. Clients of gRPC take at most 4 MiB.
+pub const STREAM_MESSAGE_BYTES: usize = 1 << 20;
+
+/// Rows of a batch of an answer that is a table.
+pub const TABLE_BATCH_ROWS: usize = 8192;
+
+/// Traces in the answer to a search of Jaeger. They come whole, so that there are fewer than in one
+/// of Tempo.
+pub const JAEGER_MAX_TRACES: usize = 10_000;
+/// Traces where no number is asked for, as Jaeger has it.
+pub const JAEGER_DEFAULT_TRACES: usize = 100;
+/// Time before now that a search looks at if it names none, as Jaeger has it.
+pub const JAEGER_LOOKBACK: Duration = Duration::from_secs(48 * 3600);
+/// The same for dependencies.
+pub const JAEGER_DEPENDENCIES_LOOKBACK: Duration = Duration::from_secs(24 * 3600);
+/// Services, and operations of one: more than anybody finds something in.
+pub const JAEGER_MAX_NAMES: usize = 10_000;
+/// Traces that are fetched for one answer at a time. Each may be large.
+pub const JAEGER_FETCHED_AT_ONCE: usize = 4;
+/// Summaries of traces in a message: 100 kB or so.
+pub const JAEGER_SUMMARIES_AT_ONCE: usize = 200;
+/// A file that is sent to be shown. It grows to several times its size while it is read.
+pub const JAEGER_MAX_TRANSFORM_BYTES: usize = 64 << 20;

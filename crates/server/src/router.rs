@@ -24,11 +24,11 @@ use tower_http::compression::CompressionLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 
 use crate::limits::PREFLIGHT_AGE;
-use crate::otlp::{grpc, http as otlp_http};
+use crate::otlp::{grpc as otlp_grpc, http as otlp_http};
 use crate::receive::Receiver;
 use crate::reply::{json_error, plain, typed};
 use crate::telemetry::Telemetry;
-use crate::{sql, tempo};
+use crate::{grpc, jaeger, sql, tempo};
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];
 
@@ -65,9 +65,8 @@ pub(crate) fn otlp(shared: &Shared) -> Router {
 pub(crate) fn main(shared: &Shared, base_path: &str, cors: CorsLayer) -> Router {
     let queries = Router::new()
         .route("/api/sql", post(sql::post))
-        .route("/tempo/api/traces/{id}", get(tempo::by_id))
-        .route("/tempo/api/v2/traces/{id}", get(tempo::by_id_v2))
-        .route("/tempo/api/echo", get(|| async { "echo" }))
+        .merge(tempo::over_http())
+        .merge(jaeger::over_http())
         .layer(CompressionLayer::new())
         .layer(cors);
     let own = Router::new()
@@ -76,7 +75,8 @@ pub(crate) fn main(shared: &Shared, base_path: &str, cors: CorsLayer) -> Router 
         .route("/metrics", get(metrics));
     let all = otlp_over_http().merge(queries).merge(own);
     let prefixed = if base_path.is_empty() { all } else { Router::new().nest(base_path, all) };
-    prefixed.merge(otlp_over_grpc()).fallback(unknown).with_state(shared.clone())
+    let over_grpc = otlp_over_grpc().merge(tempo::over_grpc()).merge(jaeger::over_grpc());
+    prefixed.merge(over_grpc).fallback(unknown).with_state(shared.clone())
 }
 
 fn otlp_over_http() -> Router<Shared> {
@@ -95,8 +95,8 @@ fn otlp_over_http() -> Router<Shared> {
 
 fn otlp_over_grpc() -> Router<Shared> {
     let route = |router: Router<Shared>, signal| {
-        let answer = move |State(shared), request| grpc::answer(shared, signal, request);
-        router.route(grpc::path(signal), post(answer))
+        let answer = move |State(shared), request| otlp_grpc::answer(shared, signal, request);
+        router.route(otlp_grpc::path(signal), post(answer))
     };
     SIGNALS.into_iter().fold(Router::new(), route)
 }
@@ -106,6 +106,7 @@ pub(crate) fn query_cors(allowed_origins: &[String]) -> Result<CorsLayer, String
     let layer = CorsLayer::new()
         .allow_methods([Method::GET, Method::POST])
         .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers([tempo::NEXT_CURSOR, tempo::DAMAGED_BLOCKS])
         .max_age(PREFLIGHT_AGE);
     if allowed_origins.iter().any(|origin| origin == "*") {
         return Ok(layer.allow_origin(Any));

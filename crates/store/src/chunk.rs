@@ -46,6 +46,7 @@ pub struct Chunk {
 pub(crate) struct Findings {
     pub(crate) rest_keys: OnceLock<Arc<RestKeys>>,
     pub(crate) traces: OnceLock<Arc<ChunkTraces>>,
+    pub(crate) catalogue: OnceLock<bytes::Bytes>,
 }
 
 /// The attributes that a shape names.

@@ -9,13 +9,11 @@
 //! As long as a snapshot lives, or a source that was opened for it, this process
 //! deletes none of its blocks.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use crate::block::catalogue::Scope;
 use crate::block::meta::{BlockMeta, decode_tenant};
 use crate::block::read::Block;
 use crate::block::source::Source;
@@ -27,7 +25,7 @@ use crate::error::StoreError;
 use crate::head::Batch;
 use crate::pins::Pin;
 use crate::scan::{Scan, ScanContext, ScanStats};
-use crate::schema::{Signal, ValueType};
+use crate::schema::Signal;
 use crate::status::Counters;
 use crate::store::{Store, lock};
 
@@ -64,17 +62,6 @@ struct Pinned {
     own: Arc<NodeObject>,
     others: Vec<NodeObject>,
     log: Arc<LogState>,
-}
-
-/// Values of an attribute, over all blocks and rows in memory.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AttributeValues {
-    /// Rows (origins, for resources and scopes) that have it, by type.
-    pub counts: BTreeMap<ValueType, u64>,
-    /// Distinct values as text, with their type.
-    pub values: std::collections::BTreeSet<(ValueType, Vec<u8>)>,
-    /// Whether these are all.
-    pub complete: bool,
 }
 
 impl Store {
@@ -331,38 +318,6 @@ impl Store {
         tenants.sort();
         tenants.dedup();
         Ok(tenants)
-    }
-
-    /// Attributes and their values, from the catalogues of all blocks in range
-    /// and from the rows in memory, by scope and key.
-    pub fn attributes(
-        &self,
-        snapshot: &Snapshot,
-        time_nanos: Option<Range<i64>>,
-    ) -> Result<BTreeMap<(Scope, Vec<u8>), AttributeValues>, StoreError> {
-        let mut found: BTreeMap<(Scope, Vec<u8>), AttributeValues> = BTreeMap::new();
-        for source in self.sources(snapshot, time_nanos)? {
-            let catalogue = match &source {
-                Source::Block(block) => match block.catalogue() {
-                    Ok(catalogue) => catalogue,
-                    Err(error @ StoreError::Corrupt(_)) => {
-                        self.warn_damaged(block.path(), &error);
-                        continue;
-                    }
-                    Err(error) => return Err(error),
-                },
-                Source::Chunk(chunk) => crate::block::catalogue::of_chunk(chunk),
-            };
-            for entry in catalogue.entries {
-                let values = found
-                    .entry((entry.scope, entry.key))
-                    .or_insert_with(|| AttributeValues { complete: true, ..Default::default() });
-                *values.counts.entry(entry.value_type).or_default() += entry.count;
-                values.complete &= entry.complete;
-                values.values.extend(entry.values.into_iter().map(|v| (entry.value_type, v)));
-            }
-        }
-        Ok(found)
     }
 }
 

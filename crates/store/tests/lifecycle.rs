@@ -12,6 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use kymo_journal::{Compression, Format, Journal, OsDisk, Record};
 use kymo_store::block::catalogue::Scope;
+use kymo_store::block::listing;
 use kymo_store::check::check;
 use kymo_store::compact::Effort;
 use kymo_store::garbage::Retention;
@@ -248,19 +249,19 @@ fn names_and_values_come_from_blocks_and_memory() {
         store.flush().unwrap();
         append(&store, 2..4);
         let snapshot = store.snapshot("default", Signal::Spans).unwrap();
-        let attributes = store.attributes(&snapshot, None).unwrap();
-        let texts = |scope, key: &[u8]| -> Vec<String> {
-            let found = &attributes[&(scope, key.to_vec())];
-            assert!(found.complete);
-            found.values.iter().map(|v| String::from_utf8(v.1.clone()).unwrap()).collect()
+        let sources = store.sources(&snapshot, None).unwrap();
+        let texts = |scope, key: &str| -> Vec<String> {
+            let listed = listing::values(&sources, scope, key).unwrap();
+            assert!(!listed.has_more);
+            listed.values.into_values().flatten().collect()
         };
-        assert_eq!(texts(Scope::Own, b"user"), ["user-0", "user-1", "user-2", "user-3"]);
-        assert_eq!(
-            texts(Scope::Resource, b"service.name"),
-            ["service-0", "service-1", "service-2"]
-        );
-        assert_eq!(texts(Scope::Field, b"name"), ["work"]);
-        assert_eq!(texts(Scope::Own, b"nth").len(), 10);
+        assert_eq!(texts(Scope::Own, "user"), ["user-0", "user-1", "user-2", "user-3"]);
+        assert_eq!(texts(Scope::Resource, "service.name"), ["service-0", "service-1", "service-2"]);
+        assert_eq!(texts(Scope::Field, "name"), ["work"]);
+        assert_eq!(texts(Scope::Own, "nth").len(), 10);
+        let keys = listing::keys(&sources).unwrap();
+        assert!(keys.contains(&(Scope::Resource, "service.name".to_owned())));
+        assert!(!keys.contains(&(Scope::Own, "service.name".to_owned())));
     });
 }
 

@@ -6,6 +6,7 @@ mod plans;
 #[allow(dead_code, unreachable_pub, reason = "other tests use the rest")]
 mod support;
 mod tables;
+mod traceql;
 
 use crate::{Engine, EngineError, EngineOptions};
 use support::Place;

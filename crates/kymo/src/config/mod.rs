@@ -21,7 +21,7 @@
 //! | `nearest` | what was probably meant |
 //! | `command`, `show`, `docs` | `kymo config` |
 
-mod amounts;
+pub(crate) mod amounts;
 mod check;
 pub(crate) mod command;
 mod docs;

@@ -38,7 +38,7 @@ impl<'a> Answer<'a> {
     }
 
     /// Reads an Arrow IPC stream.
-    fn of_stream(stream: impl Read + 'a) -> Result<Self, Failure> {
+    pub(crate) fn of_stream(stream: impl Read + 'a) -> Result<Self, Failure> {
         let reader = StreamReader::try_new(Ending::new(stream), None);
         let reader = reader.map_err(|error| broken(Some(&error)))?;
         Ok(Self { schema: reader.schema(), batches: Box::new(Whole { reader, done: false }) })

@@ -9,9 +9,9 @@
 //! One path writes all formats, so that it does not matter where the rows are from. Memory does not
 //! grow with the answer.
 
-mod answer;
-mod json;
-mod table;
+pub(crate) mod answer;
+pub(crate) mod json;
+pub(crate) mod table;
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::PathBuf;
@@ -89,7 +89,8 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
     Ok(true)
 }
 
-fn write(answer: Answer, encoder: &mut dyn Encoder) -> Result<(), Failure> {
+/// Writes what comes.
+pub(crate) fn write(answer: Answer, encoder: &mut dyn Encoder) -> Result<(), Failure> {
     let unwritable =
         |error| Failure::Other(format!("the rows cannot be written in this format: {error}"));
     let mut out = io::stdout().lock();

@@ -5,7 +5,7 @@
 //! cut, and the last line says so; elsewhere nothing is.
 
 use arrow_array::{Array, RecordBatch};
-use arrow_schema::{ArrowError, DataType, SchemaRef};
+use arrow_schema::{ArrowError, DataType, SchemaRef, TimeUnit};
 use kymo_server::format::{Encoder, cell};
 
 use crate::terminal;
@@ -39,6 +39,8 @@ pub(crate) struct Table {
 struct Heading {
     name: String,
     is_number: bool,
+    /// Ids, and times that are short already, are of no use in part: they are cut last.
+    is_whole: bool,
 }
 
 impl Table {
@@ -63,7 +65,10 @@ impl Table {
             }
         }
         let widths = match self.columns {
-            Some(columns) => fitted(&natural, columns),
+            Some(columns) => {
+                let whole: Vec<bool> = self.headings.iter().map(|h| h.is_whole).collect();
+                fitted(&natural, &whole, columns)
+            }
             None => natural.iter().map(|width| (*width).min(MAX_PIPE_COLUMNS)).collect(),
         };
         let headings: Vec<String> = self.headings.iter().map(|h| h.name.clone()).collect();
@@ -121,6 +126,7 @@ impl Encoder for Table {
             .map(|field| Heading {
                 name: units::printable(field.name()),
                 is_number: is_number(field.data_type()),
+                is_whole: is_whole(field.data_type()),
             })
             .collect();
         Ok(Vec::new())
@@ -187,21 +193,33 @@ fn is_number(data_type: &DataType) -> bool {
     }
 }
 
-/// Widths that fit a line: the widest columns are cut to the same width; if that is too narrow, the
-/// last columns are left out.
-fn fitted(natural: &[usize], columns: usize) -> Vec<usize> {
-    let needed = |cut: usize, shown: &[usize]| {
-        let gaps = shown.len().saturating_sub(1) * GAP;
-        shown.iter().map(|width| (*width).min(cut)).sum::<usize>() + gaps
+fn is_whole(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::FixedSizeBinary(_) | DataType::Timestamp(TimeUnit::Millisecond, _)
+    )
+}
+
+/// Widths that fit a line: the widest columns are cut to the same width, but not those that are of
+/// no use in part; if that is too narrow, the last columns are left out.
+fn fitted(natural: &[usize], whole: &[bool], columns: usize) -> Vec<usize> {
+    let cut_to = |cut: usize, shown: usize| {
+        let columns = natural.iter().zip(whole).take(shown);
+        columns.map(move |(width, whole)| if *whole { *width } else { (*width).min(cut) })
     };
-    let mut shown = natural;
-    while shown.len() > 1 && needed(MIN_CUT_COLUMNS, shown) > columns {
-        shown = &shown[..shown.len() - 1];
+    let needed =
+        |cut, shown: usize| cut_to(cut, shown).sum::<usize>() + shown.saturating_sub(1) * GAP;
+    let mut shown = natural.len();
+    while shown > 1 && needed(MIN_CUT_COLUMNS, shown) > columns {
+        shown -= 1;
     }
-    let widest = shown.iter().copied().max().unwrap_or(0);
+    if needed(1, shown) > columns {
+        // One column, and too wide.
+        return cut_to(columns, shown).map(|width| width.min(columns)).collect();
+    }
+    let widest = natural.iter().take(shown).copied().max().unwrap_or(0);
     let cut = (1..=widest.min(columns)).rev().find(|cut| needed(*cut, shown) <= columns);
-    let cut = cut.unwrap_or(1);
-    shown.iter().map(|width| (*width).min(cut)).collect()
+    cut_to(cut.unwrap_or(1), shown).collect()
 }
 
 #[cfg(test)]
@@ -264,6 +282,9 @@ ff01     NULL           1000   NULL  1970-01-01T0…
 "
         );
         let narrow = write(Some(24), &[batch()]);
+        assert_eq!(fitted(&[32, 40, 40], &[true, false, false], 80), [32, 22, 22]);
+        assert_eq!(fitted(&[32, 40, 40], &[true, false, false], 50), [32, 16]);
+        assert_eq!(fitted(&[32, 40], &[true, false], 20), [20]);
         assert!(narrow.contains("2 columns are not shown"), "{narrow}");
         assert!(narrow.lines().take(3).all(|line| terminal::width(line) <= 24), "{narrow}");
     }

@@ -7,8 +7,8 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use kymo_admit::{Compression, Format, Signal};
 
-use super::{Wrapping, export, rejected_name, response, retry_info, status};
-use crate::answer::Failure;
+use super::{Wrapping, export, rejected_name, response};
+use crate::answer::{Failure, retry_info, rpc_status};
 use crate::receive::Accepted;
 use crate::router::Shared;
 use crate::telemetry::Protocol;
@@ -106,7 +106,7 @@ fn fail(failure: &Failure, format: Format) -> Response {
     let body = match format {
         Format::Protobuf => {
             let details: Vec<Vec<u8>> = failure.retry_after.map(retry_info).into_iter().collect();
-            status(code, &failure.message, &details)
+            rpc_status(code, &failure.message, &details)
         }
         Format::Json => {
             serde_json::json!({ "code": code, "message": failure.message }).to_string().into_bytes()

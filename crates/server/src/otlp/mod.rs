@@ -104,27 +104,3 @@ fn rejected_name(signal: Signal) -> &'static str {
         Signal::Logs => "rejectedLogRecords",
     }
 }
-
-/// An encoded `google.rpc.Status`.
-fn status(code: i32, message: &str, details: &[Vec<u8>]) -> Vec<u8> {
-    let mut writer = Writer::new();
-    writer.varint_field(1, code as u64);
-    writer.bytes_field(2, message.as_bytes());
-    for detail in details {
-        writer.bytes_field(3, detail);
-    }
-    writer.into_bytes()
-}
-
-/// A `google.rpc.RetryInfo`, packed as `Any`.
-fn retry_info(after: std::time::Duration) -> Vec<u8> {
-    let mut writer = Writer::new();
-    writer.bytes_field(1, b"type.googleapis.com/google.rpc.RetryInfo");
-    writer.message(2, |info| {
-        info.message(1, |delay| {
-            delay.varint_field(1, after.as_secs());
-            delay.varint_field(2, u64::from(after.subsec_nanos()));
-        });
-    });
-    writer.into_bytes()
-}

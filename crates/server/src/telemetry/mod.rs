@@ -6,6 +6,7 @@
 
 mod gauges;
 mod tenants;
+mod timed;
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -22,6 +23,7 @@ use prometheus_client::registry::Registry;
 use crate::body::Budget;
 use gauges::Sources;
 use tenants::Tenants;
+pub(crate) use timed::Timed;
 
 /// How a request came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -70,7 +70,7 @@ fn span(mut reader: Reader<'_>, out: &mut Writer) -> Result<(), WireError> {
 }
 
 /// The bytes that were read between two places of one message.
-fn between<'a>(before: Reader<'a>, after: Reader<'a>) -> &'a [u8] {
+pub(super) fn between<'a>(before: Reader<'a>, after: Reader<'a>) -> &'a [u8] {
     let (whole, rest) = (before.rest(), after.rest());
     &whole[..whole.len() - rest.len()]
 }

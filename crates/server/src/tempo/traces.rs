@@ -7,27 +7,30 @@
 //! | v2 protobuf | `TraceByIDResponse` | 200, an empty trace |
 //! | v2 JSON | `{"trace":{"resourceSpans":[…]},"metrics":{}}` | 200, `{"trace":{},"metrics":{}}` |
 //!
-//! JSON is protobuf's own mapping: ids in base64, enumerations by name.
+//! JSON is protobuf's own mapping: ids in base64, enumerations by name. A trace is always whole,
+//! whatever `start` and `end` say; `q` of the second version keeps a part of it (`subset`).
 
-use std::time::Instant;
-
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::header::ACCEPT;
-use http::{HeaderMap, StatusCode};
-use kymo_engine::EngineError;
+use http::{Request, StatusCode};
 use kymo_store::otlp::TraceResult;
 use kymo_wire::encode::Writer;
 use kymo_wire::json::{Style, encode_styled};
 use kymo_wire::{Signal, WireError};
 
+use super::asked::{self, Asked, Form, Unanswered};
 use super::complete::complete;
-use crate::reply::{failed, plain, typed};
+use super::json::damaged;
+use super::subset::Subset;
+use crate::reply::{plain, typed};
 use crate::router::Shared;
-use crate::tenant;
 
 /// What `resourceSpans` alone looks like in front of its list.
 const JSON_LIST: &[u8] = b"{\"resourceSpans\":";
+
+/// What is said about a trace that was cut.
+const CUT: &str = "Trace filtered, only a subset of spans matching the filter is returned";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Version {
@@ -38,81 +41,94 @@ enum Version {
 pub(crate) async fn by_id(
     State(shared): State<Shared>,
     Path(id): Path<String>,
-    headers: HeaderMap,
+    request: Request<Body>,
 ) -> Response {
-    answer(&shared, &id, &headers, Version::One).await
+    let found = |asked| whole(&shared, &id, asked);
+    asked::answer(&shared, "trace", request, found).await
+}
+
+async fn whole(shared: &Shared, id: &str, asked: Asked) -> Result<Response, Unanswered> {
+    match shared.engine.trace(&asked.tenant, parse_id(id)?).await? {
+        None => Ok(plain(StatusCode::NOT_FOUND, String::new())),
+        Some(trace) => {
+            let protobuf = asked.form == Form::Protobuf;
+            Ok(shared.encode(move || write(Some(trace), Version::One, protobuf, None)).await)
+        }
+    }
 }
 
 pub(crate) async fn by_id_v2(
     State(shared): State<Shared>,
     Path(id): Path<String>,
-    headers: HeaderMap,
+    request: Request<Body>,
 ) -> Response {
-    answer(&shared, &id, &headers, Version::Two).await
+    let found = |asked| whole_or_part(&shared, &id, asked);
+    asked::answer(&shared, "trace", request, found).await
 }
 
-async fn answer(shared: &Shared, id: &str, headers: &HeaderMap, version: Version) -> Response {
-    let began = Instant::now();
-    let tenant = match tenant::of(headers) {
-        Ok(tenant) => tenant,
-        Err(message) => return plain(StatusCode::BAD_REQUEST, message),
+async fn whole_or_part(shared: &Shared, id: &str, asked: Asked) -> Result<Response, Unanswered> {
+    let id = parse_id(id)?;
+    let part = match Subset::of(&asked.params)? {
+        None => None,
+        Some(subset) => {
+            let matching = subset.matching(shared, &asked.tenant, id).await?;
+            Some((subset, matching))
+        }
     };
-    let Some(trace_id) = parse_id(id) else {
-        let message = format!("{id:?} is no trace id: 1 to 32 hexadecimal digits are expected");
-        return plain(StatusCode::BAD_REQUEST, message);
-    };
-    let protobuf = headers
-        .get(ACCEPT)
-        .and_then(|accept| accept.to_str().ok())
-        .is_some_and(|accept| accept.contains("application/protobuf"));
-    let found = shared.engine.trace(tenant, trace_id).await;
-    let outcome = found.as_ref().err().map_or("ok", EngineError::kind);
-    shared.telemetry.query("trace", outcome, began.elapsed());
-    match found {
-        Ok(None) if version == Version::One => plain(StatusCode::NOT_FOUND, String::new()),
-        Ok(trace) => shared.encode(move || write(trace, version, protobuf)).await,
-        Err(error) => failed(&error, plain),
-    }
+    let trace = shared.engine.trace(&asked.tenant, id).await?;
+    let protobuf = asked.form == Form::Protobuf;
+    Ok(shared.encode(move || write(trace, Version::Two, protobuf, part)).await)
 }
 
-fn write(trace: Option<TraceResult>, version: Version, protobuf: bool) -> Response {
-    let damaged_blocks = trace.as_ref().map_or(0, |trace| trace.damaged_blocks);
-    let trace = match trace.map(|trace| complete(&trace.body)).transpose() {
-        Ok(trace) => trace.unwrap_or_default(),
-        Err(error) => return unreadable(error),
-    };
-    if protobuf {
-        let body = match version {
-            Version::One => trace,
-            Version::Two => response_v2(&trace, damaged_blocks),
-        };
-        return typed(StatusCode::OK, "application/protobuf", body);
-    }
-    match json(&trace, version, damaged_blocks) {
+type Part = Option<(Subset, std::collections::HashSet<Vec<u8>>)>;
+
+fn write(trace: Option<TraceResult>, version: Version, protobuf: bool, part: Part) -> Response {
+    match written(trace, version, protobuf, part) {
+        Ok(body) if protobuf => typed(StatusCode::OK, "application/protobuf", body),
         Ok(body) => typed(StatusCode::OK, "application/json", body),
-        Err(error) => unreadable(error),
+        Err(error) => {
+            tracing::error!(%error, "a stored trace cannot be read");
+            let message = format!("the stored trace cannot be read: {error}");
+            plain(StatusCode::INTERNAL_SERVER_ERROR, message)
+        }
+    }
+}
+
+fn written(
+    trace: Option<TraceResult>,
+    version: Version,
+    protobuf: bool,
+    part: Part,
+) -> Result<Vec<u8>, WireError> {
+    let mut missing: Vec<String> =
+        trace.as_ref().and_then(|trace| damaged(trace.damaged_blocks)).into_iter().collect();
+    let mut body = trace.map(|trace| complete(&trace.body)).transpose()?.unwrap_or_default();
+    if let Some((subset, matching)) = part {
+        let is_cut;
+        (body, is_cut) = subset.cut(&body, &matching)?;
+        missing.extend(is_cut.then(|| CUT.to_owned()));
+    }
+    match (protobuf, version) {
+        (true, Version::One) => Ok(body),
+        (true, Version::Two) => Ok(response_v2(&body, &missing.join("; "))),
+        (false, version) => json(&body, version, &missing.join("; ")),
     }
 }
 
 /// `TraceByIDResponse`: `trace` = 1, `metrics` = 2, `status` = 3, `message` = 4.
-fn response_v2(trace: &[u8], damaged_blocks: usize) -> Vec<u8> {
+fn response_v2(trace: &[u8], missing: &str) -> Vec<u8> {
     const PARTIAL: u64 = 1;
     let mut writer = Writer::with_capacity(trace.len() + 16);
     writer.bytes_field(1, trace);
     writer.bytes_field(2, &[]);
-    if damaged_blocks > 0 {
+    if !missing.is_empty() {
         writer.varint_field(3, PARTIAL);
-        writer.bytes_field(4, damaged(damaged_blocks).as_bytes());
+        writer.bytes_field(4, missing.as_bytes());
     }
     writer.into_bytes()
 }
 
-fn damaged(blocks: usize) -> String {
-    let plural = if blocks == 1 { "block is" } else { "blocks are" };
-    format!("{blocks} damaged {plural} left out; spans may be missing")
-}
-
-fn json(trace: &[u8], version: Version, damaged_blocks: usize) -> Result<Vec<u8>, WireError> {
+fn json(trace: &[u8], version: Version, missing: &str) -> Result<Vec<u8>, WireError> {
     let mut document = Vec::with_capacity(trace.len() * 3);
     encode_styled(Signal::Traces, trace, Style::Protobuf, &mut document)?;
     Ok(match version {
@@ -124,10 +140,9 @@ fn json(trace: &[u8], version: Version, damaged_blocks: usize) -> Result<Vec<u8>
             let mut out = b"{\"trace\":".to_vec();
             out.append(&mut document);
             out.extend_from_slice(b",\"metrics\":{}");
-            if damaged_blocks > 0 {
-                let message = damaged(damaged_blocks);
+            if !missing.is_empty() {
                 out.extend_from_slice(
-                    format!(",\"status\":\"PARTIAL\",\"message\":\"{message}\"").as_bytes(),
+                    format!(",\"status\":\"PARTIAL\",\"message\":\"{missing}\"").as_bytes(),
                 );
             }
             out.push(b'}');
@@ -136,20 +151,22 @@ fn json(trace: &[u8], version: Version, damaged_blocks: usize) -> Result<Vec<u8>
     })
 }
 
-fn unreadable(error: WireError) -> Response {
-    tracing::error!(%error, "a stored trace cannot be read");
-    let message = format!("the stored trace cannot be read: {error}");
-    plain(StatusCode::INTERNAL_SERVER_ERROR, message)
-}
-
 /// A trace id in hexadecimal; leading zeros may be missing.
-fn parse_id(text: &str) -> Option<[u8; 16]> {
-    let is_hex =
-        !text.is_empty() && text.len() <= 32 && text.bytes().all(|b| b.is_ascii_hexdigit());
-    if !is_hex {
-        return None;
+fn parse_id(text: &str) -> Result<[u8; 16], String> {
+    const EXPECTED: &str = "1 to 32 hexadecimal digits are expected";
+    let mut characters = text.chars().enumerate();
+    if let Some((at, wrong)) = characters.find(|(_, found)| !found.is_ascii_hexdigit()) {
+        return Err(format!(
+            "trace IDs can only contain hex characters: invalid character {wrong:?} at position \
+             {}; {EXPECTED}",
+            at + 1
+        ));
     }
-    u128::from_str_radix(text, 16).ok().map(u128::to_be_bytes)
+    match u128::from_str_radix(text, 16) {
+        Ok(id) if text.len() <= 32 => Ok(id.to_be_bytes()),
+        Ok(_) | Err(_) if text.is_empty() => Err(format!("please provide a traceID: {EXPECTED}")),
+        Ok(_) | Err(_) => Err(format!("trace IDs can't be larger than 128 bits: {EXPECTED}")),
+    }
 }
 
 #[cfg(test)]
@@ -158,10 +175,16 @@ mod tests {
 
     #[test]
     fn ids_may_lack_leading_zeros_and_nothing_else() {
-        assert_eq!(parse_id("ff"), Some(u128::to_be_bytes(255)));
-        assert_eq!(parse_id("5B8EFFF798038103d269b633813fc60c").map(|id| id[0]), Some(0x5b));
-        for bad in ["", "+1", "0x1", "g", "123456789012345678901234567890123"] {
-            assert_eq!(parse_id(bad), None, "{bad}");
+        assert_eq!(parse_id("ff"), Ok(u128::to_be_bytes(255)));
+        assert_eq!(parse_id("5B8EFFF798038103d269b633813fc60c").map(|id| id[0]), Ok(0x5b));
+        for (bad, word) in [
+            ("", "please provide"),
+            ("+1", "invalid character '+' at position 1"),
+            ("0x1", "invalid character 'x' at position 2"),
+            ("123456789012345678901234567890123", "128 bits"),
+            ("000000000000000000000000000000001", "128 bits"),
+        ] {
+            assert!(parse_id(bad).unwrap_err().contains(word), "{bad}");
         }
     }
 }

@@ -2,7 +2,7 @@
 //! their values as far as they are few.
 
 use hashbrown::HashMap;
-use kymo_wire::{AnyValueView, KeyValueView};
+use kymo_wire::{AnyValueView, KeyValueView, kvlist_entries};
 use prost::Message;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    fn from_number(number: u32) -> Option<Self> {
+    pub(crate) fn from_number(number: u32) -> Option<Self> {
         [Self::Own, Self::Resource, Self::Scope, Self::Field, Self::Event, Self::Link]
             .into_iter()
             .find(|s| *s as u32 == number)
@@ -200,8 +200,8 @@ impl Catalogue {
     }
 }
 
-/// The catalogue of rows in memory.
-pub fn of_chunk(chunk: &crate::chunk::Chunk) -> Catalogue {
+/// The encoded catalogue of rows in memory.
+pub(crate) fn of_chunk(chunk: &crate::chunk::Chunk) -> Vec<u8> {
     use crate::column::Values;
     use crate::origin::Origin;
     let mut builder = CatalogueBuilder::default();
@@ -234,5 +234,25 @@ pub fn of_chunk(chunk: &crate::chunk::Chunk) -> Catalogue {
             }
         }
     }
-    Catalogue::decode(&builder.finish()).unwrap_or_default()
+    for (described, list) in chunk.table.lists.iter().zip(&chunk.lists) {
+        let scope = if described.name == "links" { Scope::Link } else { Scope::Event };
+        for (member, column) in described.members.iter().zip(&list.members) {
+            let Values::Bytes(_, dict) = &column.values else { continue };
+            match member.name {
+                "name" => {
+                    let key = format!("{}.{}", described.name, member.name);
+                    for value in dict.iter() {
+                        builder.value(Scope::Field, key.as_bytes(), ValueType::String, value);
+                    }
+                }
+                "attributes" => {
+                    for attribute in dict.iter().flat_map(|list| kvlist_entries(list).flatten()) {
+                        builder.attribute(scope, &attribute);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    builder.finish()
 }

@@ -8,6 +8,7 @@ pub mod catalogue;
 pub mod dictionaries;
 pub mod filter;
 pub mod footer;
+pub mod listing;
 pub(crate) mod merge;
 pub mod meta;
 pub(crate) mod parquet_schema;

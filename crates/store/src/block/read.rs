@@ -470,8 +470,12 @@ impl Block {
 
     /// The catalogue, read anew each time: few ask twice.
     pub fn catalogue(&self) -> Result<Catalogue, StoreError> {
-        Catalogue::decode(&self.region(self.footer.catalogue)?)
+        Catalogue::decode(&self.encoded_catalogue()?)
             .ok_or_else(|| StoreError::corrupt(format!("{}: catalogue", self.path)))
+    }
+
+    pub(crate) fn encoded_catalogue(&self) -> Result<Bytes, StoreError> {
+        self.region(self.footer.catalogue)
     }
 }
 

@@ -15,6 +15,7 @@ use super::origins::OriginColumn;
 use super::packed::Packed;
 use super::predicate::Scope;
 use super::split::Splits;
+use super::trace_map::BlockTraces;
 use crate::error::StoreError;
 use crate::limits::COLUMN_CACHE_BYTES;
 
@@ -29,6 +30,8 @@ pub(super) enum What {
     ElementKeys(Scope),
     /// Traces that lie in several blocks of a set.
     Splits,
+    /// Traces by row.
+    Traces,
     /// A value of each origin.
     Origins(OriginValue),
 }
@@ -38,6 +41,7 @@ pub(super) enum Kept {
     Column(Arc<Packed>),
     RestKeys(Arc<RestKeys>),
     Splits(Arc<Splits>),
+    Traces(Arc<BlockTraces>),
     Origins(Arc<OriginColumn>),
 }
 

@@ -149,7 +149,18 @@ impl Reader {
         let marks = match self.marks.get(&(nth, column.leaf)) {
             Some(marks) => marks.clone(),
             None => {
-                let marks = Arc::new(Marks::new(dict.iter().map(passes).collect()));
+                let passing = match (&loaded, test.test.only_text()) {
+                    // Looked up rather than looked for.
+                    (Loaded::Whole(packed), Some(text)) if column.kind == Kind::Text => {
+                        let mut passing = vec![false; dict.len()];
+                        if let Some(code) = packed.code_of(text) {
+                            passing[code as usize] = true;
+                        }
+                        passing
+                    }
+                    _ => dict.iter().map(passes).collect(),
+                };
+                let marks = Arc::new(Marks::new(passing));
                 self.marks.insert((nth, column.leaf), marks.clone());
                 marks
             }

@@ -35,6 +35,7 @@
 //! | [`cache`] | decoded columns that are kept |
 //! | `work`, `partition`, `run` | granules, and who reads them |
 //! | `ordered`, `top` | order and limit |
+//! | `walk`, `trace_rows`, `trace_map` | traces, newest first; whole traces |
 //! | `project`, `granule`, `direct` | result rows of one granule to batches, at once |
 //! | `fill`, `build`, `own_json` | rows from anywhere to batches, row by row |
 //! | `lists`, `points` | elements of lists, points of series |
@@ -67,8 +68,11 @@ mod split;
 #[cfg(test)]
 mod tests;
 mod top;
+mod trace_map;
+mod trace_rows;
 mod traces;
 mod value_test;
+mod walk;
 mod work;
 
 use std::ops::{ControlFlow, Range};
@@ -81,10 +85,13 @@ use serde::{Deserialize, Serialize};
 
 pub use cache::ColumnCache;
 pub(crate) use keys::RestKeys;
-pub use partition::Partition;
+pub use partition::{BatchRows, Partition};
 pub use predicate::{ColumnRef, Elements, Op, Predicate, Scalar, Scope};
+pub use trace_rows::{ElementBatch, Link, TraceReader};
 pub(crate) use traces::ChunkTraces;
+pub use walk::{Walk, Walked};
 pub use work::Work;
+pub(crate) use work::is_damage;
 
 use crate::block::read::Block;
 use crate::block::source::Source;

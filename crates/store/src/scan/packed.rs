@@ -8,6 +8,8 @@
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::ArrayRef;
+use hashbrown::HashTable;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::column::{Column, Dict, Rows, Values};
 use crate::error::StoreError;
@@ -185,6 +187,8 @@ pub(super) struct Packed {
     values: PackedValues,
     /// The dictionary as batches show it.
     texts: OnceLock<ArrayRef>,
+    /// Codes by the hash of their entries.
+    codes: OnceLock<HashTable<u32>>,
 }
 
 /// Gaps are filled where at least one row in this many has a value.
@@ -232,7 +236,7 @@ impl Packed {
                 PackedRows::Rows(present, starts)
             }
         };
-        Some(Self { rows, values, texts: OnceLock::new() })
+        Some(Self { rows, values, texts: OnceLock::new(), codes: OnceLock::new() })
     }
 
     /// The dictionary as an array, made if it was not yet: all batches share it.
@@ -246,6 +250,20 @@ impl Packed {
             PackedValues::Bytes(_, dict) => Some(dict),
             _ => None,
         }
+    }
+
+    /// The code of an entry of the dictionary, if it has that.
+    pub(super) fn code_of(&self, entry: &[u8]) -> Option<u32> {
+        let dict = self.dict()?;
+        let codes = self.codes.get_or_init(|| {
+            let mut codes = HashTable::with_capacity(dict.len());
+            for code in 0..dict.len() as u32 {
+                let hash_of = |code: &u32| xxh3_64(dict.get(*code));
+                codes.insert_unique(hash_of(&code), code, hash_of);
+            }
+            codes
+        });
+        codes.find(xxh3_64(entry), |code| dict.get(*code) == entry).copied()
     }
 
     /// The granule with these rows.
@@ -281,8 +299,10 @@ impl Packed {
             PackedValues::Int(values) => values.heap_bytes(),
             PackedValues::Double(values) => values.capacity() * 8,
             PackedValues::Bool(values) => values.capacity(),
-            // The dictionary may be there a second time, as an array.
-            PackedValues::Bytes(codes, dict) => codes.heap_bytes() + 2 * dict.heap_bytes(),
+            // The dictionary may be there a second time, as an array, and be indexed.
+            PackedValues::Bytes(codes, dict) => {
+                codes.heap_bytes() + 2 * dict.heap_bytes() + dict.len() * 2 * size_of::<u32>()
+            }
         };
         rows + values
     }

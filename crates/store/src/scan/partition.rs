@@ -35,6 +35,42 @@ enum Job {
     Count(usize),
 }
 
+/// Where the rows of a batch lie. Sources are counted as they were given to
+/// [`Prepared::new`](super::Prepared::new).
+#[derive(Debug, Clone)]
+pub enum BatchRows {
+    /// In one granule of a source: its first row, and places behind that.
+    Granule {
+        /// Which source.
+        source: u32,
+        /// The granule's first row.
+        first: u32,
+        /// Rows behind it; `None` for all, one after another.
+        rows: Option<Vec<u32>>,
+    },
+    /// Anywhere.
+    Rows(Vec<RowRef>),
+    /// That was not asked for.
+    Unknown,
+}
+
+impl BatchRows {
+    /// The place of a row of the batch.
+    pub fn at(&self, row: usize) -> RowRef {
+        match self {
+            Self::Granule { source, first, rows } => {
+                let behind = match rows {
+                    Some(rows) => rows.get(row).copied().unwrap_or(0),
+                    None => row as u32,
+                };
+                RowRef { source: *source, row: first + behind }
+            }
+            Self::Rows(rows) => rows.get(row).copied().unwrap_or(RowRef { source: 0, row: 0 }),
+            Self::Unknown => RowRef { source: 0, row: 0 },
+        }
+    }
+}
+
 /// How rows are found.
 #[derive(Debug)]
 enum Way {
@@ -59,6 +95,8 @@ pub struct Partition {
     /// The part that was read last.
     last_part: Option<u32>,
     is_done: bool,
+    /// Where the rows of the last batch lie, if that is kept.
+    rows: Option<BatchRows>,
 }
 
 impl Drop for Partition {
@@ -84,6 +122,7 @@ impl Partition {
             pending: Vec::new(),
             last_part: None,
             is_done: false,
+            rows: None,
         }
     }
 
@@ -101,6 +140,24 @@ impl Partition {
             Err(_) => self.stop(),
         }
         next
+    }
+
+    /// The next batch, and if `keeps_rows` where its rows lie; for rows in no order.
+    pub fn next_rows(
+        &mut self,
+        keeps_rows: bool,
+    ) -> Result<Option<(RecordBatch, BatchRows)>, StoreError> {
+        self.rows = keeps_rows.then_some(BatchRows::Unknown);
+        let batch = self.next_batch()?;
+        Ok(batch.map(|batch| (batch, self.rows.take().unwrap_or(BatchRows::Unknown))))
+    }
+
+    /// Remembers where the rows of a batch lie.
+    fn keep_rows(&mut self, rows: impl FnOnce(&dyn Fn(u32) -> u32) -> BatchRows) {
+        if let Some(kept) = &mut self.rows {
+            let parts = &self.work.prepared.parts;
+            *kept = rows(&|part| parts[part as usize].nth as u32);
+        }
     }
 
     /// Tells all partitions that no more is wanted.
@@ -234,7 +291,14 @@ impl Partition {
             Job::Count(rows) => prepared.projection.count(rows).map(Some),
             Job::Rows(mut rows) => {
                 match prepared.batch(&mut rows, &mut self.readers, &mut self.stats)? {
-                    Ok(batch) => Ok(batch),
+                    Ok(batch) => {
+                        self.keep_rows(|source_of| {
+                            let place =
+                                |row: RowRef| RowRef { source: source_of(row.source), ..row };
+                            BatchRows::Rows(rows.into_iter().map(place).collect())
+                        });
+                        Ok(batch)
+                    }
                     Err(TooLarge) => {
                         let second = rows.split_off(rows.len() / 2);
                         self.jobs.push_front(Job::Rows(second));
@@ -246,7 +310,17 @@ impl Partition {
             Job::Granule(pick) if prepared.is_damaged(pick.part) => Ok(None),
             Job::Granule(pick) => {
                 match prepared.projection.granule(&pick, &mut self.readers, &mut self.stats) {
-                    Ok(batch) => Ok(Some(batch)),
+                    Ok(batch) => {
+                        self.keep_rows(|source_of| BatchRows::Granule {
+                            source: source_of(pick.part),
+                            first: (pick.granule * GRANULE_ROWS) as u32,
+                            rows: match pick.rows {
+                                Picked::All(_) => None,
+                                Picked::Rows(rows) => Some(rows),
+                            },
+                        });
+                        Ok(Some(batch))
+                    }
                     Err(BatchError::Part(part, error)) => {
                         prepared.tolerate(part, error).map(|()| None)
                     }

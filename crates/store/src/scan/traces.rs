@@ -30,6 +30,11 @@ pub(crate) struct ChunkTraces {
     /// For each row the place of its trace in `traces`.
     of_row: Vec<u32>,
     traces: Vec<ChunkTrace>,
+    /// Places of traces by hash.
+    places: HashMap<u64, u32>,
+    /// Rows trace by trace, and where those of each trace begin.
+    rows: Vec<u32>,
+    begins: Vec<u32>,
 }
 
 #[derive(Debug)]
@@ -43,12 +48,30 @@ struct ChunkTrace {
 
 impl ChunkTraces {
     /// Of a chunk of spans, found once.
-    fn of(chunk: &Chunk) -> Arc<Self> {
+    pub(super) fn of(chunk: &Chunk) -> Arc<Self> {
         chunk.findings.traces.get_or_init(|| Arc::new(Self::find(chunk))).clone()
     }
 
+    /// The hash of the trace that a row belongs to.
+    pub(super) fn hash_of(&self, row: u32) -> u64 {
+        let place = self.of_row.get(row as usize).and_then(|nth| self.traces.get(*nth as usize));
+        place.map_or(0, |trace| trace.hash)
+    }
+
+    /// Rows of the trace of this hash; they ascend.
+    pub(super) fn rows_of(&self, hash: u64) -> &[u32] {
+        let Some(place) = self.places.get(&hash).map(|place| *place as usize) else { return &[] };
+        &self.rows[self.begins[place] as usize..self.begins[place + 1] as usize]
+    }
+
     fn find(chunk: &Chunk) -> Self {
-        let mut found = Self { of_row: Vec::with_capacity(chunk.rows), traces: Vec::new() };
+        let mut found = Self {
+            of_row: Vec::with_capacity(chunk.rows),
+            traces: Vec::new(),
+            places: HashMap::new(),
+            rows: Vec::new(),
+            begins: vec![0],
+        };
         let values = |field: usize| chunk.fields[field].as_ref().map(|column| &column.values);
         let (Some(Values::Id16(ids)), Some(Values::Int(starts)), Some(Values::Int(durations))) =
             (values(field::TRACE_ID), values(field::START_TIME), values(field::DURATION))
@@ -77,7 +100,26 @@ impl ChunkTraces {
                 trace.root = Some(place);
             }
         }
+        found.sort_rows();
         found
+    }
+
+    /// Puts the rows of each trace together.
+    fn sort_rows(&mut self) {
+        self.places = self.traces.iter().map(|trace| trace.hash).zip(0..).collect();
+        self.begins = vec![0; self.traces.len() + 1];
+        for place in &self.of_row {
+            self.begins[*place as usize + 1] += 1;
+        }
+        for place in 1..self.begins.len() {
+            self.begins[place] += self.begins[place - 1];
+        }
+        let mut next = self.begins.clone();
+        self.rows = vec![0; self.of_row.len()];
+        for (row, place) in self.of_row.iter().enumerate() {
+            self.rows[next[*place as usize] as usize] = row as u32;
+            next[*place as usize] += 1;
+        }
     }
 }
 

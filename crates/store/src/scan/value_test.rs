@@ -68,6 +68,14 @@ impl ValueTest {
         Ok(Self::Match { regex, negated })
     }
 
+    /// The text that alone passes, if there is such.
+    pub(super) fn only_text(&self) -> Option<&[u8]> {
+        match self {
+            Self::Compare(Op::Eq, Scalar::String(text)) => Some(text.as_bytes()),
+            _ => None,
+        }
+    }
+
     pub(super) fn text(&self, value: &[u8]) -> bool {
         match self {
             Self::Exists => true,

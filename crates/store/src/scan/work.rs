@@ -160,7 +160,7 @@ impl Readers {
 }
 
 /// Whether an error says that a file is not what was written.
-pub(super) fn is_damage(error: &StoreError) -> bool {
+pub(crate) fn is_damage(error: &StoreError) -> bool {
     matches!(
         error,
         StoreError::Corrupt(_)
@@ -219,7 +219,7 @@ impl Prepared {
         }
     }
 
-    pub(super) fn is_damaged(&self, part: u32) -> bool {
+    pub(crate) fn is_damaged(&self, part: u32) -> bool {
         self.parts[part as usize].damaged.load(Ordering::Relaxed)
     }
 

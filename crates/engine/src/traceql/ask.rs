@@ -1,0 +1,240 @@
+//! Asking: a turn, a thread, an answer.
+
+use std::cell::Cell;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use kymo_traceql::ast::{Attribute, Query};
+use tokio::sync::mpsc;
+
+use super::answer::{Dependency, Found, MetricsAnswer, ScopeTags, TagValue};
+use super::look::Look;
+use super::request::{MetricsQuery, Search, TagQuery};
+use super::search::Searcher;
+use super::{dependencies, explain, measure, tags};
+use crate::clock::{Asker, Clock};
+use crate::engine::{Core, Engine};
+use crate::error::EngineError;
+use crate::limits::FOUND_WAITING;
+use crate::queue::Turn;
+use crate::runtime::panic_message;
+use crate::stats::{Counters, Running};
+
+type Part = Result<Option<Found>, EngineError>;
+
+/// The answer to a search, part by part. It can be read on any runtime; who drops it ends the
+/// search.
+#[derive(Debug)]
+pub struct Searching {
+    parts: mpsc::Receiver<Part>,
+    clock: Arc<Clock>,
+    is_done: bool,
+}
+
+impl Searching {
+    /// The next part; `None` after the last. There is at least one, if only with no trace.
+    pub async fn next(&mut self) -> Option<Result<Found, EngineError>> {
+        if self.is_done {
+            return None;
+        }
+        match self.parts.recv().await {
+            Some(Ok(Some(found))) => return Some(Ok(found)),
+            Some(Ok(None)) => self.is_done = true,
+            Some(Err(error)) => {
+                self.is_done = true;
+                return Some(Err(error));
+            }
+            None => {
+                // The engine was shut down before the end was told.
+                self.is_done = true;
+                return Some(Err(EngineError::Cancelled));
+            }
+        }
+        None
+    }
+
+    /// All of it, in the order that was asked for.
+    pub async fn all(mut self) -> Result<Found, EngineError> {
+        let mut all = Found::default();
+        while let Some(found) = self.next().await {
+            let found = found?;
+            all.traces.extend(found.traces);
+            all.stats = found.stats;
+            all.next = found.next;
+        }
+        Ok(all)
+    }
+}
+
+impl Drop for Searching {
+    fn drop(&mut self) {
+        self.clock.leave();
+    }
+}
+
+impl Engine {
+    /// Looks for traces. Returns when the search had its turn; traces follow as they are found.
+    pub async fn search(&self, tenant: &str, search: Search) -> Result<Searching, EngineError> {
+        let mut asker = Asker::new(self.counters());
+        let begun = self.begin_search(tenant, search, &mut asker).await;
+        asker.answered(&begun);
+        begun
+    }
+
+    async fn begin_search(
+        &self,
+        tenant: &str,
+        search: Search,
+        asker: &mut Asker,
+    ) -> Result<Searching, EngineError> {
+        let (turn, clock) = self.turn(tenant, asker).await?;
+        let (sender, parts) = mpsc::channel(FOUND_WAITING);
+        let (core, tenant, of_search) = (self.core().clone(), tenant.to_owned(), clock.clone());
+        let pushes_down = self.pushes_down();
+        drop(self.handle()?.spawn_blocking(move || {
+            let _turn = turn;
+            let counters = core.counters.clone();
+            let run = || run_search(&core, &tenant, &search, &of_search, pushes_down, &sender);
+            let ended = catch_unwind(AssertUnwindSafe(run))
+                .unwrap_or_else(|panic| Err(EngineError::Internal(panic_message(panic))));
+            match &ended {
+                Ok(()) => Counters::add(&counters.finished, 1),
+                Err(error) => {
+                    if let EngineError::Internal(_) = error {
+                        tracing::error!(%error, "a search failed");
+                    }
+                    counters.failed(error);
+                }
+            }
+            // If nobody listens, nobody needs to know.
+            let _ = sender.blocking_send(ended.map(|()| None));
+        }));
+        Ok(Searching { parts, clock, is_done: false })
+    }
+
+    /// Series of numbers over time.
+    pub async fn metrics(
+        &self,
+        tenant: &str,
+        query: MetricsQuery,
+    ) -> Result<MetricsAnswer, EngineError> {
+        let grid = measure::grid_of(&query)?;
+        let time = grid.time();
+        self.look(tenant, Some(time), move |look| measure::answer(look, &query)).await
+    }
+
+    /// Keys of attributes by scope: of spans, resources, instrumentation scopes, events and links.
+    pub async fn tag_names(
+        &self,
+        tenant: &str,
+        query: TagQuery,
+    ) -> Result<Vec<ScopeTags>, EngineError> {
+        let time = query.time.clone();
+        self.look(tenant, time, move |look| tags::names(look, &query)).await
+    }
+
+    /// Values of an attribute or intrinsic, in order.
+    pub async fn tag_values(
+        &self,
+        tenant: &str,
+        attribute: Attribute,
+        query: TagQuery,
+    ) -> Result<Vec<TagValue>, EngineError> {
+        let time = query.time.clone();
+        self.look(tenant, time, move |look| tags::values(look, &attribute, &query)).await
+    }
+
+    /// Which services called which, by the spans that began within `time`.
+    pub async fn dependencies(
+        &self,
+        tenant: &str,
+        time: Range<i64>,
+    ) -> Result<Vec<Dependency>, EngineError> {
+        let within = time.clone();
+        self.look(tenant, Some(time), move |look| dependencies::answer(look, &within)).await
+    }
+
+    /// How a query would be answered: what the store tests, what is read, what is evaluated.
+    pub async fn explain_traceql(
+        &self,
+        tenant: &str,
+        query: Query,
+        time: Option<Range<i64>>,
+    ) -> Result<String, EngineError> {
+        let within = time.clone();
+        self.look(tenant, time, move |look| explain::answer(look, &query, within.as_ref())).await
+    }
+
+    async fn turn(
+        &self,
+        tenant: &str,
+        asker: &mut Asker,
+    ) -> Result<(Turn, Arc<Clock>), EngineError> {
+        let turn = self.core().queries.turn(tenant).await?;
+        Ok((turn, asker.starts(self.core().options.query_timeout)))
+    }
+
+    /// Answers a question at once, on a thread that may wait; once more if a block was replaced
+    /// meanwhile.
+    async fn look<T: Send + 'static>(
+        &self,
+        tenant: &str,
+        time: Option<Range<i64>>,
+        answer: impl Fn(&Look) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let mut asker = Asker::new(self.counters());
+        let answered = async {
+            let (turn, clock) = self.turn(tenant, &mut asker).await?;
+            let (core, tenant, of_look) = (self.core().clone(), tenant.to_owned(), clock.clone());
+            let pushes_down = self.pushes_down();
+            let looking = move || {
+                let _turn = turn;
+                let _running = Running::new(&core.counters);
+                let once =
+                    || answer(&Look::new(&core, &tenant, time.as_ref(), &of_look, pushes_down)?);
+                match once() {
+                    Err(error) if error.is_stale() => {
+                        Counters::add(&core.counters.planned_again, 1);
+                        once()
+                    }
+                    answered => answered,
+                }
+            };
+            self.runtime().blocking_within(&clock, looking).await
+        };
+        let answered = answered.await;
+        asker.answered(&answered);
+        if answered.is_ok() {
+            Counters::add(&self.counters().finished, 1);
+        }
+        answered
+    }
+}
+
+fn run_search(
+    core: &Arc<Core>,
+    tenant: &str,
+    search: &Search,
+    clock: &Arc<Clock>,
+    pushes_down: bool,
+    sender: &mpsc::Sender<Part>,
+) -> Result<(), EngineError> {
+    let _running = Running::new(&core.counters);
+    let has_given = Cell::new(false);
+    let once = || {
+        let look = Look::new(core, tenant, search.time.as_ref(), clock, pushes_down)?;
+        let searcher = Searcher::new(&look, search.clone())?;
+        searcher.run(&mut |found| {
+            has_given.set(true);
+            sender.blocking_send(Ok(Some(found))).map_err(|_| EngineError::Cancelled)
+        })
+    };
+    match once() {
+        Err(error) if error.is_stale() && !has_given.get() => {
+            Counters::add(&core.counters.planned_again, 1);
+            once()
+        }
+        ended => ended,
+    }
+}

@@ -1,0 +1,260 @@
+//! Which group a row belongs to, found by the codes of dictionaries: a text is looked at once for
+//! each dictionary that has it, not once for each row.
+
+use arrow_array::{Array, StringArray};
+use hashbrown::HashMap;
+use kymo_traceql::metrics::{Aggregation, Group};
+use kymo_traceql::value::{OwnedValue, Value};
+
+use super::layout::{From, How, Layout, Place};
+use super::table::View;
+
+/// No number was given yet.
+const UNKNOWN: u32 = u32::MAX;
+/// The number of a value that is not there.
+const NIL: u32 = 0;
+
+/// Groups rows by some values. Groups have numbers of their own, which are small.
+pub(super) struct Groups {
+    keys: Vec<Key>,
+    /// The group of each number.
+    groups: Vec<Option<Group>>,
+    /// Numbers by those of their values, if there are several.
+    several: HashMap<Vec<u32>, u32>,
+    /// Values of each number, if there are several.
+    values: Vec<Vec<u32>>,
+    /// The number of each row of the batch.
+    of_rows: Vec<u32>,
+}
+
+/// One of the values.
+struct Key {
+    places: Vec<Place>,
+    otherwise: Option<&'static str>,
+    /// Numbers of values.
+    known: HashMap<Distinct, u32>,
+    values: Vec<OwnedValue>,
+    /// Of each place: the dictionary that was seen last, and the number of each of its entries.
+    codes: Vec<Option<(StringArray, Vec<u32>)>>,
+    /// Codes of dictionaries that are in use: each is given a number once.
+    bytes: usize,
+}
+
+/// A value that can be looked up.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Distinct {
+    Text(String),
+    Int(i64),
+    Float(u64),
+    Bool(bool),
+    Duration(i64),
+    Word(&'static str),
+    Array(String),
+}
+
+impl Key {
+    fn new(from: &From) -> Self {
+        let otherwise = match from {
+            From::SpanOr(_, text) => Some(*text),
+            _ => None,
+        };
+        let places = from.span_places().to_vec();
+        Self {
+            codes: places.iter().map(|_| None).collect(),
+            places,
+            otherwise,
+            known: HashMap::new(),
+            values: vec![OwnedValue::Nil],
+            bytes: 0,
+        }
+    }
+
+    /// The number of a value.
+    fn number_of(&mut self, value: Value<'_>) -> u32 {
+        let distinct = match value {
+            Value::Nil => return NIL,
+            Value::Text(text) => match self.known.get(&Distinct::Text(text.to_owned())) {
+                Some(number) => return *number,
+                None => Distinct::Text(text.to_owned()),
+            },
+            Value::Int(value) => Distinct::Int(value),
+            Value::Float(value) => Distinct::Float(value.to_bits()),
+            Value::Bool(value) => Distinct::Bool(value),
+            Value::Duration(value) => Distinct::Duration(value),
+            Value::Status(status) => Distinct::Word(status.name()),
+            Value::Kind(kind) => Distinct::Word(kind.name()),
+            Value::Array(elements) => Distinct::Array(format!("{elements:?}")),
+        };
+        let values = &mut self.values;
+        let bytes = &mut self.bytes;
+        *self.known.entry(distinct).or_insert_with(|| {
+            let owned = OwnedValue::from(value);
+            *bytes += 96 + if let OwnedValue::Text(text) = &owned { 2 * text.len() } else { 0 };
+            values.push(owned);
+            values.len() as u32 - 1
+        })
+    }
+
+    /// Makes ready for the dictionaries of a batch.
+    fn begin(&mut self, views: &[View]) {
+        for (nth, (column, _)) in self.places.iter().enumerate() {
+            let Some(View::Codes(_, texts)) = views.get(*column) else {
+                self.codes[nth] = None;
+                continue;
+            };
+            let is_known = self.codes[nth].as_ref().is_some_and(|(known, _)| {
+                known.len() == texts.len()
+                    && known.value_data().as_ptr() == texts.value_data().as_ptr()
+            });
+            if !is_known {
+                self.codes[nth] = Some((texts.clone(), vec![UNKNOWN; texts.len()]));
+            }
+        }
+    }
+
+    /// The number of the value of each row.
+    fn of_rows(&mut self, views: &[View], rows: usize, numbers: &mut Vec<u32>) {
+        numbers.clear();
+        if let [(column, how)] = self.places[..]
+            && how != How::Array
+            && self.otherwise.is_none()
+            && let Some(View::Codes(codes, _)) = views.get(column)
+            && codes.null_count() == 0
+        {
+            // The common case: all rows have a text. What is new is looked at row by row below.
+            if let Some((_, known)) = &self.codes[0] {
+                let all = codes.values().iter().map(|code| known[*code as usize]);
+                numbers.extend(all);
+            }
+            for row in 0..numbers.len() {
+                if numbers[row] == UNKNOWN {
+                    numbers[row] = self.of_row(views, row);
+                }
+            }
+            return;
+        }
+        numbers.extend((0..rows).map(|row| self.of_row(views, row)));
+    }
+
+    /// The number of the value of a row.
+    #[inline]
+    fn of_row(&mut self, views: &[View], row: usize) -> u32 {
+        for nth in 0..self.places.len() {
+            let (column, how) = self.places[nth];
+            let Some(view) = views.get(column) else { continue };
+            let number = match (view, &self.codes[nth]) {
+                (View::Codes(codes, _), Some((_, numbers))) if how != How::Array => {
+                    if !codes.is_valid(row) {
+                        continue;
+                    }
+                    let code = codes.value(row) as usize;
+                    match numbers.get(code).copied() {
+                        Some(UNKNOWN) | None => {
+                            let number = self.number_of(view.value(row, how, 0));
+                            if let Some((_, numbers)) = &mut self.codes[nth]
+                                && let Some(slot) = numbers.get_mut(code)
+                            {
+                                *slot = number;
+                            }
+                            number
+                        }
+                        Some(number) => number,
+                    }
+                }
+                _ => self.number_of(view.value(row, how, 0)),
+            };
+            if number != NIL {
+                return number;
+            }
+        }
+        match self.otherwise {
+            Some(text) => self.number_of(Value::Text(text)),
+            None => NIL,
+        }
+    }
+}
+
+impl Groups {
+    /// Groups by the first `count` slots of a layout.
+    pub(super) fn new(layout: &Layout, count: usize) -> Self {
+        Self {
+            keys: layout.slots.iter().take(count).map(Key::new).collect(),
+            groups: Vec::new(),
+            several: HashMap::new(),
+            values: Vec::new(),
+            of_rows: Vec::new(),
+        }
+    }
+
+    /// The number of the group of each row of a batch.
+    pub(super) fn of_batch(&mut self, views: &[View], rows: usize) -> &[u32] {
+        self.keys.iter_mut().for_each(|key| key.begin(views));
+        match &mut self.keys[..] {
+            [] => {
+                self.of_rows.clear();
+                self.of_rows.resize(rows, 0);
+            }
+            [key] => key.of_rows(views, rows, &mut self.of_rows),
+            keys => {
+                let mut columns = vec![Vec::new(); keys.len()];
+                for (key, column) in keys.iter_mut().zip(&mut columns) {
+                    key.of_rows(views, rows, column);
+                }
+                self.of_rows.clear();
+                let mut numbers = Vec::with_capacity(columns.len());
+                let mut last = None;
+                for row in 0..rows {
+                    numbers.clear();
+                    numbers.extend(columns.iter().map(|column| column[row]));
+                    let number = match last {
+                        Some(last) if self.values[last as usize] == numbers => last,
+                        _ => match self.several.get(&numbers) {
+                            Some(number) => *number,
+                            None => {
+                                let number = self.values.len() as u32;
+                                self.several.insert(numbers.clone(), number);
+                                self.values.push(numbers.clone());
+                                number
+                            }
+                        },
+                    };
+                    last = Some(number);
+                    self.of_rows.push(number);
+                }
+            }
+        }
+        &self.of_rows
+    }
+
+    /// The group of a number.
+    pub(super) fn group(&mut self, number: u32, aggregation: &mut Aggregation) -> Group {
+        let place = number as usize;
+        if let Some(Some(group)) = self.groups.get(place) {
+            return *group;
+        }
+        let group = match &self.keys[..] {
+            [] => aggregation.group(&[]),
+            [key] => aggregation.group(std::slice::from_ref(&key.values[place])),
+            keys => {
+                let numbers = self.values[place].iter();
+                let values: Vec<OwnedValue> = keys
+                    .iter()
+                    .zip(numbers)
+                    .map(|(key, number)| key.values[*number as usize].clone())
+                    .collect();
+                aggregation.group(&values)
+            }
+        };
+        if self.groups.len() <= place {
+            self.groups.resize(place + 1, None);
+        }
+        self.groups[place] = Some(group);
+        group
+    }
+
+    /// Bytes that are held, about.
+    pub(super) fn bytes(&self) -> usize {
+        let keys: usize = self.keys.iter().map(|key| key.bytes).sum();
+        keys + self.groups.capacity() * 8 + self.several.capacity() * 96
+    }
+}

@@ -1,0 +1,137 @@
+//! What one question about traces reads, and how it is held in check.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
+use hashbrown::HashMap;
+use kymo_store::StoreError;
+use kymo_store::block::source::Source;
+use kymo_store::scan::{ColumnRef, Elements, Prepared, Scan, ScanContext, Scope, value_types};
+use kymo_store::schema::{Signal, ValueType};
+use kymo_store::snapshot::Snapshot;
+use kymo_store::tables::spans::list;
+
+use crate::clock::Clock;
+use crate::engine::Core;
+use crate::error::EngineError;
+use crate::limits::TRACE_REACH_NANOS;
+use crate::memory::QueryMemory;
+
+/// A question that has its turn: what it sees, its time and its memory.
+pub(crate) struct Look {
+    pub(super) core: Arc<Core>,
+    pub(super) snapshot: Snapshot,
+    /// Rows that may belong to traces in question.
+    pub(super) sources: Vec<Source>,
+    pub(super) clock: Arc<Clock>,
+    memory: Arc<QueryMemory>,
+    /// Whether the store may test conditions; only a test of that says no.
+    pub(super) pushes_down: bool,
+    /// Types of attributes that were asked for.
+    types: Mutex<HashMap<(Scope, String), Vec<ValueType>>>,
+}
+
+impl Look {
+    /// Looks at what is visible now, of traces that may reach into `time`.
+    pub(crate) fn new(
+        core: &Arc<Core>,
+        tenant: &str,
+        time: Option<&Range<i64>>,
+        clock: &Arc<Clock>,
+        pushes_down: bool,
+    ) -> Result<Self, EngineError> {
+        let store = &core.reading.store;
+        let snapshot = store.snapshot(tenant, Signal::Spans)?;
+        let reach = time.map(|time| {
+            time.start.saturating_sub(TRACE_REACH_NANOS)..time.end.saturating_add(TRACE_REACH_NANOS)
+        });
+        let sources = store.sources(&snapshot, reach)?;
+        let memory = QueryMemory::new(core.options.query_memory_bytes, &core.memory);
+        Ok(Self {
+            core: core.clone(),
+            snapshot,
+            sources,
+            clock: clock.clone(),
+            memory: Arc::new(memory),
+            pushes_down,
+            types: Mutex::default(),
+        })
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        self.core.options.threads.max(1)
+    }
+
+    pub(super) fn context(&self) -> ScanContext {
+        ScanContext {
+            cache: self.core.reading.store.column_cache().clone(),
+            cancel: self.clock.gone().clone(),
+            threads: self.threads(),
+        }
+    }
+
+    /// Binds columns of spans, or of their elements, to the sources.
+    pub(super) fn prepare(
+        &self,
+        columns: Vec<ColumnRef>,
+        elements: Option<Elements>,
+    ) -> Result<Arc<Prepared>, StoreError> {
+        let scan = Scan { columns, elements, ..Scan::default() };
+        Prepared::new(&self.sources, Signal::Spans, &scan, self.context())
+    }
+
+    /// Types that values of an attribute have anywhere.
+    pub(super) fn types(&self, scope: Scope, key: &str) -> Result<Vec<ValueType>, StoreError> {
+        let known = || self.types.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(types) = known().get(&(scope, key.to_owned())) {
+            return Ok(types.clone());
+        }
+        let elements = match scope {
+            Scope::Event => Some(Elements::List(list::EVENTS)),
+            Scope::Link => Some(Elements::List(list::LINKS)),
+            _ => None,
+        };
+        let column = ColumnRef::attribute(scope, key);
+        let cache = self.core.reading.store.column_cache();
+        let types = value_types(&self.sources, Signal::Spans, &column, elements, cache)?;
+        known().insert((scope, key.to_owned()), types.clone());
+        Ok(types)
+    }
+
+    /// Memory for something that is held for a while.
+    pub(super) fn memory(&self, what: &str) -> Held {
+        let pool: Arc<dyn MemoryPool> = self.memory.clone();
+        Held { reserved: MemoryConsumer::new(what).register(&pool), memory: self.memory.clone() }
+    }
+
+    /// Whether to go on, or why not.
+    pub(super) fn check(&self) -> Result<(), EngineError> {
+        self.clock.check()
+    }
+
+    /// An error of the store, as whoever asked is told of it.
+    pub(super) fn failed(&self, error: StoreError) -> EngineError {
+        match error {
+            // A scan only knows that it was to end.
+            StoreError::Cancelled => self.check().err().unwrap_or(EngineError::Cancelled),
+            StoreError::Query(message) => EngineError::Invalid(message),
+            other => EngineError::Store(other),
+        }
+    }
+}
+
+/// Memory that is held; given back when it is dropped.
+pub(super) struct Held {
+    reserved: MemoryReservation,
+    memory: Arc<QueryMemory>,
+}
+
+impl Held {
+    /// So much is held now.
+    pub(super) fn hold(&self, bytes: usize) -> Result<(), EngineError> {
+        self.reserved
+            .try_resize(bytes)
+            .map_err(|error| self.memory.error().unwrap_or_else(|| EngineError::of_plan(&error)))
+    }
+}

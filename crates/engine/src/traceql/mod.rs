@@ -1,0 +1,52 @@
+//! Questions about traces: TraceQL, tags, and who calls whom.
+//!
+//! ```text
+//! query ─> plan: which spans make a trace a candidate (a predicate of the store)
+//!   │        │
+//!   │        ├─ search ─> Walk: candidates, newest first ─> group: whole traces ─> evaluate ─> answer
+//!   │        │
+//!   │        └─ series ─> rows are counted as they are scanned, if the predicate is all there is;
+//!   │                     else as a search
+//!   └─ tags ─> catalogues, or as series
+//! ```
+//!
+//! A predicate never misses a trace; what it cannot say is decided by the evaluation (`kymo_traceql`),
+//! which sees whole traces, wherever their spans lie. Each question runs on threads of the engine,
+//! in its turn, within its time and memory.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `request`, `answer`, `ask` | what is asked and answered, and how it gets its turn |
+//! | `look` | what one question sees, and its bounds |
+//! | `predicate`, `plan` | conditions to predicates, pipelines to candidates |
+//! | `layout`, `table`, `rows` | which columns are read, and their values |
+//! | `group`, `evaluate` | whole traces, evaluated on all threads |
+//! | `search` | traces that match |
+//! | `measure`, `groups`, `compare` | numbers over time |
+//! | `tags`, `dependencies`, `explain` | names and values, calls, plans as text |
+
+mod answer;
+mod ask;
+mod compare;
+mod dependencies;
+mod evaluate;
+mod explain;
+mod group;
+mod groups;
+mod layout;
+mod look;
+mod measure;
+mod plan;
+mod predicate;
+mod request;
+mod rows;
+mod search;
+mod table;
+mod tags;
+
+pub use answer::{
+    Dependency, Found, FoundSet, FoundSpan, FoundTrace, MetricsAnswer, ScopeTags, SearchStats,
+    ServiceStats, TagKind, TagValue,
+};
+pub use ask::Searching;
+pub use request::{Cursor, MetricsQuery, Search, Sort, TagQuery};

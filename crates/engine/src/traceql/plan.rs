@@ -1,0 +1,182 @@
+//! What has to be done for a pipeline: which spans make a trace a candidate, and what is read of
+//! candidates.
+//!
+//! A trace is a candidate if one of its spans passes a predicate of the store. The predicate is
+//! chosen so that no trace is missed: of `{ a } >> { b }`, either side's would do, and the one that
+//! promises fewer spans is taken.
+
+use std::ops::Range;
+
+use kymo_store::StoreError;
+use kymo_store::scan::{ColumnRef, Op, Predicate, Scalar, Scan, Scope as StoreScope, Walk};
+use kymo_store::tables::spans::field;
+use kymo_traceql::ast::{Expr, Mode, Pipeline, SpansetOp, Spansets, Stage};
+
+use super::look::Look;
+use super::predicate::{Tested, Translator};
+use crate::limits::TRACE_REACH_NANOS;
+
+/// Which traces are looked into.
+#[derive(Debug, Clone)]
+pub(super) struct Candidates {
+    /// What a span of each passes.
+    pub(super) tested: Tested,
+    /// Whether the pipeline is one filter, which the store tests exactly: then these spans are the
+    /// answer.
+    pub(super) is_answer: bool,
+}
+
+impl Candidates {
+    pub(super) fn of(look: &Look, pipeline: &Pipeline) -> Result<Self, StoreError> {
+        let translator = Translator { look };
+        let tested = of_pipeline(&translator, pipeline)?;
+        let is_answer = filter_of(pipeline).is_some() && tested.is_exact;
+        Ok(Self { tested, is_answer })
+    }
+
+    /// Of traces whose spans are counted: spans that the pipeline may give.
+    pub(super) fn of_results(look: &Look, pipeline: &Pipeline) -> Result<Self, StoreError> {
+        let translator = Translator { look };
+        let tested = results_of_pipeline(&translator, pipeline)?;
+        let is_answer = filter_of(pipeline).is_some() && tested.is_exact;
+        Ok(Self { tested, is_answer })
+    }
+
+    /// The scan of the spans that began within `time`.
+    pub(super) fn started(&self, time: &Range<i64>) -> Scan {
+        let predicate = Some(self.tested.predicate.clone());
+        Scan { predicate, time: Some(time.clone()), ..Scan::default() }
+    }
+
+    /// The scan of the spans, in so far as they ran within `time`.
+    pub(super) fn scan(&self, time: Option<&Range<i64>>) -> Scan {
+        let mut parts = Vec::new();
+        if let Some(time) = time {
+            let value = Scalar::Int(time.start);
+            parts.push(Predicate::Compare { column: ColumnRef::EndTime, op: Op::Ge, value });
+        }
+        match &self.tested.predicate {
+            Predicate::And(tests) => parts.extend(tests.clone()),
+            other => parts.push(other.clone()),
+        }
+        let predicate = match parts.is_empty() {
+            true => None,
+            false => Some(Predicate::And(parts)),
+        };
+        let reach = time.map(|time| time.start.saturating_sub(TRACE_REACH_NANOS)..time.end);
+        Scan { predicate, time: reach, ..Scan::default() }
+    }
+
+    /// A walk over them, newest first.
+    pub(super) fn walk(&self, look: &Look, time: Option<&Range<i64>>) -> Result<Walk, StoreError> {
+        Walk::new(&look.sources, &self.scan(time), look.context())
+    }
+}
+
+/// The condition of a pipeline that is just one filter, whatever it selects.
+pub(super) fn filter_of(pipeline: &Pipeline) -> Option<&Expr> {
+    let mut filters = pipeline.stages.iter().filter(|stage| !matches!(stage, Stage::Select(_)));
+    match (filters.next(), filters.next()) {
+        (Some(Stage::Spansets(Spansets::Filter(expr))), None) => Some(expr),
+        _ => None,
+    }
+}
+
+fn of_pipeline(translator: &Translator<'_>, pipeline: &Pipeline) -> Result<Tested, StoreError> {
+    let mut best: Option<Tested> = None;
+    for stage in &pipeline.stages {
+        let Stage::Spansets(spansets) = stage else { continue };
+        let tested = of_spansets(translator, spansets)?;
+        best = Some(match best {
+            None => tested,
+            Some(best) => better(best, tested),
+        });
+    }
+    Ok(best.unwrap_or_else(Tested::open))
+}
+
+fn of_spansets(translator: &Translator<'_>, spansets: &Spansets) -> Result<Tested, StoreError> {
+    Ok(match spansets {
+        Spansets::Filter(expr) => translator.condition(expr)?,
+        Spansets::Pipeline(pipeline) => {
+            Tested { is_exact: false, ..of_pipeline(translator, pipeline)? }
+        }
+        Spansets::Binary { op, left, right } => {
+            let (left, right) = (of_spansets(translator, left)?, of_spansets(translator, right)?);
+            let tested = match op {
+                SpansetOp::Or => left.or(right).bounded(),
+                SpansetOp::Structural { mode: Mode::Unrelated, .. } => right,
+                SpansetOp::And | SpansetOp::Structural { .. } => better(left, right),
+            };
+            Tested { is_exact: false, ..tested }
+        }
+    })
+}
+
+/// What all spans pass that a pipeline gives.
+fn results_of_pipeline(
+    translator: &Translator<'_>,
+    pipeline: &Pipeline,
+) -> Result<Tested, StoreError> {
+    let mut results: Option<Tested> = None;
+    for stage in &pipeline.stages {
+        let Stage::Spansets(spansets) = stage else { continue };
+        let tested = results_of(translator, spansets)?;
+        results = Some(match results {
+            None => tested,
+            Some(results) => Tested { is_exact: false, ..results.and(tested) },
+        });
+    }
+    Ok(results.unwrap_or_else(Tested::open).bounded())
+}
+
+fn results_of(translator: &Translator<'_>, spansets: &Spansets) -> Result<Tested, StoreError> {
+    Ok(match spansets {
+        Spansets::Filter(expr) => translator.condition(expr)?,
+        Spansets::Pipeline(pipeline) => {
+            Tested { is_exact: false, ..results_of_pipeline(translator, pipeline)? }
+        }
+        Spansets::Binary { op, left, right } => {
+            let right = results_of(translator, right)?;
+            let tested = match op {
+                SpansetOp::Structural { mode: Mode::Related | Mode::Unrelated, .. } => right,
+                _ => results_of(translator, left)?.or(right),
+            };
+            Tested { is_exact: false, ..tested.bounded() }
+        }
+    })
+}
+
+/// That of two predicates which promises fewer spans.
+fn better(first: Tested, second: Tested) -> Tested {
+    if first.is_never() {
+        return first;
+    }
+    match promise(&second.predicate) >= promise(&first.predicate) {
+        true => second,
+        false => first,
+    }
+}
+
+/// How few spans a predicate promises: a guess, greater for fewer.
+fn promise(predicate: &Predicate) -> u32 {
+    match predicate {
+        Predicate::And(parts) => parts.iter().map(promise).sum(),
+        Predicate::Or(parts) if parts.is_empty() => u32::MAX / 1024,
+        Predicate::Or(parts) => parts.iter().map(promise).min().unwrap_or(0) / 2,
+        Predicate::Not(_) => 1,
+        Predicate::Exists(_) => 2,
+        Predicate::Match { negated: true, .. } => 1,
+        Predicate::Compare { op: Op::Ne, .. } => 1,
+        Predicate::Compare { column, op: Op::Eq, value } => match (column, value) {
+            (ColumnRef::Field(field::TRACE_ID | field::SPAN_ID | field::PARENT_SPAN_ID), _) => 1000,
+            (ColumnRef::Field(field::STATUS), Scalar::String(status)) if status == "error" => 20,
+            (ColumnRef::Field(field::STATUS | field::KIND), _) => 3,
+            (ColumnRef::Field(_), _) => 12,
+            (ColumnRef::Attribute { scope: StoreScope::Own, .. }, _) => 15,
+            _ => 8,
+        },
+        Predicate::In { .. } | Predicate::Match { .. } => 7,
+        Predicate::Compare { .. } => 5,
+    }
+}

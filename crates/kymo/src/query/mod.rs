@@ -1,0 +1,219 @@
+//! `kymo query`: TraceQL asked of a server or of a directory.
+//!
+//! ```text
+//!  server ── /tempo/api/search, /tempo/api/metrics/… ──┐          ┌─> traces ─┐
+//!                                                      ├─> ask ───┼─> spans ──┼─> Arrow ─> table | json | csv
+//!  directory ── kymo_engine ───────────────────────────┘          ├─> series ─┤
+//!                                                                 └─> groups ─┘
+//! ```
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | `ask`, `answers` | asking, and what a server answers |
+//! | `times` | `--since`, `--start`, `--end`, `--step` |
+//! | `traces`, `spans`, `series`, `groups` | the four kinds of results |
+//! | `aggregate` | `--agg` |
+//! | `frame` | results as Arrow, for people or for programs |
+//! | `spark` | drawings of numbers |
+//! | `caret` | where in a query the error is |
+//!
+//! A query is read here first, so that what is wrong with it is said without asking anybody. All
+//! results are written by the formats of `kymo sql`.
+
+mod aggregate;
+mod answers;
+mod ask;
+mod caret;
+mod frame;
+mod groups;
+mod series;
+mod spans;
+mod spark;
+mod times;
+mod traces;
+
+use clap::ValueEnum;
+use kymo_engine::traceql::{Search, Sort as Order};
+use kymo_server::format::{Csv, Encoder};
+use kymo_traceql::ast::{Body, Query};
+
+use crate::failure::Failure;
+use crate::source::SourceArgs;
+use crate::sql::answer::Answer;
+use crate::sql::json::Objects;
+use crate::sql::table::Table;
+use crate::{output, sql, terminal};
+use aggregate::Aggregate;
+use ask::Asker;
+use frame::Reader;
+use times::TimeArgs;
+
+/// Traces that are shown unless told otherwise.
+const DEFAULT_TRACES: usize = 20;
+
+const EXAMPLES: &str = "\
+Time: everything for traces and spans, the last hour for series and groups, unless told otherwise.
+
+Examples:
+  kymo query '{ status = error }'                              the newest traces with errors
+  kymo query '{ duration > 1s }' --since 1d --sort duration    the slowest traces of a day
+  kymo query '{ span.http.route = \"/cart\" } | select(span.http.method)' --spans --format csv
+  kymo query '{ } | rate() by (resource.service.name)' --since 6h
+  kymo query '{ } | quantile_over_time(duration, .5, .99)' --instant
+  kymo query '{ }' --group-by name --agg 'count()' --agg 'p99(duration)' --since 30d
+  kymo query '{ status = error }' --data ./kymo-data           without a server, or beside one";
+
+/// Ask in TraceQL, of a server or of a directory
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The query, such as { status = error }
+    #[arg(value_name = "QUERY")]
+    query: String,
+    /// Show the spans that match, one on each line, instead of their traces
+    #[arg(long, conflicts_with_all = ["group_by", "agg"])]
+    spans: bool,
+    /// Group the spans that match by an attribute, such as resource.service.name; may be repeated
+    #[arg(long, value_name = "ATTRIBUTE", value_delimiter = ',')]
+    group_by: Vec<String>,
+    /// What to compute of each group: count(), sum(x), avg(x), min(x), max(x), p50(x), p99(x); may
+    /// be repeated
+    #[arg(long, value_name = "AGGREGATE")]
+    agg: Vec<Aggregate>,
+    #[command(flatten)]
+    times: TimeArgs,
+    /// Traces to find [default: 20], or groups to show [default: all]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// Spans to show of each spanset, with --spans [default: all]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    spans_per_set: Option<u64>,
+    /// Which traces come first
+    #[arg(long, value_enum, default_value_t)]
+    sort: Sort,
+    /// One number for each series over all the time, not one for each step
+    #[arg(long, conflicts_with = "step")]
+    instant: bool,
+    /// Show how the answer would be found, not the answer
+    #[arg(long)]
+    explain: bool,
+    #[command(flatten)]
+    source: SourceArgs,
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A table for people, fitted to the terminal
+    #[default]
+    Table,
+    /// One JSON array of objects
+    Json,
+    /// CSV with a header line
+    Csv,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    /// Those with the newest matching spans; the fastest, since it need not look at everything
+    #[default]
+    Newest,
+    /// Those that began last
+    Start,
+    /// The longest
+    Duration,
+    /// Those with the most matching spans
+    Spans,
+}
+
+impl From<Sort> for Order {
+    fn from(sort: Sort) -> Self {
+        match sort {
+            Sort::Newest => Self::Newest,
+            Sort::Start => Self::Start,
+            Sort::Duration => Self::Duration,
+            Sort::Spans => Self::Spans,
+        }
+    }
+}
+
+/// Asks, and writes what comes.
+pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
+    let query = match kymo_traceql::parse(&args.query) {
+        Ok(query) => query,
+        Err(error) => {
+            let place = error.position().map(|at| (at.line, at.column));
+            caret::show(&error.to_string(), &args.query, place);
+            return Ok(false);
+        }
+    };
+    match answer(args, query) {
+        // A server of another version may know less.
+        Err(Failure::Status { status: 400, message }) => {
+            caret::show(&message, &args.query, caret::place_in(&message));
+            Ok(false)
+        }
+        answered => answered.map(|()| true),
+    }
+}
+
+fn answer(args: &Args, query: Query) -> Result<(), Failure> {
+    let source = args.source.open()?;
+    let asker = Asker::new(&source);
+    if args.explain {
+        let mut plan = asker.explain(query, args.times.range()?)?;
+        if !plan.ends_with('\n') {
+            plan.push('\n');
+        }
+        return output::text(&plan);
+    }
+    let reader = match args.format {
+        Format::Table => Reader::Person { columns: terminal::columns() },
+        Format::Json | Format::Csv => Reader::Program,
+    };
+    let is_series = matches!(query.body, Body::Metrics(_));
+    if !args.group_by.is_empty() || !args.agg.is_empty() {
+        let rows = args.limit.and_then(|limit| usize::try_from(limit).ok());
+        let asked = groups::Asked::new(query, &args.group_by, &args.agg, rows)?;
+        return write(args.format, groups::find(&asker, &asked, &args.times, reader)?);
+    }
+    if is_series && !args.spans {
+        let found = series::find(&asker, query, &args.times, args.instant, reader)?;
+        return write(args.format, found);
+    }
+    args.times.refuse_step("it is for series: end the query with a function such as | rate()")?;
+    let mut search = Search {
+        query,
+        time: args.times.range()?,
+        limit: DEFAULT_TRACES,
+        spans_per_set: 1,
+        sort: args.sort.into(),
+        after: None,
+    };
+    if let Some(limit) = args.limit {
+        search.limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    }
+    if !args.spans {
+        let found = asker.traces(search)?;
+        let has_more = found.has_more;
+        write(args.format, traces::frame(found.traces, reader)?)?;
+        if has_more && args.format == Format::Table {
+            eprintln!("there may be more traces: --limit COUNT shows them");
+        }
+        return Ok(());
+    }
+    let per_set = args.spans_per_set.and_then(|count| usize::try_from(count).ok());
+    search.spans_per_set = per_set.unwrap_or(usize::MAX);
+    write(args.format, spans::find(&asker, search, reader)?)
+}
+
+fn write(format: Format, answer: Answer<'_>) -> Result<(), Failure> {
+    let mut encoder: Box<dyn Encoder> = match format {
+        Format::Table => Box::new(Table::new(terminal::columns())),
+        Format::Json => Box::new(Objects::array()),
+        Format::Csv => Box::new(Csv),
+    };
+    sql::write(answer, &mut *encoder)
+}

@@ -1,0 +1,78 @@
+//! What went wrong, before an API says it in its own way.
+
+use std::time::Duration;
+
+use axum::response::Response;
+use http::StatusCode;
+use kymo_engine::EngineError;
+use kymo_wire::WireError;
+
+use crate::answer::Code;
+use crate::grpc::{Status, of_engine};
+use crate::reply;
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum Failed {
+    /// The request is wrong.
+    Invalid(String),
+    /// There is no such trace.
+    Unknown(&'static str),
+    /// Jaeger can do it, this server cannot.
+    Unsupported(&'static str),
+    /// The body could not be read.
+    Unread(crate::answer::Failure),
+    /// The engine could not answer.
+    Engine(EngineError),
+}
+
+impl From<EngineError> for Failed {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl Failed {
+    /// A response over HTTP, with status and text as `say` writes them.
+    pub(super) fn response(&self, say: impl FnOnce(StatusCode, String) -> Response) -> Response {
+        let (status, retry_after): (StatusCode, Option<Duration>) = match self {
+            Self::Engine(error) => return reply::failed(error, say),
+            Self::Unread(failure) => (failure.status, failure.retry_after),
+            Self::Invalid(_) => (StatusCode::BAD_REQUEST, None),
+            Self::Unknown(_) => (StatusCode::NOT_FOUND, None),
+            Self::Unsupported(_) => (StatusCode::NOT_IMPLEMENTED, None),
+        };
+        let response = say(status, self.message());
+        match retry_after {
+            Some(after) => reply::retry(response, after),
+            None => response,
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Self::Invalid(message) => message.clone(),
+            Self::Unknown(message) | Self::Unsupported(message) => (*message).to_owned(),
+            Self::Unread(failure) => failure.message.clone(),
+            Self::Engine(error) => error.to_string(),
+        }
+    }
+}
+
+impl From<Failed> for Status {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Engine(error) => of_engine(&error),
+            Failed::Unread(failure) => failure.into(),
+            Failed::Invalid(message) => Self::invalid(message),
+            Failed::Unknown(message) => Self::new(Code::NotFound, message),
+            Failed::Unsupported(message) => Self::new(Code::Unimplemented, message),
+        }
+    }
+}
+
+/// A trace that was stored and cannot be read: a fault of ours.
+pub(super) fn unreadable(error: WireError) -> EngineError {
+    tracing::error!(%error, "a stored trace cannot be read");
+    EngineError::Internal(format!("a stored trace cannot be read: {error}"))
+}

@@ -1,0 +1,239 @@
+//! The JSON API of Jaeger's first version: Grafana's data source asks it, and Jaeger UI for whole
+//! traces and dependencies.
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::{HeaderMap, Request, Uri};
+use kymo_wire::Signal;
+use serde::Serialize;
+
+use super::document::{Answer, answer};
+use super::envelope::{self, NOT_FOUND, TRACES};
+use super::failed::Failed;
+use super::parameters::Parameters;
+use super::question::Question;
+use super::reader::{Reader, TraceId};
+use super::times::{self, NANOS_PER_MICRO, NANOS_PER_MILLI};
+use super::{ids, ui};
+use crate::body::{self, Bounds};
+use crate::limits::{
+    BODY_PAUSE_TIMEOUT, JAEGER_DEPENDENCIES_LOOKBACK, JAEGER_MAX_TRACES, JAEGER_MAX_TRANSFORM_BYTES,
+};
+use crate::router::Shared;
+
+/// A request as handlers get it.
+struct Asked {
+    reader: Reader,
+    parameters: Parameters,
+    is_pretty: bool,
+}
+
+impl Asked {
+    fn new(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Result<Self, Failed> {
+        let reader = Reader::of(shared, headers)?;
+        let parameters = Parameters::of(uri).map_err(Failed::Invalid)?;
+        let is_pretty = parameters.get(&["prettyPrint"]).is_some_and(|(_, on)| on != "false");
+        Ok(Self { reader, parameters, is_pretty })
+    }
+
+    /// Answers with traces of these ids.
+    async fn traces(&self, ids: Vec<TraceId>) -> Result<Answer, Failed> {
+        let traces = self.reader.traces(ids, ui::stored);
+        Ok(answer(traces, TRACES, self.is_pretty).await?)
+    }
+}
+
+/// An answer, or the error in its envelope.
+fn reply(answer: Result<Response, Failed>) -> Response {
+    answer.unwrap_or_else(|failed| envelope::error(&failed))
+}
+
+pub(super) async fn services(
+    State(shared): State<Shared>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let answered = async {
+        let asked = Asked::new(&shared, &uri, &headers)?;
+        Ok(envelope::list(&asked.reader.services().await?, asked.is_pretty))
+    };
+    reply(answered.await)
+}
+
+/// `services/{service}/operations`. Grafana does not encode the slashes of a name.
+pub(super) async fn operation_names(
+    State(shared): State<Shared>,
+    Path(rest): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let answered = async {
+        let asked = Asked::new(&shared, &uri, &headers)?;
+        let Some(service) = rest.strip_suffix("/operations") else {
+            return Err(Failed::Unknown("there is services/NAME/operations, and nothing else"));
+        };
+        let operations = asked.reader.operations(service, &[]).await?;
+        let mut names: Vec<String> = operations.into_iter().map(|found| found.name).collect();
+        names.dedup();
+        Ok(envelope::list(&names, asked.is_pretty))
+    };
+    reply(answered.await)
+}
+
+pub(super) async fn operations(
+    State(shared): State<Shared>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    #[derive(Serialize)]
+    struct Shown {
+        name: String,
+        #[serde(rename = "spanKind")]
+        kind: String,
+    }
+    let answered = async {
+        let asked = Asked::new(&shared, &uri, &headers)?;
+        let Some((_, service)) = asked.parameters.get(&["service"]) else {
+            return Err(Failed::Invalid("the parameter service is required".to_owned()));
+        };
+        let kind = kind_of(&asked.parameters.text(&["spanKind"])).map_err(Failed::Invalid)?;
+        let found = asked.reader.operations(service, kind.as_slice()).await?;
+        let shown = found.into_iter().map(|operation| Shown {
+            name: operation.name,
+            kind: if operation.kind == "unspecified" { String::new() } else { operation.kind },
+        });
+        Ok(envelope::list(&shown.collect::<Vec<_>>(), asked.is_pretty))
+    };
+    reply(answered.await)
+}
+
+/// The kind that a parameter names, if it is set.
+pub(super) fn kind_of(name: &str) -> Result<Option<&'static str>, String> {
+    const KINDS: [&str; 6] =
+        ["unspecified", "internal", "server", "client", "producer", "consumer"];
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let found = KINDS.into_iter().find(|kind| kind.eq_ignore_ascii_case(name));
+    found.map(Some).ok_or_else(|| {
+        format!("the parameter spanKind is {name:?}: one of {} is expected", KINDS.join(", "))
+    })
+}
+
+pub(super) async fn search(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Response {
+    let answered = async {
+        let asked = Asked::new(&shared, &uri, &headers)?;
+        let ids: Result<Vec<TraceId>, String> =
+            asked.parameters.all("traceID").map(ids::parse).collect();
+        let mut ids = ids.map_err(Failed::Invalid)?;
+        let are_found = ids.is_empty();
+        let question = Question::legacy(&asked.parameters).map_err(Failed::Invalid)?;
+        if are_found {
+            ids = asked.reader.find_ids(&question).await?;
+        } else if ids.len() > JAEGER_MAX_TRACES {
+            let message = format!("at most {JAEGER_MAX_TRACES} traces can be asked for at once");
+            return Err(Failed::Invalid(message));
+        }
+        match asked.traces(ids).await? {
+            Answer::Traces(response) => Ok(response),
+            // Traces that were found and are gone since are not missed by anybody.
+            Answer::Nothing(_) if are_found => Ok(envelope::nothing(&[], asked.is_pretty)),
+            Answer::Nothing(missing) => Ok(envelope::nothing(&missing, asked.is_pretty)),
+        }
+    };
+    reply(answered.await)
+}
+
+pub(super) async fn trace(
+    State(shared): State<Shared>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let answered = async {
+        let asked = Asked::new(&shared, &uri, &headers)?;
+        let id = ids::parse(&id).map_err(Failed::Invalid)?;
+        // A trace is found without a time, and Grafana sends milliseconds where Jaeger reads
+        // microseconds: that they are numbers is all that is asked of them.
+        for name in ["start", "end"] {
+            asked.parameters.units(&[name], NANOS_PER_MICRO).map_err(Failed::Invalid)?;
+        }
+        asked.parameters.is_on(&["raw"]).map_err(Failed::Invalid)?;
+        match asked.traces(vec![id]).await? {
+            Answer::Traces(response) => Ok(response),
+            Answer::Nothing(_) => Err(Failed::Unknown(NOT_FOUND)),
+        }
+    };
+    reply(answered.await)
+}
+
+pub(super) async fn dependencies(
+    State(shared): State<Shared>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    #[derive(Serialize)]
+    struct Link {
+        parent: String,
+        child: String,
+        #[serde(rename = "callCount")]
+        calls: u64,
+    }
+    let answered = async {
+        let asked = Asked::new(&shared, &uri, &headers)?;
+        let millis = |name| {
+            let read = asked.parameters.units(&[name], NANOS_PER_MILLI);
+            read.map_err(Failed::Invalid)
+        };
+        let end = millis("endTs")?.unwrap_or_else(times::now);
+        let default_nanos = JAEGER_DEPENDENCIES_LOOKBACK.as_nanos() as i64;
+        let lookback = millis("lookback")?.unwrap_or(default_nanos);
+        if lookback <= 0 {
+            return Err(Failed::Invalid("lookback must be more than 0 ms".to_owned()));
+        }
+        let found = asked.reader.dependencies(end.saturating_sub(lookback)..end).await?;
+        let service = asked.parameters.text(&["service"]);
+        let links = found
+            .into_iter()
+            .filter(|link| [&link.parent, &link.child].contains(&&service) || service.is_empty())
+            .map(|link| Link { parent: link.parent, child: link.child, calls: link.calls });
+        Ok(envelope::list(&links.collect::<Vec<_>>(), asked.is_pretty))
+    };
+    reply(answered.await)
+}
+
+/// OTLP/JSON as the JSON of Jaeger UI, which asks for it when a file is dropped on it.
+pub(super) async fn transform(State(shared): State<Shared>, request: Request<Body>) -> Response {
+    let (head, body) = request.into_parts();
+    let answered = async {
+        let asked = Asked::new(&shared, &head.uri, &head.headers)?;
+        let bounds = Bounds::new(JAEGER_MAX_TRANSFORM_BYTES, BODY_PAUSE_TIMEOUT);
+        let read = body::read(body, bounds, &shared.receiver.budget).await;
+        let (text, reservation) = read.map_err(|error| Failed::Unread(error.into()))?;
+        let is_pretty = asked.is_pretty;
+        let made = asked.reader.engine().blocking(move || {
+            let _reservation = reservation;
+            let otlp = kymo_wire::json::decode(Signal::Traces, &text)
+                .map_err(|error| format!("the body is not OTLP/JSON: {error}"))?;
+            let traces = ui::traces(&otlp, 0)
+                .map_err(|error| format!("the body is not OTLP/JSON: {error}"))?;
+            Ok(envelope::list(&traces, is_pretty))
+        });
+        made.await?.map_err(Failed::Invalid)
+    };
+    reply(answered.await)
+}
+
+pub(super) async fn archive() -> Response {
+    reply(Err(Failed::Unsupported(
+        "there is no archive: traces stay until the retention of the server deletes them",
+    )))
+}
+
+pub(super) async fn metrics() -> Response {
+    reply(Err(Failed::Unsupported(
+        "metrics of spans are not served in this form: ask TraceQL, as in \
+         /tempo/api/metrics/query_range?q={ } | rate() by (resource.service.name)",
+    )))
+}

@@ -1,0 +1,201 @@
+//! The engine, asked for one tenant: what all of Jaeger's APIs are made of.
+
+use std::ops::Range;
+
+use futures::{Stream, StreamExt, stream};
+use http::HeaderMap;
+use kymo_engine::traceql::{Dependency, FoundTrace, TagQuery};
+use kymo_engine::{Engine, EngineError};
+use kymo_store::otlp::TraceResult;
+use kymo_traceql::ast::Scope;
+use kymo_wire::WireError;
+
+use super::failed::{Failed, unreadable};
+use super::question::Question;
+use super::tags::keyed;
+use crate::format::cell;
+use crate::limits::{JAEGER_FETCHED_AT_ONCE, JAEGER_MAX_NAMES};
+use crate::router::Shared;
+use crate::telemetry::Timed;
+use crate::tenant;
+
+/// The id of a trace.
+pub(super) type TraceId = [u8; 16];
+
+/// An operation: spans of one name and kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Operation {
+    pub(super) name: String,
+    /// A lower-case word; `unspecified` if none was sent.
+    pub(super) kind: String,
+}
+
+/// Asks for a tenant.
+#[derive(Clone)]
+pub(super) struct Reader {
+    shared: Shared,
+    tenant: String,
+}
+
+impl Reader {
+    pub(super) fn new(shared: Shared, tenant: String) -> Self {
+        Self { shared, tenant }
+    }
+
+    /// For whom the headers of a request name.
+    pub(super) fn of(shared: &Shared, headers: &HeaderMap) -> Result<Self, Failed> {
+        let tenant = tenant::of(headers).map_err(Failed::Invalid)?;
+        Ok(Self::new(shared.clone(), tenant.to_owned()))
+    }
+
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Names of services.
+    pub(super) async fn services(&self) -> Result<Vec<String>, EngineError> {
+        let service = keyed(Scope::Resource, "service.name");
+        let query = TagQuery { limit: Some(JAEGER_MAX_NAMES), ..TagQuery::default() };
+        let asked = self.shared.engine.tag_values(&self.tenant, service, query);
+        let values = self.counted("tags", asked).await?;
+        let names = values.into_iter().map(|value| value.text);
+        Ok(names.filter(|name| !name.is_empty()).collect())
+    }
+
+    /// Operations of a service, or of all if its name is empty; of one of these kinds, if any.
+    pub(super) async fn operations(
+        &self,
+        service: &str,
+        kinds: &[&str],
+    ) -> Result<Vec<Operation>, EngineError> {
+        let query = operations_query(service, kinds);
+        self.counted("sql", self.rows(&query)).await
+    }
+
+    async fn rows(&self, query: &str) -> Result<Vec<Operation>, EngineError> {
+        let mut rows = self.shared.engine.sql(&self.tenant, query).await?;
+        let mut operations = Vec::new();
+        while let Some(batch) = rows.next().await {
+            let batch = batch?;
+            for row in 0..batch.num_rows() {
+                let text = |nth: usize| {
+                    let mut text = Vec::new();
+                    let written = cell::write_text(batch.column(nth), row, &mut text);
+                    let unwritten = |error| EngineError::Internal(format!("a name: {error}"));
+                    written.map_err(unwritten)?;
+                    Ok::<_, EngineError>(String::from_utf8_lossy(&text).into_owned())
+                };
+                operations.push(Operation { name: text(0)?, kind: text(1)? });
+            }
+        }
+        Ok(operations)
+    }
+
+    /// Who calls whom, by spans that began within `time`.
+    pub(super) async fn dependencies(
+        &self,
+        time: Range<i64>,
+    ) -> Result<Vec<Dependency>, EngineError> {
+        let asked = self.shared.engine.dependencies(&self.tenant, time);
+        self.counted("dependencies", asked).await
+    }
+
+    /// Traces that answer a question, newest first.
+    pub(super) async fn find(&self, question: &Question) -> Result<Vec<FoundTrace>, EngineError> {
+        let searching = async {
+            let searching = self.shared.engine.search(&self.tenant, question.search()).await?;
+            searching.all().await
+        };
+        Ok(self.counted("search", searching).await?.traces)
+    }
+
+    /// Their ids.
+    pub(super) async fn find_ids(&self, question: &Question) -> Result<Vec<TraceId>, EngineError> {
+        Ok(self.find(question).await?.iter().map(|trace| trace.trace_id).collect())
+    }
+
+    /// One trace, whole.
+    pub(super) async fn trace(&self, id: TraceId) -> Result<Option<TraceResult>, EngineError> {
+        self.counted("trace", self.shared.engine.trace(&self.tenant, id)).await
+    }
+
+    /// Whole traces in the order of their ids, a few fetched at a time, each made into something on
+    /// the engine's threads. A trace that is not there is `None`.
+    pub(super) fn traces<T, F>(
+        &self,
+        ids: Vec<TraceId>,
+        make: F,
+    ) -> impl Stream<Item = Result<(TraceId, Option<T>), EngineError>> + Send + use<T, F>
+    where
+        T: Send + 'static,
+        F: Fn(&TraceResult) -> Result<T, WireError> + Clone + Send + 'static,
+    {
+        let reader = self.clone();
+        let fetch = move |id| {
+            let (reader, make) = (reader.clone(), make.clone());
+            async move {
+                let Some(trace) = reader.trace(id).await? else { return Ok((id, None)) };
+                let made = reader.shared.engine.blocking(move || make(&trace)).await?;
+                Ok((id, Some(made.map_err(unreadable)?)))
+            }
+        };
+        stream::iter(ids).map(fetch).buffered(JAEGER_FETCHED_AT_ONCE)
+    }
+
+    /// Counts a query with its outcome and time.
+    async fn counted<T>(
+        &self,
+        kind: &'static str,
+        query: impl Future<Output = Result<T, EngineError>>,
+    ) -> Result<T, EngineError> {
+        let timed = Timed::new(&self.shared.telemetry, kind);
+        let answer = query.await;
+        timed.ended(answer.as_ref().err().map_or("ok", EngineError::kind));
+        answer
+    }
+
+    /// The engine.
+    pub(super) fn engine(&self) -> &Engine {
+        &self.shared.engine
+    }
+}
+
+/// SQL for operations.
+fn operations_query(service: &str, kinds: &[&str]) -> String {
+    let mut conditions = Vec::new();
+    if !service.is_empty() {
+        conditions.push(format!("\"resource.service.name\" = {}", quoted(service)));
+    }
+    if !kinds.is_empty() {
+        let kinds: Vec<String> = kinds.iter().map(|kind| quoted(kind)).collect();
+        conditions.push(format!("kind IN ({})", kinds.join(", ")));
+    }
+    let condition = match conditions.is_empty() {
+        true => String::new(),
+        false => format!(" WHERE {}", conditions.join(" AND ")),
+    };
+    format!(
+        "SELECT DISTINCT name, kind FROM spans{condition} ORDER BY name, kind LIMIT {JAEGER_MAX_NAMES}"
+    )
+}
+
+/// A text in SQL, whatever is in it.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_cannot_leave_its_quotes() {
+        assert_eq!(
+            operations_query("it's' OR 1=1 --", &["server"]),
+            "SELECT DISTINCT name, kind FROM spans WHERE \"resource.service.name\" = \
+             'it''s'' OR 1=1 --' AND kind IN ('server') ORDER BY name, kind LIMIT 10000"
+        );
+        let all = "SELECT DISTINCT name, kind FROM spans ORDER BY name, kind LIMIT 10000";
+        assert_eq!(operations_query("", &[]), all);
+    }
+}

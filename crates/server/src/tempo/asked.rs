@@ -1,0 +1,180 @@
+//! What every question over HTTP has, and how it ends.
+
+use std::future::Future;
+
+use axum::body::Body;
+use axum::response::Response;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, Request, StatusCode};
+use kymo_engine::EngineError;
+use kymo_traceql::ast::Query;
+use prost::Message;
+
+use super::params::Params;
+use crate::answer::Failure;
+use crate::body::{self, Bounds};
+use crate::format::Format;
+use crate::grpc;
+use crate::limits::{BODY_PAUSE_TIMEOUT, MAX_QUERY_BYTES};
+use crate::reply::{self, plain, typed};
+use crate::router::Shared;
+use crate::telemetry::Timed;
+use crate::tenant;
+
+/// Why a question is not answered.
+#[derive(Debug)]
+pub(super) enum Unanswered {
+    /// It is wrong: what is said about it.
+    Wrong(String),
+    /// Its form could not be read.
+    Unread(Failure),
+    /// The engine could not answer it.
+    Engine(EngineError),
+}
+
+impl From<String> for Unanswered {
+    fn from(message: String) -> Self {
+        Self::Wrong(message)
+    }
+}
+
+impl From<EngineError> for Unanswered {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl Unanswered {
+    /// A word for metrics.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Wrong(_) | Self::Unread(_) => "invalid",
+            Self::Engine(error) => error.kind(),
+        }
+    }
+
+    /// As HTTP says it, in plain text.
+    fn response(self) -> Response {
+        match self {
+            Self::Wrong(message) => plain(StatusCode::BAD_REQUEST, message),
+            Self::Unread(failure) => plain(failure.status, failure.message),
+            Self::Engine(error) => reply::failed(&error, plain),
+        }
+    }
+}
+
+impl From<Unanswered> for grpc::Status {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::Wrong(message) => Self::invalid(message),
+            Unanswered::Unread(failure) => failure.into(),
+            Unanswered::Engine(error) => grpc::of_engine(&error),
+        }
+    }
+}
+
+/// The form of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Json,
+    Protobuf,
+    /// CSV or Arrow, where rows make sense.
+    Table(Format),
+}
+
+impl Form {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or("");
+        if accept.contains("application/protobuf") {
+            return Self::Protobuf;
+        }
+        match Format::accepted(accept) {
+            Format::Json => Self::Json,
+            table => Self::Table(table),
+        }
+    }
+}
+
+/// A question.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) tenant: String,
+    pub(super) params: Params,
+    pub(super) form: Form,
+}
+
+impl Asked {
+    async fn read(shared: &Shared, request: Request<Body>) -> Result<Self, Unanswered> {
+        let (head, body) = request.into_parts();
+        let tenant = tenant::of(&head.headers)?.to_owned();
+        let params = Params::parse(head.uri.query().unwrap_or(""))?;
+        let is_form = head.headers.get(CONTENT_TYPE).is_some_and(|value| {
+            value.as_bytes().starts_with(b"application/x-www-form-urlencoded")
+        });
+        let params = match is_form {
+            true => params.and(form(shared, body).await?),
+            false => params,
+        };
+        Ok(Self { tenant, params, form: Form::of(&head.headers) })
+    }
+}
+
+async fn form(shared: &Shared, body: Body) -> Result<Params, Unanswered> {
+    let bounds = Bounds::new(MAX_QUERY_BYTES, BODY_PAUSE_TIMEOUT);
+    let read = body::read(body, bounds, &shared.receiver.budget).await;
+    let (text, _reservation) = read.map_err(|error| Unanswered::Unread(error.into()))?;
+    let text =
+        std::str::from_utf8(&text).map_err(|_| "the form is not UTF-8: encode it".to_owned())?;
+    Ok(Params::parse(text)?)
+}
+
+/// Reads a question, has it answered, and counts it.
+pub(super) async fn answer<A>(
+    shared: &Shared,
+    kind: &'static str,
+    request: Request<Body>,
+    answer: impl FnOnce(Asked) -> A,
+) -> Response
+where
+    A: Future<Output = Result<Response, Unanswered>>,
+{
+    let timed = Timed::new(&shared.telemetry, kind);
+    let answered = match Asked::read(shared, request).await {
+        Ok(asked) => answer(asked).await,
+        Err(unanswered) => Err(unanswered),
+    };
+    timed.ended(outcome(&answered));
+    answered.unwrap_or_else(Unanswered::response)
+}
+
+/// A word for metrics.
+pub(super) fn outcome<T>(answered: &Result<T, Unanswered>) -> &'static str {
+    answered.as_ref().err().map_or("ok", Unanswered::kind)
+}
+
+/// Reads a query, on the engine's threads: it may be long, and their stacks are large.
+pub(super) async fn parse(
+    shared: &Shared,
+    text: String,
+    say: impl FnOnce(String) -> String,
+) -> Result<Query, Unanswered> {
+    let parsed = shared.engine.blocking(move || kymo_traceql::parse(&text)).await?;
+    parsed.map_err(|error| Unanswered::Wrong(say(error.to_string())))
+}
+
+/// An answer as JSON, or as a message where protobuf is asked for. Made on the engine's threads.
+pub(super) async fn encode<T: Send + 'static, M: Message>(
+    shared: &Shared,
+    form: Form,
+    answer: T,
+    json: impl FnOnce(&T) -> Vec<u8> + Send + 'static,
+    message: impl FnOnce(T) -> M + Send + 'static,
+) -> Response {
+    let make = move || match form {
+        Form::Protobuf => {
+            typed(StatusCode::OK, "application/protobuf", message(answer).encode_to_vec())
+        }
+        Form::Json | Form::Table(_) => typed(StatusCode::OK, "application/json", json(&answer)),
+    };
+    shared.encode(make).await
+}

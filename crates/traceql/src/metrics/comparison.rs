@@ -1,0 +1,283 @@
+//! `compare()`: how often each value of each attribute is in a selection of spans, and in all
+//! others, the baseline.
+//!
+//! The answer has, for each attribute:
+//!
+//! | labels | what is counted |
+//! |---|---|
+//! | `__meta_type` = `baseline` or `selection`, attribute = value | spans with this value, for the most frequent values of each |
+//! | `__meta_type` = `baseline_total` or `selection_total`, attribute = nil | spans with any value |
+//! | `__meta_error` = `__too_many_values__`, attribute = nil | nothing, it has no points: there are more values than are told |
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use super::cells::Cells;
+use super::labels::{Numbers, compare_values, sort};
+use super::{Grid, Series};
+use crate::value::OwnedValue;
+
+const TYPE: &str = "__meta_type";
+const ERROR: &str = "__meta_error";
+const TOO_MANY_VALUES: &str = "__too_many_values__";
+
+/// Both sides, with their totals. A value has two rows of counts, in this order.
+const SIDES: [(&str, &str); 2] = [("baseline", "baseline_total"), ("selection", "selection_total")];
+
+/// State of one `{ … } | compare({ … })`: mergeable, and independent of the order of spans and of
+/// how they were divided.
+#[derive(Debug)]
+pub struct Comparison {
+    top: usize,
+    grid: Grid,
+    numbers: HashMap<String, u32>,
+    attributes: Vec<Counts>,
+}
+
+/// The values of an attribute.
+#[derive(Debug)]
+struct Counts {
+    name: String,
+    values: Numbers,
+    cells: Cells<u64>,
+}
+
+/// An attribute of a [`Comparison`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AttributeNumber(u32);
+
+/// A value of an attribute of a [`Comparison`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ValueNumber(u32);
+
+impl Comparison {
+    /// Nothing counted yet. `top` values of each attribute and side are told.
+    #[must_use]
+    pub fn new(top: usize, grid: &Grid) -> Self {
+        Self { top, grid: *grid, numbers: HashMap::new(), attributes: Vec::new() }
+    }
+
+    /// The number of an attribute, made if it is new. The name is as answers show it:
+    /// `resource.service.name`.
+    pub fn attribute(&mut self, name: &str) -> AttributeNumber {
+        if let Some(number) = self.numbers.get(name) {
+            return AttributeNumber(*number);
+        }
+        let number = self.attributes.len() as u32;
+        self.numbers.insert(name.to_owned(), number);
+        self.attributes.push(Counts {
+            name: name.to_owned(),
+            values: Numbers::default(),
+            cells: Cells::new(self.grid.points, 0),
+        });
+        AttributeNumber(number)
+    }
+
+    /// The number of a value of an attribute, made if it is new. Numbers of different attributes
+    /// have nothing to do with each other.
+    pub fn value(&mut self, attribute: AttributeNumber, value: OwnedValue) -> ValueNumber {
+        match self.attributes.get_mut(attribute.0 as usize) {
+            Some(counts) => counts.value(&value),
+            // No attribute, nothing to count.
+            None => ValueNumber(u32::MAX),
+        }
+    }
+
+    /// Counts `count` spans of a point that have a value.
+    #[inline]
+    pub fn add(
+        &mut self,
+        attribute: AttributeNumber,
+        value: ValueNumber,
+        is_selected: bool,
+        point: usize,
+        count: u64,
+    ) {
+        let Some(counts) = self.attributes.get_mut(attribute.0 as usize) else { return };
+        let row = 2 * value.0 as usize + usize::from(is_selected);
+        if let Some(cell) = counts.cells.cell(row, point) {
+            *cell += count;
+        }
+    }
+
+    /// Adds all that another counted on the same grid.
+    pub fn merge(&mut self, other: Comparison) {
+        debug_assert_eq!(self.grid, other.grid);
+        for from in other.attributes {
+            let AttributeNumber(number) = self.attribute(&from.name);
+            let into = &mut self.attributes[number as usize];
+            let mut rows = Vec::with_capacity(2 * from.values.len());
+            for value in from.values.values().iter().flatten() {
+                let row = 2 * into.value(value).0 as usize;
+                rows.extend([row, row + 1]);
+            }
+            into.cells.merge(from.cells, &rows, |into, from| *into += from);
+        }
+    }
+
+    /// An estimate of the memory that this takes. It looks at each attribute.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let names = self.numbers.capacity() * size_of::<(String, u32)>();
+        let counts = self.attributes.iter().map(|counts| {
+            2 * counts.name.len()
+                + size_of::<Counts>()
+                + counts.values.bytes()
+                + counts.cells.bytes()
+        });
+        names + counts.sum::<usize>()
+    }
+
+    /// The series, sorted by their labels.
+    #[must_use]
+    pub fn finish(self) -> Vec<Series> {
+        let mut series = Vec::new();
+        for counts in &self.attributes {
+            let told = [0, 1].map(|side| counts.finish(side, self.top, &self.grid, &mut series));
+            if told.into_iter().any(|values| values > self.top) {
+                let labels = vec![
+                    (ERROR.to_owned(), OwnedValue::Text(TOO_MANY_VALUES.to_owned())),
+                    (counts.name.clone(), OwnedValue::Nil),
+                ];
+                series.push(Series { labels, points: Vec::new(), exemplars: Vec::new() });
+            }
+        }
+        sort(&mut series);
+        series
+    }
+}
+
+impl Counts {
+    fn value(&mut self, value: &OwnedValue) -> ValueNumber {
+        let number = self.values.number([value].into_iter());
+        self.cells.extend_rows(2 * self.values.len());
+        ValueNumber(number)
+    }
+
+    /// The series of one side; gives how many values it has.
+    fn finish(&self, side: usize, top: usize, grid: &Grid, series: &mut Vec<Series>) -> usize {
+        let (side_name, total_name) = SIDES[side];
+        let mut totals = vec![0_u64; grid.points];
+        let mut values = Vec::new();
+        for (number, value) in self.values.values().iter().enumerate() {
+            let row = 2 * number + side;
+            let mut count = 0;
+            for (point, more) in self.cells.row(row) {
+                count += more;
+                totals[point] += more;
+            }
+            if count > 0 {
+                values.push((Reverse(count), &value[0], row));
+            }
+        }
+        if values.is_empty() {
+            return 0;
+        }
+        values.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| compare_values(a.1, b.1)));
+        let mut push = |side: &str, value: &OwnedValue, counts: &mut dyn Iterator<Item = &u64>| {
+            let labels = vec![
+                (TYPE.to_owned(), OwnedValue::Text(side.to_owned())),
+                (self.name.clone(), value.clone()),
+            ];
+            let point = |(point, count): (usize, &u64)| (grid.time_of(point), *count as f64);
+            let points = counts.enumerate().map(point).collect();
+            series.push(Series { labels, points, exemplars: Vec::new() });
+        };
+        for (_, value, row) in values.iter().take(top) {
+            push(side_name, value, &mut self.cells.whole_row(*row).map(|(_, count)| count));
+        }
+        push(total_name, &OwnedValue::Nil, &mut totals.iter());
+        values.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::testing::{Random, grid, shown, text};
+
+    fn add(comparison: &mut Comparison, span: (&str, OwnedValue, bool, usize, u64)) {
+        let (name, value, is_selected, point, count) = span;
+        let attribute = comparison.attribute(name);
+        let value = comparison.value(attribute, value);
+        comparison.add(attribute, value, is_selected, point, count);
+    }
+
+    #[test]
+    fn values_are_counted_in_baseline_and_selection() {
+        let mut comparison = Comparison::new(10, &grid(2));
+        add(&mut comparison, ("status", text("ok"), false, 0, 3));
+        add(&mut comparison, ("status", text("error"), true, 1, 2));
+        add(&mut comparison, ("span.num", OwnedValue::Int(5), false, 1, 1));
+        add(&mut comparison, ("span.num", OwnedValue::Int(4), false, 1, 1));
+        assert_eq!(
+            shown(&comparison.finish()),
+            [
+                "{__meta_type=baseline, span.num=4} 0:0 1:1",
+                "{__meta_type=baseline, span.num=5} 0:0 1:1",
+                "{__meta_type=baseline, status=ok} 0:3 1:0",
+                "{__meta_type=baseline_total, span.num=Nil} 0:0 1:2",
+                "{__meta_type=baseline_total, status=Nil} 0:3 1:0",
+                "{__meta_type=selection, status=error} 0:0 1:2",
+                "{__meta_type=selection_total, status=Nil} 0:0 1:2",
+            ]
+        );
+    }
+
+    #[test]
+    fn only_the_most_frequent_values_are_told_and_totals_have_all() {
+        let mut comparison = Comparison::new(2, &grid(1));
+        for (value, count) in [("d", 1), ("c", 1), ("a", 1), ("b", 5)] {
+            add(&mut comparison, ("name", text(value), false, 0, count));
+        }
+        add(&mut comparison, ("name", text("z"), true, 0, 1));
+        assert_eq!(
+            shown(&comparison.finish()),
+            [
+                "{__meta_error=__too_many_values__, name=Nil} ",
+                "{__meta_type=baseline, name=a} 0:1",
+                "{__meta_type=baseline, name=b} 0:5",
+                "{__meta_type=baseline_total, name=Nil} 0:8",
+                "{__meta_type=selection, name=z} 0:1",
+                "{__meta_type=selection_total, name=Nil} 0:1",
+            ]
+        );
+    }
+
+    #[test]
+    fn any_order_and_any_division_gives_the_same_answer() {
+        let mut random = Random::new(8);
+        let names = ["name", "status", "span.a", "span.b"];
+        let mut spans: Vec<_> = (0..2_000)
+            .map(|_| {
+                let name = names[random.below(4) as usize];
+                let value = OwnedValue::Int((random.unit().powi(3) * 30.0) as i64);
+                (name, value, random.below(4) == 0, random.below(80) as usize, 1)
+            })
+            .collect();
+        let mut whole = Comparison::new(10, &grid(80));
+        spans.iter().cloned().for_each(|span| add(&mut whole, span));
+        let expected = whole.finish();
+        for _ in 0..5 {
+            random.shuffle(&mut spans);
+            let mut merged = Comparison::new(10, &grid(80));
+            for part in spans.chunks(1 + random.below(900) as usize) {
+                let mut comparison = Comparison::new(10, &grid(80));
+                part.iter().cloned().for_each(|span| add(&mut comparison, span));
+                merged.merge(comparison);
+            }
+            assert!(merged.bytes() > 4 * 30 * 80);
+            assert_eq!(merged.finish(), expected);
+        }
+    }
+
+    #[test]
+    fn numbers_of_others_are_ignored() {
+        let mut other = Comparison::new(1, &grid(1));
+        let attribute = other.attribute("a");
+        let mut comparison = Comparison::new(1, &grid(1));
+        let value = comparison.value(attribute, text("x"));
+        comparison.add(attribute, value, false, 0, 1);
+        assert!(comparison.finish().is_empty());
+    }
+}

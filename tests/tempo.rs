@@ -1,0 +1,692 @@
+//! Tempo's API: search, tags and series over HTTP, as Grafana asks for them.
+
+#![allow(clippy::unwrap_used, clippy::panic, unreachable_pub, reason = "a test")]
+
+mod harness;
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use harness::otlp::{START_NANOS, spans, traces};
+use harness::raw::{Raw, post};
+use harness::traces::{CART, JOB, LOST, START_SECS, requests, server, span};
+use harness::{Answer, Server, Signal, eventually};
+use prost::Message;
+use serde_json::{Value, json};
+
+/// Far more than any of these takes; a query that hangs takes longer.
+const SOON: Duration = Duration::from_secs(10);
+
+/// Asks with parameters.
+#[track_caller]
+fn get(server: &Server, path: &str, params: &[(&str, &str)]) -> Answer {
+    Answer::of(server.client.get(server.url(&format!("/tempo{path}"))).query(params))
+}
+
+/// Asks for some form.
+#[track_caller]
+fn get_as(server: &Server, path: &str, params: &[(&str, &str)], accept: &str) -> Answer {
+    let request = server.client.get(server.url(&format!("/tempo{path}"))).query(params);
+    Answer::of(request.header("accept", accept))
+}
+
+#[track_caller]
+fn search(server: &Server, query: &str) -> Value {
+    get(server, "/api/search", &[("q", query)]).expect(200).json()
+}
+
+/// Ids of the traces in an answer.
+fn ids(document: &Value) -> Vec<&str> {
+    let traces = document["traces"].as_array().unwrap();
+    traces.iter().map(|trace| trace["traceID"].as_str().unwrap()).collect()
+}
+
+/// Names of the spans that a query finds, which must select them.
+#[track_caller]
+fn names(server: &Server, query: &str) -> Vec<String> {
+    let document = search(server, &format!("{query} | select(name)"));
+    let mut names = Vec::new();
+    for trace in document["traces"].as_array().unwrap() {
+        for set in trace["spanSets"].as_array().unwrap() {
+            for span in set["spans"].as_array().unwrap() {
+                names.push(span["name"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+    names.sort();
+    names
+}
+
+fn nanos(after_ms: u64) -> String {
+    (START_NANOS + after_ms * 1_000_000).to_string()
+}
+
+fn cart() -> String {
+    format!("{CART:x}")
+}
+
+/// Start and end that all the traces lie in.
+fn range() -> [(&'static str, String); 2] {
+    [("start", (START_SECS - 60).to_string()), ("end", (START_SECS + 60).to_string())]
+}
+
+#[test]
+fn a_search_is_answered_exactly_as_tempo_answers_it() {
+    let server = server(&[]);
+    let query = "{ span.db.rows > 5 && status = error } | select(span.ratio, span.cached, kind)";
+    let answer = get(&server, "/api/search", &[("q", query)]).expect(200);
+    assert_eq!(answer.header("content-type"), "application/json");
+    let mut document = answer.json();
+    let metrics = document.as_object_mut().unwrap().remove("metrics").unwrap();
+    let known = [
+        "inspectedTraces",
+        "inspectedBytes",
+        "totalBlocks",
+        "completedJobs",
+        "totalJobs",
+        "totalBlockBytes",
+        "inspectedSpans",
+    ];
+    assert!(metrics.as_object().unwrap().keys().all(|key| known.contains(&key.as_str())));
+    // The order of attributes has no meaning.
+    for set in ["/traces/0/spanSet", "/traces/0/spanSets/0"] {
+        let path = format!("{set}/spans/0/attributes");
+        let attributes = document.pointer_mut(&path).unwrap().as_array_mut().unwrap();
+        attributes.sort_by_key(|attribute| attribute["key"].as_str().unwrap().to_owned());
+    }
+    let set = json!({
+        "spans": [{
+            "spanID": "0000000000000002",
+            "startTimeUnixNano": nanos(10),
+            "durationNanos": "50000000",
+            "attributes": [
+                {"key": "cached", "value": {"boolValue": true}},
+                {"key": "db.rows", "value": {"intValue": "7"}},
+                {"key": "kind", "value": {"stringValue": "client"}},
+                {"key": "ratio", "value": {"doubleValue": 0.5}},
+                {"key": "status", "value": {"stringValue": "error"}},
+            ],
+        }],
+        "matched": 1,
+    });
+    let expected = json!({"traces": [{
+        "traceID": cart(),
+        "rootServiceName": "shop",
+        "rootTraceName": "GET /cart",
+        "startTimeUnixNano": nanos(0),
+        "durationMs": 120,
+        "spanSet": set,
+        "spanSets": [set],
+        "serviceStats": {
+            "db": {"spanCount": 1, "errorCount": 1},
+            "shop": {"spanCount": 2},
+        },
+    }]});
+    assert_eq!(document, expected);
+}
+
+#[test]
+fn traces_come_newest_first_and_what_has_no_root_says_so() {
+    let server = server(&[]);
+    let document = search(&server, "{ }");
+    assert_eq!(ids(&document), [format!("{LOST:x}"), format!("{JOB:x}"), cart()]);
+    let lost = &document["traces"][0];
+    assert_eq!(lost["rootServiceName"], "<root span not yet received>");
+    assert!(lost.get("rootTraceName").is_none(), "{lost}");
+    assert_eq!(document["traces"][1]["spanSets"][0]["matched"], 3);
+
+    let limited = get(&server, "/api/search", &[("q", "{ }"), ("limit", "1"), ("spss", "2")]);
+    let limited = limited.expect(200).json();
+    assert_eq!(ids(&limited), [format!("{LOST:x}")]);
+    let spans = get(&server, "/api/search", &[("q", "{ name = \"step\" }"), ("spss", "1")]);
+    let set = &spans.expect(200).json()["traces"][0]["spanSets"][0];
+    assert_eq!((set["spans"].as_array().unwrap().len(), &set["matched"]), (1, &json!(2)));
+    assert_eq!(names(&server, "{ resource.service.name = \"worker\" }"), ["run", "step", "step"]);
+}
+
+#[test]
+fn groups_and_aggregates_are_attributes_of_spansets() {
+    let server = server(&[]);
+    let document = search(&server, "{ name = \"step\" } | by(span.step) | avg(duration) > 50ms");
+    let sets = document["traces"][0]["spanSets"].as_array().unwrap();
+    assert_eq!(sets.len(), 2);
+    let mut seen = BTreeSet::new();
+    for set in sets {
+        let attributes = set["attributes"].as_array().unwrap();
+        let value = |key: &str| {
+            let found = attributes.iter().find(|attribute| attribute["key"] == key).unwrap();
+            found["value"]["stringValue"].as_str().unwrap().to_owned()
+        };
+        seen.insert((value("by(span.step)"), value("avg(duration)")));
+    }
+    let expected = [("a", "100ms"), ("b", "300ms")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+    assert_eq!(seen, BTreeSet::from(expected));
+}
+
+#[test]
+fn the_time_range_leaves_traces_out() {
+    let server = server(&[]);
+    let within = |start: u64, end: u64| {
+        let (start, end) = (start.to_string(), end.to_string());
+        let params = [("q", "{ }"), ("start", start.as_str()), ("end", end.as_str())];
+        ids(&get(&server, "/api/search", &params).expect(200).json()).len()
+    };
+    assert_eq!(within(START_SECS - 60, START_SECS + 60), 3);
+    assert_eq!(within(START_SECS - 60, START_SECS - 1), 0);
+    assert_eq!(within(START_SECS + 10, START_SECS + 60), 0);
+    assert_eq!(within(START_SECS + 2, START_SECS + 60), 2, "one began before and ends within");
+}
+
+#[test]
+fn tags_of_old_are_searched_without_spansets() {
+    let server = server(&[]);
+    let found = |params: &[(&str, &str)]| {
+        let document = get(&server, "/api/search", params).expect(200).json();
+        for trace in document["traces"].as_array().unwrap() {
+            assert!(trace.get("spanSets").is_none() && trace.get("spanSet").is_none(), "{trace}");
+        }
+        let mut ids: Vec<String> = ids(&document).into_iter().map(str::to_owned).collect();
+        ids.sort();
+        ids
+    };
+    let (job, lost) = (format!("{JOB:x}"), format!("{LOST:x}"));
+    assert_eq!(found(&[]).len(), 3);
+    assert_eq!(found(&[("q", "")]).len(), 3);
+    assert_eq!(found(&[("tags", "service.name=worker")]), [job.as_str()]);
+    assert_eq!(found(&[("tags", "http.status_code=500 cached=true")]), [cart()]);
+    assert_eq!(found(&[("tags", "error=true")]), [cart()]);
+    assert_eq!(found(&[("tags", "status.code=error")]), [cart()]);
+    assert_eq!(found(&[("tags", "name=\"GET /cart\"")]), [cart()]);
+    assert_eq!(found(&[("tags", "root.name=run root.service.name=worker")]), [job.as_str()]);
+    assert_eq!(found(&[("tags", "region=eu")]), [lost.as_str()]);
+    assert_eq!(found(&[("tags", "region=mars")]), [""; 0]);
+    assert_eq!(found(&[("minDuration", "1s")]), [job.as_str()]);
+    assert_eq!(found(&[("minDuration", "50ms"), ("maxDuration", "1s")]), [cart()]);
+}
+
+#[test]
+fn wrong_questions_are_told_what_is_wrong() {
+    let server = server(&[]);
+    for (params, word) in [
+        (vec![("q", "{")], "invalid TraceQL query: parse error at line 1, col 2"),
+        (vec![("q", "{ name = 1 }")], "invalid TraceQL query: "),
+        (vec![("q", "{ .a =~ `[` }")], "invalid TraceQL query: "),
+        (vec![("q", "{ }"), ("limit", "0")], "invalid limit: must be a positive number"),
+        (vec![("q", "{ }"), ("limit", "-1")], "invalid limit"),
+        (vec![("q", "{ }"), ("limit", "262145")], "limit 262145 exceeds max limit 262144"),
+        (vec![("q", "{ }"), ("spss", "100001")], "spans per span set exceeds 100000"),
+        (vec![("q", "{ }"), ("start", "20"), ("end", "10")], "start must be before end"),
+        (vec![("q", "{ }"), ("start", "-20")], "invalid start"),
+        (vec![("q", "{ }"), ("end", "tomorrow")], "invalid end"),
+        (vec![("q", "{ }"), ("tags", "a=b")], "in the same query"),
+        (vec![("q", "{ }"), ("sort", "size")], "invalid sort"),
+        (vec![("q", "{ }"), ("cursor", "x")], "invalid cursor"),
+        (vec![("tags", "a=\"b")], "invalid tags"),
+        (vec![("minDuration", "soon")], "invalid minDuration"),
+    ] {
+        let answer = get(&server, "/api/search", &params).expect(400);
+        assert!(answer.header("content-type").starts_with("text/plain"));
+        assert!(answer.text().contains(word), "{params:?}: {}", answer.text());
+    }
+    let bad_escape = server.get("/tempo/api/search?q=%zz").expect(400);
+    assert!(bad_escape.text().contains("escape"), "{}", bad_escape.text());
+    let tenant = server.client.get(server.url("/tempo/api/search")).header("x-scope-orgid", "a|b");
+    Answer::of(tenant).expect(400);
+    // What nobody sent is not wrong.
+    assert_eq!(search(&server, "{ span.nobody.has.this = 1 }")["traces"], json!([]));
+    let failed = ["kind=\"search\"", "outcome=\"invalid\""];
+    assert_eq!(server.metric("kymo_query_seconds_count", &failed), 17.0);
+}
+
+#[test]
+fn a_monstrous_query_is_refused_at_once() {
+    let server = server(&[]);
+    let deep = format!("{{ {}1 = 1{} }}", "(".repeat(10_000), ")".repeat(10_000));
+    let not = format!("{{ {}true }}", "!".repeat(50_000));
+    let long = format!("{{ .a = \"{}\" }}", "x".repeat(1 << 20));
+    let many = format!("{{ {} }}", vec![".a = 1"; 20_000].join(" || "));
+    for text in [&deep, &not, &long, &many] {
+        let began = Instant::now();
+        let form = [("q", text.as_str())];
+        for path in ["search", "metrics/query_range"] {
+            let url = server.url(&format!("/tempo/api/{path}"));
+            // Too long for a URL, so it comes as a form.
+            let answer = Answer::of(server.client.post(url).form(&form));
+            let is_refused = answer.status == 400 || answer.status == 413;
+            assert!(is_refused, "{} {:.200}", answer.status, answer.text());
+            assert!(answer.body.len() < 1000, "{}", answer.body.len());
+        }
+        assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    }
+    get(&server, "/api/search", &[("q", &deep)]).expect(400);
+    get(&server, "/api/v2/search/tags", &[("q", &deep)]).expect(200);
+    // Longer than URLs may be.
+    let mut raw = Raw::connect(server.http());
+    let line = format!("GET /tempo/api/search?q={} HTTP/1.1\r\n", "x".repeat(100_000));
+    raw.write(format!("{line}host: x\r\nconnection: close\r\n\r\n").as_bytes());
+    let mut answer = String::new();
+    raw.stream().read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 414 "), "{answer}");
+    assert_eq!(ids(&search(&server, "{ }")).len(), 3);
+}
+
+/// Runs for long over a thousand spans.
+const ENDLESS: &str = "SELECT sum(a.duration_nanos * b.duration_nanos + c.duration_nanos) \
+                       FROM spans a CROSS JOIN spans b CROSS JOIN spans c";
+
+#[test]
+fn who_hangs_up_ends_a_search_and_who_finds_no_room_is_told_when_to_come_again() {
+    let server = Server::with(&["--query-max-running", "1", "--query-max-waiting", "1"]);
+    server.store(Signal::Traces, spans("load", 0, 1000).encode_to_vec());
+    let mut running = Raw::connect(server.http());
+    running.write(&post("/api/sql", "text/plain", ENDLESS.as_bytes()));
+    let metric = |name: &str| server.metric(name, &[]);
+    eventually(SOON, "one runs", || metric("kymo_queries_running") == 1.0);
+    let mut waiting = Raw::connect(server.http());
+    waiting.write(b"GET /tempo/api/search?q=%7B%7D HTTP/1.1\r\nhost: x\r\n\r\n");
+    eventually(SOON, "one waits", || metric("kymo_queries_waiting") == 1.0);
+    let refused = get(&server, "/api/search", &[("q", "{ }")]).expect(429);
+    assert!(refused.header("retry-after").parse::<u64>().unwrap() >= 1);
+    drop(waiting);
+    eventually(SOON, "it has ended", || {
+        let labels = ["kind=\"search\"", "outcome=\"cancelled\""];
+        metric("kymo_queries_waiting") == 0.0
+            && server.metric("kymo_query_seconds_count", &labels) == 1.0
+    });
+    drop(running);
+    eventually(SOON, "nothing runs", || metric("kymo_queries_running") == 0.0);
+    assert_eq!(ids(&search(&server, "{ }")).len(), 1);
+}
+
+#[test]
+fn a_plan_is_explained() {
+    let server = server(&[]);
+    let params = [("q", "{ resource.service.name = \"worker\" }")];
+    let url = server.url("/api/traceql/explain");
+    let answer = Answer::of(server.client.get(&url).query(&params)).expect(200);
+    assert!(answer.header("content-type").starts_with("text/plain"));
+    assert!(answer.text().contains("service"), "{}", answer.text());
+    Answer::of(server.client.get(&url).query(&[("q", "{")])).expect(400);
+}
+
+#[test]
+fn a_question_may_be_a_form() {
+    let server = server(&[]);
+    let url = server.url("/tempo/api/search");
+    let answer = Answer::of(server.client.post(url).form(&[("q", "{ .region = \"eu\" }")]));
+    assert_eq!(ids(&answer.expect(200).json()), [format!("{LOST:x}")]);
+}
+
+#[test]
+fn a_search_can_be_had_as_protobuf_csv_and_arrow() {
+    let server = server(&[]);
+    let query =
+        "{ resource.service.name = \"worker\" } | select(name, span.attempt, span.priority)";
+    let params = [("q", query)];
+    let answer = get_as(&server, "/api/search", &params, "text/csv").expect(200);
+    assert!(answer.header("content-type").starts_with("text/csv"));
+    let text = answer.text();
+    let lines: Vec<&str> = text.lines().collect();
+    let fixed = "trace_id,root_service,root_name,trace_start_time,trace_duration_nanos,span_set,\
+                 span_id,name,start_time,duration_nanos";
+    assert!(lines[0].starts_with(fixed), "{}", lines[0]);
+    assert_eq!(lines.len(), 4, "every span, where JSON has three: {text}");
+    let run = lines.iter().find(|line| line.contains(",run,2026")).unwrap();
+    let id = format!("{JOB:032x}");
+    assert!(run.starts_with(&format!("{id},worker,run,2026-01-02T03:04:06")), "{run}");
+
+    let arrow = "application/vnd.apache.arrow.stream";
+    let answer = get_as(&server, "/api/search", &params, arrow).expect(200);
+    assert_eq!(answer.header("content-type"), arrow);
+    let reader = arrow_ipc::reader::StreamReader::try_new(&*answer.body, None).unwrap();
+    let batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
+    let batch = &batches[0];
+    assert_eq!(batch.num_rows(), 3);
+    let attempts = batch.column_by_name("attempt").unwrap().as_string::<i32>();
+    let attempts: BTreeSet<&str> = attempts.iter().flatten().collect();
+    assert_eq!(attempts, BTreeSet::from(["1", "two"]), "a mixture is text");
+    let priorities = batch.column_by_name("priority").unwrap();
+    let priorities = priorities.as_primitive::<arrow_array::types::Int64Type>();
+    assert_eq!(priorities.iter().flatten().collect::<Vec<_>>(), [3]);
+
+    let answer = get_as(&server, "/api/search", &params, "application/protobuf").expect(200);
+    assert_eq!(answer.header("content-type"), "application/protobuf");
+    let found = SearchResponse::decode(&*answer.body).unwrap();
+    assert_eq!(found.traces[0].trace_id, format!("{JOB:x}"));
+}
+
+/// The first fields of Tempo's message.
+#[derive(Clone, PartialEq, Message)]
+struct SearchResponse {
+    #[prost(message, repeated, tag = "1")]
+    traces: Vec<FoundTrace>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct FoundTrace {
+    #[prost(string, tag = "1")]
+    trace_id: String,
+}
+
+/// A server with `count` traces: the number of each is its id; it has one to five spans, and the
+/// order of durations is another than that of times.
+fn many(count: u64) -> Server {
+    let server = Server::start();
+    let spans = (1..=count).flat_map(|number| {
+        let (id, lasts_ms) = (u128::from(number), 10 + number * 7919 % 1009);
+        let root = span(id, number * 10, 0, "root", number * 10, lasts_ms);
+        let children = (1..=number % 5).map(move |nth| {
+            span(id, number * 10 + nth, number * 10, "child", number * 10 + nth, 1)
+        });
+        std::iter::once(root).chain(children)
+    });
+    server.store(Signal::Traces, traces("shop", spans.collect()).encode_to_vec());
+    server
+}
+
+#[test]
+fn every_order_can_be_paged_through_to_its_end() {
+    let server = many(100);
+    let mut all: Vec<Vec<u64>> = Vec::new();
+    for sort in ["", "newest", "start", "duration", "spans"] {
+        let (mut found, mut pages, mut cursor) = (Vec::new(), 0, String::new());
+        loop {
+            let params =
+                [("q", "{ }"), ("limit", "7"), ("sort", sort), ("cursor", cursor.as_str())];
+            let answer = get(&server, "/api/search", &params).expect(200);
+            let next = answer.header("x-kymo-next-cursor").to_owned();
+            let document = answer.json();
+            let page = ids(&document).into_iter().map(|id| u64::from_str_radix(id, 16).unwrap());
+            found.extend(page);
+            pages += 1;
+            assert!(pages <= 20, "{sort}: it does not end");
+            if next.is_empty() {
+                break;
+            }
+            cursor = next;
+        }
+        let distinct: BTreeSet<u64> = found.iter().copied().collect();
+        assert_eq!((found.len(), distinct.len()), (100, 100), "{sort}: each trace once");
+        let descends =
+            |key: fn(u64) -> u64| found.is_sorted_by_key(|id| std::cmp::Reverse(key(*id)));
+        match sort {
+            "start" => assert!(descends(|id| id), "{found:?}"),
+            "duration" => assert!(descends(|id| 10 + id * 7919 % 1009), "{found:?}"),
+            "spans" => assert!(descends(|id| id % 5), "{found:?}"),
+            _ => {}
+        }
+        all.push(found);
+    }
+    assert_eq!(all[0], all[1], "newest is the default");
+    let longest =
+        get(&server, "/api/search", &[("q", "{ }"), ("sort", "duration"), ("limit", "3")]);
+    let document = longest.expect(200).json();
+    let durations: Vec<u64> = document["traces"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| t["durationMs"].as_u64().unwrap())
+        .collect();
+    assert!(durations.is_sorted_by(|a, b| a >= b) && durations[0] > 1000, "{durations:?}");
+}
+
+#[test]
+fn names_and_values_of_tags_are_told() {
+    let server = server(&[]);
+    let scopes = |params: &[(&str, &str)]| {
+        let document = get(&server, "/api/v2/search/tags", params).expect(200).json();
+        assert!(document["metrics"].is_object());
+        let scopes = document["scopes"].as_array().unwrap().clone();
+        scopes
+            .into_iter()
+            .map(|scope| (scope["name"].as_str().unwrap().to_owned(), scope["tags"].clone()))
+            .collect::<std::collections::BTreeMap<String, Value>>()
+    };
+    let all = scopes(&[]);
+    assert_eq!(all["resource"], json!(["service.name"]));
+    let of_spans = [
+        "attempt",
+        "cached",
+        "db.rows",
+        "http.method",
+        "http.status_code",
+        "priority",
+        "ratio",
+        "region",
+        "step",
+    ];
+    assert_eq!(all["span"], json!(of_spans));
+    assert_eq!(all["intrinsic"].as_array().unwrap().len(), 25);
+    assert_eq!(scopes(&[("scope", "span")]).keys().collect::<Vec<_>>(), ["span"]);
+    let of_worker = scopes(&[("scope", "span"), ("q", "{ resource.service.name = \"worker\" }")]);
+    assert_eq!(of_worker["span"], json!(["attempt", "priority", "step"]));
+    let limited = scopes(&[("scope", "span"), ("limit", "2")]);
+    assert_eq!(limited["span"].as_array().unwrap().len(), 2);
+    get(&server, "/api/v2/search/tags", &[("scope", "spam")]).expect(400);
+
+    let plain = get(&server, "/api/search/tags", &[]).expect(200).json();
+    let plain = plain["tagNames"].as_array().unwrap().clone();
+    for name in ["service.name", "db.rows", "name", "status", "duration"] {
+        assert!(plain.contains(&json!(name)), "{name}: {plain:?}");
+    }
+
+    let values = |attribute: &str, params: &[(&str, &str)]| {
+        let path = format!("/api/v2/search/tag/{attribute}/values");
+        let document = get(&server, &path, params).expect(200).json();
+        let values = document["tagValues"].as_array().unwrap().iter();
+        values
+            .map(|value| {
+                (
+                    value["type"].as_str().unwrap().to_owned(),
+                    value["value"].as_str().unwrap_or("").to_owned(),
+                )
+            })
+            .collect::<BTreeSet<_>>()
+    };
+    let typed = |list: &[(&str, &str)]| -> BTreeSet<(String, String)> {
+        list.iter().map(|(kind, text)| ((*kind).to_owned(), (*text).to_owned())).collect()
+    };
+    assert_eq!(
+        values("resource.service.name", &[]),
+        typed(&[("string", "db"), ("string", "edge"), ("string", "shop"), ("string", "worker")])
+    );
+    assert_eq!(values("span.db.rows", &[]), typed(&[("int", "7")]));
+    assert_eq!(values("span.cached", &[]), typed(&[("bool", "true")]));
+    assert_eq!(values("span.ratio", &[]), typed(&[("float", "0.5")]));
+    assert_eq!(values(".attempt", &[]), typed(&[("int", "1"), ("string", "two")]));
+    assert_eq!(
+        values("status", &[]).iter().map(|(kind, _)| kind.as_str()).collect::<BTreeSet<_>>(),
+        BTreeSet::from(["keyword"])
+    );
+    assert_eq!(values("name", &[("q", "{ span.step != nil }")]), typed(&[("string", "step")]));
+    let half_typed = [("q", "{ resource.service.name = \"worker\" && span.step = ")];
+    assert_eq!(values("span.step", &half_typed), typed(&[("string", "a"), ("string", "b")]));
+    assert_eq!(values("span.nobody", &[]), typed(&[]));
+    get(&server, "/api/v2/search/tag/%7B/values", &[]).expect(400);
+
+    let plain = get(&server, "/api/search/tag/service.name/values", &[]).expect(200).json();
+    assert_eq!(plain["tagValues"], json!(["db", "edge", "shop", "worker"]));
+}
+
+#[test]
+fn series_are_answered_as_tempo_answers_them() {
+    let server = server(&[]);
+    // Points lie on multiples of the step.
+    let minute = START_SECS / 60 * 60;
+    let (start, end) = (minute.to_string(), (minute + 60).to_string());
+    let range = |query: &str| {
+        let params = [("q", query), ("start", &start), ("end", &end), ("step", "60s")];
+        get(&server, "/api/metrics/query_range", &params).expect(200).json()
+    };
+    let document = range("{ } | count_over_time() by (resource.service.name)");
+    let series = document["series"].as_array().unwrap();
+    assert_eq!(series.len(), 4);
+    let worker = series
+        .iter()
+        .find(|series| series["labels"][0]["value"]["stringValue"] == "worker")
+        .unwrap();
+    assert_eq!(worker["labels"][0]["key"], "resource.service.name");
+    let at = |minutes: u64| ((minute + 60 * minutes) * 1000).to_string();
+    assert_eq!(
+        worker["samples"],
+        json!([{"timestampMs": at(0)}, {"timestampMs": at(1), "value": 3}])
+    );
+    let exemplar = &worker["exemplars"][0];
+    assert!(exemplar["labels"].to_string().contains("trace:id"), "{exemplar}");
+
+    let typed = range("{ } | count_over_time() by (span.db.rows)");
+    let labels: Vec<&Value> = typed["series"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|series| &series["labels"][0]["value"])
+        .collect();
+    assert!(labels.contains(&&json!({"intValue": "7"})), "{labels:?}");
+    assert!(labels.contains(&&json!({"stringValue": "nil"})), "{labels:?}");
+    let none = range("{ } | count_over_time() by (resource.service.name) with (exemplars=false)");
+    assert!(none["series"][0].get("exemplars").is_none(), "{none}");
+
+    let instant = |query: &str| {
+        let params = [("q", query), ("start", &start), ("end", &end)];
+        get(&server, "/api/metrics/query", &params).expect(200).json()
+    };
+    let document = instant("{ } | count_over_time()");
+    let expected = json!([{
+        "labels": [{"key": "__name__", "value": {"stringValue": "count_over_time"}}], "value": 7,
+    }]);
+    assert_eq!(document["series"], expected);
+    assert_eq!(instant("{ } | max_over_time(duration)")["series"][0]["value"], 2);
+}
+
+#[test]
+fn times_of_series_come_in_many_forms() {
+    let server = server(&[]);
+    let query = ("query", "{ } | count_over_time()");
+    let count = |params: &[(&str, &str)]| {
+        let document = get(&server, "/api/metrics/query", params).expect(200).json();
+        document["series"][0].get("value").map_or(0.0, |value| value.as_f64().unwrap())
+    };
+    let (secs, nanos) = (START_SECS.to_string(), START_NANOS.to_string());
+    let later = (START_SECS + 60).to_string();
+    assert_eq!(count(&[query, ("start", &secs), ("end", &later)]), 7.0);
+    assert_eq!(count(&[query, ("start", &nanos), ("end", &later)]), 7.0);
+    assert_eq!(count(&[query, ("start", &format!("{secs}.5")), ("end", &later)]), 4.0);
+    assert_eq!(count(&[query, ("start", "2026-01-02T03:04:05Z"), ("end", &later)]), 7.0);
+    assert_eq!(count(&[query, ("end", &later), ("since", "2h")]), 7.0);
+    assert_eq!(count(&[query]), 0.0, "the last hour");
+    // A year is not too long.
+    let year = (START_SECS - 365 * 86_400).to_string();
+    let params = [query, ("start", &year), ("end", &later)];
+    get(&server, "/api/metrics/query_range", &params).expect(200);
+    for (params, word) in [
+        (vec![("q", "{ }")], "not a metrics query"),
+        (vec![("q", "{ } | rate(")], "parse error"),
+        (vec![query, ("start", "5"), ("end", "4")], "before end"),
+        (vec![query, ("start", "soon")], "'start'"),
+        (vec![query, ("step", "0s")], "invalid step"),
+        (vec![query, ("since", "1y"), ("step", "1ms")], "points"),
+    ] {
+        let answer = get(&server, "/api/metrics/query_range", &params).expect(400);
+        assert!(answer.text().contains(word), "{params:?}: {}", answer.text());
+    }
+    let parse = get(&server, "/api/metrics/query", &[("q", "{ } | rate(")]).expect(400);
+    assert!(parse.text().starts_with("compiling query: parse error"), "{}", parse.text());
+    // Sent to the search, it is answered by the spans that it is made of.
+    assert_eq!(ids(&search(&server, "{ .region = \"eu\" } | rate()")), [format!("{LOST:x}")]);
+}
+
+#[test]
+fn a_part_of_a_trace_can_be_asked_for() {
+    let server = server(&[]);
+    let get = |params: &[(&str, &str)]| get(&server, &format!("/api/v2/traces/{}", cart()), params);
+    let names = |params: &[(&str, &str)]| {
+        let document = get(params).expect(200).json();
+        let mut names = Vec::new();
+        let groups = document["trace"]["resourceSpans"].as_array().cloned().unwrap_or_default();
+        for group in groups {
+            for scope in group["scopeSpans"].as_array().unwrap() {
+                for span in scope["spans"].as_array().unwrap() {
+                    names.push(span["name"].as_str().unwrap().to_owned());
+                }
+            }
+        }
+        names.sort();
+        (names, document["status"] == "PARTIAL")
+    };
+    let whole = vec!["GET /cart".to_owned(), "SELECT".to_owned(), "render".to_owned()];
+    assert_eq!(names(&[]), (whole.clone(), false));
+    // A trace is whole, whatever time it is looked for in.
+    assert_eq!(names(&[("start", "1"), ("end", "2")]), (whole.clone(), false));
+    assert_eq!(names(&[("q", "{ status = error }")]), (vec!["SELECT".to_owned()], true));
+    let above = [("q", "{ status = error }"), ("keep_hierarchy", "true")];
+    assert_eq!(names(&above), (vec!["GET /cart".to_owned(), "SELECT".to_owned()], true));
+    let below = [("q", "{ kind = server }"), ("match_depth", "-1")];
+    assert_eq!(names(&below), (whole, false));
+    assert_eq!(names(&[("q", "{ .nobody = 1 }")]), (Vec::new(), true));
+    get(&[("q", "{ } | count() > 1")]).expect(400);
+    get(&[("q", "{")]).expect(400);
+}
+
+#[test]
+fn what_grafana_asks_is_answered() {
+    let server = server(&[]);
+    assert_eq!(get(&server, "/api/echo", &[]).expect(200).text(), "echo");
+    assert_eq!(get(&server, "/ready", &[]).expect(200).text(), "ready\n");
+    let info = get(&server, "/api/status/buildinfo", &[]).expect(200).json();
+    let major: u32 = info["version"].as_str().unwrap().split('.').next().unwrap().parse().unwrap();
+    assert!(major >= 2, "{info}");
+    let [start, end] = range();
+    let ranged = [(start.0, start.1.as_str()), (end.0, end.1.as_str())];
+
+    // The search builder.
+    get(&server, "/api/v2/search/tags", &[("limit", "5000")]).expect(200);
+    get(&server, "/api/v2/search/tags", &[&ranged[..], &[("limit", "5000")]].concat()).expect(200);
+    let built = "{resource.service.name=\"worker\" && name=\"step\" && duration>150ms}";
+    let params = [&ranged[..], &[("q", built), ("limit", "20"), ("spss", "3")]].concat();
+    let document = get(&server, "/api/search", &params).expect(200).json();
+    assert_eq!(document["traces"][0]["spanSet"]["matched"], 1);
+    let values = [("limit", "5000"), ("tag", "resource.service.name"), ("q", "{status=error}")];
+    let document = get(&server, "/api/v2/search/tag/resource.service.name/values", &values);
+    assert_eq!(
+        document.expect(200).json()["tagValues"],
+        json!([{"type": "string", "value": "db"}])
+    );
+    let either = "{resource.service.name=~\"worker|edge\" && (kind=client || kind=consumer)}";
+    assert_eq!(ids(&search(&server, either)).len(), 2);
+
+    // The tab for TraceQL: series over time, and numbers.
+    let rate = "{resource.service.name=\"worker\"} | rate() by (name)";
+    let params = [&ranged[..], &[("q", rate), ("step", "15s"), ("exemplars", "10")]].concat();
+    let document = get(&server, "/api/metrics/query_range", &params).expect(200).json();
+    assert_eq!(document["series"].as_array().unwrap().len(), 2);
+    let params = [&ranged[..], &[("q", rate)]].concat();
+    get(&server, "/api/metrics/query", &params).expect(200);
+
+    // The view of a trace.
+    let path = format!("/api/v2/traces/{}", cart());
+    let trace = get_as(&server, &path, &ranged, "application/protobuf").expect(200);
+    assert_eq!(trace.header("content-type"), "application/protobuf");
+}
+
+#[test]
+fn a_tenant_sees_its_own_traces_alone() {
+    let server = Server::start();
+    for (tenant, request) in ["one", "two"].into_iter().zip(requests()) {
+        let sent =
+            server.request(Signal::Traces, harness::Encoding::Protobuf, request.encode_to_vec());
+        Answer::of(sent.header("x-scope-orgid", tenant)).expect(200);
+    }
+    let of = |tenant: &str, path: &str| {
+        let request = server.client.get(server.url(&format!("/tempo{path}")));
+        Answer::of(request.header("x-scope-orgid", tenant)).expect(200).json()
+    };
+    let matched =
+        |tenant| of(tenant, "/api/search?q=%7B%7D")["traces"][0]["spanSet"]["matched"].clone();
+    assert_eq!((matched("one"), matched("two")), (json!(2), json!(1)));
+    assert_eq!(of("three", "/api/search?q=%7B%7D")["traces"], json!([]));
+    let services = of("two", "/api/search/tag/service.name/values");
+    assert_eq!(services["tagValues"], json!(["db"]));
+}
