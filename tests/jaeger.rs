@@ -1,94 +1,23 @@
-//! Jaeger's APIs: what Jaeger UI and Grafana's data source ask, in the shapes that they check.
+//! Jaeger's APIs over HTTP: what Jaeger UI and Grafana's data source ask, in the shapes that they
+//! check.
 
 #![allow(clippy::unwrap_used, clippy::panic, unreachable_pub, reason = "a test")]
 
 mod harness;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use harness::h2::{call, call_stream, framed};
-use harness::otlp::{START_NANOS, attribute, traces};
-use harness::traces::{span, string};
-use harness::{Answer, Server, Signal};
-use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
-use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
-use opentelemetry_proto::tonic::resource::v1::Resource;
-use opentelemetry_proto::tonic::trace::v1::span::Event;
-use opentelemetry_proto::tonic::trace::v1::{Span, Status, TracesData};
+use harness::jaeger::{CHECKOUT, FAILED, SHORT, get, hex, server};
+use harness::otlp::{START_NANOS, traces};
+use harness::raw::{Raw, head};
+use harness::traces::span;
+use harness::{Answer, Server, Signal, eventually};
 use prost::Message;
 use serde_json::{Value, json};
 
-const CHECKOUT: u128 = 0x5b8e_fff7_9803_8103_d269_b633_813f_c60c;
-const SHORT: u128 = 0xab;
-const FAILED: u128 = 0xf0;
-
-fn hex(id: u128) -> String {
-    format!("{id:032x}")
-}
-
-/// ```text
-/// CHECKOUT  shop     POST /checkout  0 ms  +200   server    http.status_code 200
-///           billing    charge       50 ms  +100   client    log: message "declined", attempt 2
-///           billing    (orphan)     60 ms    +1   (none)
-/// SHORT     shop     GET /          1 s      +5   server    ok true, ratio 0.5
-/// FAILED    it's     sweep          2 s     +50   internal  an error, scope lib 1.0
-/// ```
-fn server() -> Server {
-    let server = Server::start();
-    let checkout = Span {
-        kind: 2,
-        attributes: vec![attribute("http.status_code", Any::IntValue(200))],
-        ..span(CHECKOUT, 1, 0, "POST /checkout", 0, 200)
-    };
-    let charge = Span {
-        kind: 3,
-        attributes: vec![attribute("level", string("info"))],
-        events: vec![Event {
-            time_unix_nano: START_NANOS + 60_000_000,
-            name: "refused".to_owned(),
-            attributes: vec![
-                attribute("message", string("declined")),
-                attribute("attempt", Any::IntValue(2)),
-                attribute("level", string("warn")),
-            ],
-            ..Default::default()
-        }],
-        ..span(CHECKOUT, 2, 1, "charge", 50, 100)
-    };
-    let orphan = Span { kind: 0, ..span(CHECKOUT, 3, 77, "orphan", 60, 1) };
-    let short = Span {
-        kind: 2,
-        attributes: vec![
-            attribute("ok", Any::BoolValue(true)),
-            attribute("ratio", Any::DoubleValue(0.5)),
-        ],
-        ..span(SHORT, 4, 0, "GET /", 1000, 5)
-    };
-    let failed = Span {
-        status: Some(Status { code: 2, message: "disk full".to_owned() }),
-        ..span(FAILED, 5, 0, "sweep", 2000, 50)
-    };
-    let mut other = traces("it's", vec![failed]);
-    let group = &mut other.resource_spans[0];
-    group.scope_spans[0].scope = Some(InstrumentationScope {
-        name: "lib".to_owned(),
-        version: "1.0".to_owned(),
-        ..Default::default()
-    });
-    let resource: &mut Resource = group.resource.as_mut().unwrap();
-    resource.attributes.push(attribute("host.name", string("node-1")));
-    for request in
-        [traces("shop", vec![checkout, short]), traces("billing", vec![charge, orphan]), other]
-    {
-        server.store(Signal::Traces, request.encode_to_vec());
-    }
-    server
-}
-
-#[track_caller]
-fn get(server: &Server, path: &str, parameters: &[(&str, &str)]) -> Answer {
-    Answer::of(server.client.get(server.url(&format!("/jaeger{path}"))).query(parameters))
-}
+/// Far more than any of these takes.
+const SOON: Duration = Duration::from_secs(10);
 
 /// Start and end in microseconds, around everything.
 fn micros() -> [(&'static str, String); 2] {
@@ -580,200 +509,73 @@ fn a_file_of_otlp_is_made_into_traces_to_look_at() {
     assert_eq!(server.count(Signal::Traces), 0, "nothing is stored");
 }
 
-/// Messages of `jaeger.api_v3`, by the numbers of their fields.
-mod api {
-    use std::collections::BTreeMap;
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Time {
-        #[prost(int64, tag = "1")]
-        pub seconds: i64,
-        #[prost(int32, tag = "2")]
-        pub nanos: i32,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Query {
-        #[prost(string, tag = "1")]
-        pub service_name: String,
-        #[prost(btree_map = "string, string", tag = "3")]
-        pub attributes: BTreeMap<String, String>,
-        #[prost(message, optional, tag = "4")]
-        pub start_time_min: Option<Time>,
-        #[prost(message, optional, tag = "5")]
-        pub start_time_max: Option<Time>,
-        #[prost(int32, tag = "8")]
-        pub search_depth: i32,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Find {
-        #[prost(message, optional, tag = "1")]
-        pub query: Option<Query>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Times {
-        #[prost(message, optional, tag = "1")]
-        pub start: Option<Time>,
-        #[prost(message, optional, tag = "2")]
-        pub end: Option<Time>,
-    }
-
-    /// `Operation`, and with a number `Dependency`.
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Pair {
-        #[prost(string, tag = "1")]
-        pub first: String,
-        #[prost(string, tag = "2")]
-        pub second: String,
-        #[prost(uint64, tag = "3")]
-        pub count: u64,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Pairs {
-        #[prost(message, repeated, tag = "1")]
-        pub pairs: Vec<Pair>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Names {
-        #[prost(string, repeated, tag = "1")]
-        pub names: Vec<String>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Summary {
-        #[prost(string, tag = "1")]
-        pub trace_id: String,
-        #[prost(fixed64, tag = "4")]
-        pub start: u64,
-        #[prost(int32, tag = "6")]
-        pub spans: i32,
-        #[prost(int32, tag = "8")]
-        pub orphans: i32,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Summaries {
-        #[prost(message, repeated, tag = "1")]
-        pub summaries: Vec<Summary>,
-    }
-}
-
-const SERVICE: &str = "/jaeger.api_v3.QueryService";
-
-fn find(service: &str) -> api::Find {
-    let seconds = (START_NANOS / 1_000_000_000) as i64;
-    let time = |seconds| Some(api::Time { seconds, nanos: 0 });
-    let query = api::Query {
-        service_name: service.to_owned(),
-        start_time_min: time(seconds - 60),
-        start_time_max: time(seconds + 60),
-        ..Default::default()
-    };
-    api::Find { query: Some(query) }
-}
-
 #[test]
-fn the_third_version_is_spoken_over_grpc() {
-    let server = server();
-    let unary = |method: &str, message: &dyn Fn() -> Vec<u8>| {
-        call(server.http(), &format!("{SERVICE}/{method}"), &[], framed(false, &message()))
-            .expect(0)
-    };
-    let services = unary("GetServices", &Vec::new);
-    let services = api::Names::decode(&*services.body).unwrap().names;
-    assert_eq!(services, ["billing", "it's", "shop"]);
-    let asked = api::Pair { first: "billing".to_owned(), ..Default::default() };
-    let operations = unary("GetOperations", &|| asked.encode_to_vec());
-    let operations = api::Pairs::decode(&*operations.body).unwrap().pairs;
-    let shown: Vec<_> = operations.iter().map(|o| (o.first.as_str(), o.second.as_str())).collect();
-    assert_eq!(shown, [("charge", "client"), ("orphan", "internal")]);
-    let query = find("").query.unwrap();
-    let times = api::Times { start: query.start_time_min, end: query.start_time_max };
-    let calls = unary("GetDependencies", &|| times.encode_to_vec());
-    let calls = api::Pairs::decode(&*calls.body).unwrap().pairs;
-    assert_eq!((calls.len(), calls[0].count), (1, 1));
-
-    let stream = |method: &str, message: Vec<u8>| {
-        call_stream(server.http(), &format!("{SERVICE}/{method}"), &[], framed(false, &message))
-    };
-    let id = api::Pair { first: hex(CHECKOUT), ..Default::default() };
-    let trace = stream("GetTrace", id.encode_to_vec());
-    assert_eq!((trace.code, trace.messages.len()), (0, 1));
-    let data = TracesData::decode(&*trace.messages[0].1).unwrap();
-    let mut sent = harness::readback::trace(&server, &CHECKOUT.to_be_bytes());
-    // Tempo's answer has these also where they are empty.
-    for scope in sent.resource_spans.iter_mut().flat_map(|group| &mut group.scope_spans) {
-        scope.scope = None;
-        scope.spans.iter_mut().for_each(|span| span.status = None);
-    }
-    assert_eq!(data, sent);
-
-    let found = stream("FindTraces", find("shop").encode_to_vec());
-    assert_eq!((found.code, found.messages.len()), (0, 2), "a message for each trace at least");
-    let first = TracesData::decode(&*found.messages[0].1).unwrap();
-    assert_eq!(first.resource_spans[0].scope_spans[0].spans[0].name, "GET /");
-
-    let found = stream("FindTraceSummaries", find("billing").encode_to_vec());
-    let summaries = api::Summaries::decode(&*found.messages[0].1).unwrap().summaries;
-    assert_eq!(summaries[0].trace_id, hex(CHECKOUT));
-    assert_eq!((summaries[0].start, summaries[0].spans, summaries[0].orphans), (START_NANOS, 3, 1));
-}
-
-#[test]
-fn errors_over_grpc_have_their_codes() {
-    const INVALID_ARGUMENT: i32 = 3;
-    const NOT_FOUND: i32 = 5;
-    let server = server();
-    let stream = |method: &str, message: Vec<u8>| {
-        call_stream(server.http(), &format!("{SERVICE}/{method}"), &[], framed(false, &message))
-    };
-    let id = |id: &str| api::Pair { first: id.to_owned(), ..Default::default() }.encode_to_vec();
-    assert_eq!(stream("GetTrace", id("dead")).code, NOT_FOUND);
-    assert_eq!(stream("GetTrace", id("zz")).code, INVALID_ARGUMENT);
-    assert_eq!(stream("FindTraces", Vec::new()).code, INVALID_ARGUMENT);
-    let mut timeless = find("shop");
-    timeless.query.as_mut().unwrap().start_time_min = None;
-    let refused = stream("FindTraces", timeless.encode_to_vec());
-    assert_eq!(refused.code, INVALID_ARGUMENT);
-    assert!(refused.message.contains("required"), "{}", refused.message);
-    let none = stream("FindTraces", find("nobody").encode_to_vec());
-    assert_eq!((none.code, none.messages.len()), (0, 0));
-}
-
-#[test]
-fn a_large_trace_comes_in_messages_that_clients_take() {
+fn a_file_to_look_at_takes_nothing_from_those_who_send() {
     let server = Server::start();
-    let spans = |from: u64| {
-        let spans = (from..from + 2000).map(|id| Span {
-            attributes: vec![attribute("text", string(&"x".repeat(1000)))],
-            ..span(CHECKOUT, id + 1, 0, "large", 0, 1)
-        });
-        traces("shop", spans.collect())
-    };
-    for nth in 0..3 {
-        server.store(Signal::Traces, spans(nth * 2000).encode_to_vec());
+    let mut raw = Raw::connect(server.http());
+    raw.write(&head("/jaeger/api/transform", "application/json", 2 << 20));
+    raw.write(&vec![b' '; 1 << 20]);
+    let reading = || server.metric("kymo_jaeger_bytes", &[]);
+    eventually(SOON, "half of it has come", || reading() >= (1 << 20) as f64);
+    assert_eq!(server.metric("kymo_receiving_bytes", &[]), 0.0);
+    raw.write(&vec![b' '; 1 << 20]);
+    assert_eq!(raw.answer().0, 400);
+    eventually(SOON, "it is given back", || reading() == 0.0);
+}
+
+#[test]
+fn more_tags_than_a_search_may_have_are_refused() {
+    let server = server();
+    let attributes: BTreeMap<String, &str> =
+        (0..80_000).map(|nth| (format!("{nth:x}"), "")).collect();
+    let body = json!({"query": {
+        "attributes": attributes,
+        "startTimeMin": "2026-01-02T00:00:00Z",
+        "startTimeMax": "2026-01-03T00:00:00Z",
+    }});
+    for path in ["traces", "trace-summaries"] {
+        let request = server.client.post(server.url(&format!("/jaeger/api/v3/{path}")));
+        let refused = Answer::of(request.body(body.to_string())).expect(400).json();
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.contains("at most 100 attributes"), "{message}");
     }
-    let id = api::Pair { first: hex(CHECKOUT), ..Default::default() }.encode_to_vec();
-    let path = format!("{SERVICE}/GetTrace");
-    let trace = call_stream(server.http(), &path, &[], framed(false, &id));
-    assert_eq!(trace.code, 0);
-    assert!(trace.messages.len() > 3, "{}", trace.messages.len());
-    let mut count = 0;
-    for (_, message) in &trace.messages {
-        assert!(message.len() < 2 << 20, "{}", message.len());
-        for group in TracesData::decode(&**message).unwrap().resource_spans {
-            assert!(group.resource.is_some());
-            count += group.scope_spans.iter().map(|scope| scope.spans.len()).sum::<usize>();
-        }
-    }
-    assert_eq!(count, 6000);
-    // The same as JSON, streamed.
-    let document = get(&server, &format!("/api/traces/{}", hex(CHECKOUT)), &[]).expect(200).json();
-    assert_eq!(document["data"][0]["spans"].as_array().unwrap().len(), 6000);
+    let tags: Vec<String> = (0..101).map(|nth| format!("{nth}:x")).collect();
+    let tags: Vec<_> = tags.iter().map(|tag| ("tag", tag.as_str())).collect();
+    assert_eq!(search(&server, &tags[..100]), [""; 0]);
+    let message = error(get(&server, "/api/traces", &tags), 400);
+    assert!(message.contains("at most 100 tags"), "{message}");
+}
+
+#[test]
+fn spans_without_a_service_have_one_name_everywhere() {
+    const NOBODY: &str = "OTLPResourceNoServiceName";
+    let server = server();
+    let mut nameless = traces("", vec![span(0x9a, 1, 0, "lonely", 0, 1)]);
+    nameless.resource_spans[0].resource = None;
+    server.store(Signal::Traces, nameless.encode_to_vec());
+    assert_eq!(search(&server, &[("service", NOBODY)]), [hex(0x9a)]);
+    let path = format!("/api/services/{NOBODY}/operations");
+    assert_eq!(data(get(&server, &path, &[])), json!(["lonely"]));
+    let trace = data(get(&server, "/api/traces/9a", &[]));
+    assert_eq!(trace[0]["processes"]["p1"]["serviceName"], NOBODY);
+    let asked = [&TIMES[..], &[("query.serviceName", NOBODY)]].concat();
+    let summaries = get(&server, "/api/v3/trace-summaries", &asked).expect(200).json();
+    let summary = &summaries["summaries"][0];
+    assert_eq!((&summary["rootServiceName"], &summary["services"][0]["name"]), (&json!(NOBODY), &json!(NOBODY)));
+}
+
+#[test]
+fn operations_are_those_of_late_if_there_are_any() {
+    let server = server();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let mut new = span(0x9e, 1, 0, "new", 0, 1);
+    new.start_time_unix_nano = now.as_nanos() as u64;
+    new.end_time_unix_nano = new.start_time_unix_nano + 1;
+    server.store(Signal::Traces, traces("shop", vec![new]).encode_to_vec());
+    let operations =
+        |service: &str| data(get(&server, &format!("/api/services/{service}/operations"), &[]));
+    assert_eq!(operations("shop"), json!(["new"]));
+    assert_eq!(operations("billing"), json!(["charge", "orphan"]), "only old ones");
 }
 
 #[test]

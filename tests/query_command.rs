@@ -4,9 +4,10 @@
 
 mod harness;
 
-use harness::Server;
 use harness::programs::{Ran, kymo, run};
-use harness::traces::{CART, JOB, LOST, server};
+use harness::traces::{CART, JOB, LOST, server, span};
+use harness::{Server, Signal, otlp};
+use prost::Message;
 use serde_json::{Value, json};
 
 /// The time of all spans of the traces.
@@ -21,12 +22,19 @@ fn ask(server: &Server, arguments: &[&str]) -> Ran {
 /// Asks the server, and its directory too: both must say the same.
 #[track_caller]
 fn both(server: &Server, arguments: &[&str]) -> String {
-    let of_server = ask(server, arguments).expect(0).stdout;
+    both_with_messages(server, arguments).0
+}
+
+/// The same, with what is said on stderr.
+#[track_caller]
+fn both_with_messages(server: &Server, arguments: &[&str]) -> (String, String) {
+    let of_server = ask(server, arguments).expect(0);
     let directory = server.data();
     let of_directory =
-        run(kymo().arg("query").args(arguments).arg("--data").arg(directory)).expect(0).stdout;
-    assert_eq!(of_server, of_directory, "{arguments:?}");
-    of_server
+        run(kymo().arg("query").args(arguments).arg("--data").arg(directory)).expect(0);
+    assert_eq!(of_server.stdout, of_directory.stdout, "{arguments:?}");
+    assert_eq!(of_server.stderr, of_directory.stderr, "{arguments:?}");
+    (of_server.stdout, of_server.stderr)
 }
 
 #[track_caller]
@@ -73,9 +81,58 @@ fn traces_are_sorted_limited_and_of_a_time() {
     assert_eq!(found(&["--since", "1m"]), [""; 0], "they are of another year");
     assert_eq!(found(&TIMES).len(), 3);
     assert_eq!(found(&["--start", "1767323046", "--end", "1767323060"]).len(), 2);
-    let more = |limit: &str| ask(&server, &["{ }", "--limit", limit]).expect(0).stderr;
-    assert!(more("1").contains("there may be more traces: --limit"), "{}", more("1"));
-    assert_eq!(more("4"), "");
+}
+
+#[test]
+fn programs_get_all_traces_and_whoever_gets_less_is_told() {
+    let server = server(&[]);
+    let others = (100..130).map(|id| span(id.into(), id, 0, "one of many", id, 1));
+    server.store(Signal::Traces, otlp::traces("many", others.collect()).encode_to_vec());
+    for format in ["json", "csv", "table"] {
+        for shown in [&["--format", format][..], &["--format", format, "--spans"]] {
+            let asked = |arguments: &[&str]| {
+                let arguments = [&["{ name = \"one of many\" }"], shown, arguments].concat();
+                let (found, message) = both_with_messages(&server, &arguments);
+                (found.matches("0000000000000000000000000000").count(), message)
+            };
+            let more = "there may be more traces: --limit COUNT shows them\n".to_owned();
+            assert_eq!(asked(&["--limit", "7"]), (7, more.clone()), "{shown:?}");
+            let of_default = if format == "table" { (20, more) } else { (30, String::new()) };
+            assert_eq!(asked(&[]), of_default, "{shown:?}");
+            assert_eq!(asked(&["--limit", "31"]), (30, String::new()), "{shown:?}");
+        }
+    }
+}
+
+#[test]
+fn times_below_a_second_are_the_same_for_a_server_and_a_directory() {
+    let server = server(&[]);
+    // It began at 03:04:06.3.
+    for (start, end, expected) in [
+        ("1767323046.4", "1767323046.5", 1),
+        ("1767323046", "1767323046.2", 1),
+        ("1767323047", "1767323047.5", 0),
+    ] {
+        let times = ["--start", start, "--end", end];
+        let query = ["{ span.step = \"b\" }", "--spans", "--format", "json"];
+        let found = rows(&both(&server, &[&query[..], &times].concat()));
+        assert_eq!(found.len(), expected, "{start} {end}");
+    }
+}
+
+#[test]
+fn long_queries_are_answered() {
+    let server = server(&[]);
+    let names: Vec<String> = (0..2_000).map(|nth| format!("name = \"nobody {nth}\"")).collect();
+    let filter = format!("{{ {} || name = \"step\" }}", names.join(" || "));
+    assert!(filter.len() > 40_000);
+    let found = rows(&both(&server, &[&filter, "--format", "json"]));
+    assert_eq!(ids(&found), [hex(JOB)]);
+    let spans = rows(&both(&server, &[&filter, "--spans", "--format", "json"]));
+    assert_eq!(spans.len(), 2);
+    let count = [&[&*filter, "--agg", "count()", "--format", "json"], &TIMES[..]].concat();
+    assert_eq!(rows(&both(&server, &count)), [json!({"count()": 2})]);
+    ask(&server, &[&filter, "--explain"]).expect(0);
 }
 
 #[test]
@@ -220,6 +277,15 @@ fn what_makes_no_sense_is_refused_with_a_hint() {
         (vec!["{ }", "--start", "soon"], "2026-01-02"),
         (vec!["{ }", "--start", "2026-01-02", "--end", "2026-01-01"], "--start must be before"),
         (vec!["{ }", "--step", "1m"], "it is for series"),
+        (vec!["{ }", "--instant"], "it is for series: end the query with"),
+        (vec!["{ } | rate()", "--spans", "--instant"], "leave out --spans"),
+        (vec!["{ }", "--group-by", "name", "--instant"], "about all the time at once"),
+        (vec!["{ }", "--group-by", "name", "--step", "1m"], "about all the time at once"),
+        (vec!["{ }", "--group-by", "name", "--sort", "spans"], "the largest group comes first"),
+        (vec!["{ } | rate()", "--sort", "spans"], "it is for traces"),
+        (vec!["{ } | rate()", "--limit", "5"], "| topk(10)"),
+        (vec!["{ }", "--spans-per-set", "5"], "show them with --spans"),
+        (vec!["{ } | rate()", "--spans-per-set", "5"], "show them with --spans"),
         (vec!["{ }", "--limit", "0"], "0"),
         (vec!["{ }", "--sort", "size"], "duration"),
         (vec!["{ }", "--spans", "--agg", "count()"], "cannot be used with"),
@@ -233,9 +299,12 @@ fn what_makes_no_sense_is_refused_with_a_hint() {
 }
 
 #[test]
-fn a_plan_is_shown_of_a_directory() {
+fn a_plan_is_shown_of_a_server_and_of_a_directory() {
     let server = server(&[]);
-    let arguments = ["query", "{ name = \"step\" }", "--explain", "--data"];
-    let ran = run(kymo().args(arguments).arg(server.data())).expect(0);
-    assert!(ran.stdout.contains("name") && ran.stdout.ends_with('\n'), "{}", ran.stdout);
+    let arguments = ["{ name = \"step\" }", "--explain", "--start", "2026-01-02"];
+    let of_server = ask(&server, &arguments).expect(0).stdout;
+    let of_directory = run(kymo().arg("query").args(arguments).arg("--data").arg(server.data()));
+    for plan in [of_server, of_directory.expect(0).stdout] {
+        assert!(plan.contains("name") && plan.ends_with('\n'), "{plan}");
+    }
 }

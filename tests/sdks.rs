@@ -7,6 +7,7 @@
 
 mod harness;
 
+use std::collections::BTreeMap;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,7 +17,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use harness::programs::{clients, node, python, repository, run};
 use harness::readback::{check_logs, check_metrics, check_traces};
-use harness::{Server, Signal};
+use harness::{Server, Signal, hex};
 use opentelemetry::logs::{AnyValue, LogRecord as _, Logger as _, LoggerProvider as _, Severity};
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry::trace::{Link, Span as _, SpanKind, Status, Tracer as _, TracerProvider as _};
@@ -25,6 +26,7 @@ use opentelemetry_otlp::{
     Compression, LogExporter, MetricExporter, SpanExporter, WithExportConfig, WithHttpConfig,
     WithTonicConfig,
 };
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::logs::SdkLoggerProvider;
 use opentelemetry_sdk::metrics::SdkMeterProvider;
@@ -60,7 +62,26 @@ fn check(server: &Server, sent: &Sent) -> Counts {
         logs: server.count(Signal::Logs),
     };
     assert_eq!(stored, counts, "nothing more is stored");
+    check_searches(server, sent);
     counts
+}
+
+/// Every trace that a client sent is found by TraceQL, with all of its spans.
+#[track_caller]
+fn check_searches(server: &Server, sent: &Sent) {
+    let mut spans: BTreeMap<String, usize> = BTreeMap::new();
+    for body in &sent.traces {
+        let request: ExportTraceServiceRequest = decode(body);
+        let groups = request.resource_spans.iter().flat_map(|group| &group.scope_spans);
+        for span in groups.flat_map(|scope| &scope.spans) {
+            *spans.entry(hex(&span.trace_id)).or_default() += 1;
+        }
+    }
+    for (id, count) in spans {
+        let query = format!("{{ trace:id = \"{id}\" && resource.service.name != \"\" }}");
+        let found = server.tempo("/api/search", &[("q", &query)]).expect(200).json();
+        assert_eq!(found["traces"][0]["spanSet"]["matched"], count, "{id}: {found}");
+    }
 }
 
 #[track_caller]

@@ -1,4 +1,4 @@
-//! Tempo's API: search, tags and series over HTTP, as Grafana asks for them.
+//! Tempo's API over HTTP: searches, in all their forms, and parts of traces.
 
 #![allow(clippy::unwrap_used, clippy::panic, unreachable_pub, reason = "a test")]
 
@@ -20,12 +20,6 @@ use serde_json::{Value, json};
 /// Far more than any of these takes; a query that hangs takes longer.
 const SOON: Duration = Duration::from_secs(10);
 
-/// Asks with parameters.
-#[track_caller]
-fn get(server: &Server, path: &str, params: &[(&str, &str)]) -> Answer {
-    Answer::of(server.client.get(server.url(&format!("/tempo{path}"))).query(params))
-}
-
 /// Asks for some form.
 #[track_caller]
 fn get_as(server: &Server, path: &str, params: &[(&str, &str)], accept: &str) -> Answer {
@@ -35,7 +29,7 @@ fn get_as(server: &Server, path: &str, params: &[(&str, &str)], accept: &str) ->
 
 #[track_caller]
 fn search(server: &Server, query: &str) -> Value {
-    get(server, "/api/search", &[("q", query)]).expect(200).json()
+    server.tempo("/api/search", &[("q", query)]).expect(200).json()
 }
 
 /// Ids of the traces in an answer.
@@ -68,16 +62,11 @@ fn cart() -> String {
     format!("{CART:x}")
 }
 
-/// Start and end that all the traces lie in.
-fn range() -> [(&'static str, String); 2] {
-    [("start", (START_SECS - 60).to_string()), ("end", (START_SECS + 60).to_string())]
-}
-
 #[test]
 fn a_search_is_answered_exactly_as_tempo_answers_it() {
     let server = server(&[]);
     let query = "{ span.db.rows > 5 && status = error } | select(span.ratio, span.cached, kind)";
-    let answer = get(&server, "/api/search", &[("q", query)]).expect(200);
+    let answer = server.tempo("/api/search", &[("q", query)]).expect(200);
     assert_eq!(answer.header("content-type"), "application/json");
     let mut document = answer.json();
     let metrics = document.as_object_mut().unwrap().remove("metrics").unwrap();
@@ -138,10 +127,10 @@ fn traces_come_newest_first_and_what_has_no_root_says_so() {
     assert!(lost.get("rootTraceName").is_none(), "{lost}");
     assert_eq!(document["traces"][1]["spanSets"][0]["matched"], 3);
 
-    let limited = get(&server, "/api/search", &[("q", "{ }"), ("limit", "1"), ("spss", "2")]);
+    let limited = server.tempo("/api/search", &[("q", "{ }"), ("limit", "1"), ("spss", "2")]);
     let limited = limited.expect(200).json();
     assert_eq!(ids(&limited), [format!("{LOST:x}")]);
-    let spans = get(&server, "/api/search", &[("q", "{ name = \"step\" }"), ("spss", "1")]);
+    let spans = server.tempo("/api/search", &[("q", "{ name = \"step\" }"), ("spss", "1")]);
     let set = &spans.expect(200).json()["traces"][0]["spanSets"][0];
     assert_eq!((set["spans"].as_array().unwrap().len(), &set["matched"]), (1, &json!(2)));
     assert_eq!(names(&server, "{ resource.service.name = \"worker\" }"), ["run", "step", "step"]);
@@ -172,7 +161,7 @@ fn the_time_range_leaves_traces_out() {
     let within = |start: u64, end: u64| {
         let (start, end) = (start.to_string(), end.to_string());
         let params = [("q", "{ }"), ("start", start.as_str()), ("end", end.as_str())];
-        ids(&get(&server, "/api/search", &params).expect(200).json()).len()
+        ids(&server.tempo("/api/search", &params).expect(200).json()).len()
     };
     assert_eq!(within(START_SECS - 60, START_SECS + 60), 3);
     assert_eq!(within(START_SECS - 60, START_SECS - 1), 0);
@@ -184,7 +173,7 @@ fn the_time_range_leaves_traces_out() {
 fn tags_of_old_are_searched_without_spansets() {
     let server = server(&[]);
     let found = |params: &[(&str, &str)]| {
-        let document = get(&server, "/api/search", params).expect(200).json();
+        let document = server.tempo("/api/search", params).expect(200).json();
         for trace in document["traces"].as_array().unwrap() {
             assert!(trace.get("spanSets").is_none() && trace.get("spanSet").is_none(), "{trace}");
         }
@@ -204,6 +193,10 @@ fn tags_of_old_are_searched_without_spansets() {
     assert_eq!(found(&[("tags", "region=eu")]), [lost.as_str()]);
     assert_eq!(found(&[("tags", "region=mars")]), [""; 0]);
     assert_eq!(found(&[("minDuration", "1s")]), [job.as_str()]);
+    // Tags may also be parameters of their own names.
+    assert_eq!(found(&[("service.name", "worker"), ("limit", "5")]), [job.as_str()]);
+    assert_eq!(found(&[("service.name", "worker"), ("region", "eu")]), [""; 0]);
+    assert_eq!(found(&[("tags", "region=eu"), ("x", "y")]), [lost.as_str()]);
     assert_eq!(found(&[("minDuration", "50ms"), ("maxDuration", "1s")]), [cart()]);
 }
 
@@ -227,10 +220,14 @@ fn wrong_questions_are_told_what_is_wrong() {
         (vec![("tags", "a=\"b")], "invalid tags"),
         (vec![("minDuration", "soon")], "invalid minDuration"),
     ] {
-        let answer = get(&server, "/api/search", &params).expect(400);
+        let answer = server.tempo("/api/search", &params).expect(400);
         assert!(answer.header("content-type").starts_with("text/plain"));
         assert!(answer.text().contains(word), "{params:?}: {}", answer.text());
     }
+    let many: Vec<String> = (0..10_000).map(|nth| format!("a{nth}")).collect();
+    let url = server.url("/tempo/api/search");
+    let answer = Answer::of(server.client.post(url).form(&[("tags", many.join(" "))])).expect(400);
+    assert!(answer.text().contains("too many"), "{}", answer.text());
     let bad_escape = server.get("/tempo/api/search?q=%zz").expect(400);
     assert!(bad_escape.text().contains("escape"), "{}", bad_escape.text());
     let tenant = server.client.get(server.url("/tempo/api/search")).header("x-scope-orgid", "a|b");
@@ -238,7 +235,7 @@ fn wrong_questions_are_told_what_is_wrong() {
     // What nobody sent is not wrong.
     assert_eq!(search(&server, "{ span.nobody.has.this = 1 }")["traces"], json!([]));
     let failed = ["kind=\"search\"", "outcome=\"invalid\""];
-    assert_eq!(server.metric("kymo_query_seconds_count", &failed), 17.0);
+    assert_eq!(server.metric("kymo_query_seconds_count", &failed), 18.0);
 }
 
 #[test]
@@ -261,8 +258,8 @@ fn a_monstrous_query_is_refused_at_once() {
         }
         assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
     }
-    get(&server, "/api/search", &[("q", &deep)]).expect(400);
-    get(&server, "/api/v2/search/tags", &[("q", &deep)]).expect(200);
+    server.tempo("/api/search", &[("q", &deep)]).expect(400);
+    server.tempo("/api/v2/search/tags", &[("q", &deep)]).expect(200);
     // Longer than URLs may be.
     let mut raw = Raw::connect(server.http());
     let line = format!("GET /tempo/api/search?q={} HTTP/1.1\r\n", "x".repeat(100_000));
@@ -288,7 +285,7 @@ fn who_hangs_up_ends_a_search_and_who_finds_no_room_is_told_when_to_come_again()
     let mut waiting = Raw::connect(server.http());
     waiting.write(b"GET /tempo/api/search?q=%7B%7D HTTP/1.1\r\nhost: x\r\n\r\n");
     eventually(SOON, "one waits", || metric("kymo_queries_waiting") == 1.0);
-    let refused = get(&server, "/api/search", &[("q", "{ }")]).expect(429);
+    let refused = server.tempo("/api/search", &[("q", "{ }")]).expect(429);
     assert!(refused.header("retry-after").parse::<u64>().unwrap() >= 1);
     drop(waiting);
     eventually(SOON, "it has ended", || {
@@ -396,7 +393,7 @@ fn every_order_can_be_paged_through_to_its_end() {
         loop {
             let params =
                 [("q", "{ }"), ("limit", "7"), ("sort", sort), ("cursor", cursor.as_str())];
-            let answer = get(&server, "/api/search", &params).expect(200);
+            let answer = server.tempo("/api/search", &params).expect(200);
             let next = answer.header("x-kymo-next-cursor").to_owned();
             let document = answer.json();
             let page = ids(&document).into_iter().map(|id| u64::from_str_radix(id, 16).unwrap());
@@ -422,7 +419,7 @@ fn every_order_can_be_paged_through_to_its_end() {
     }
     assert_eq!(all[0], all[1], "newest is the default");
     let longest =
-        get(&server, "/api/search", &[("q", "{ }"), ("sort", "duration"), ("limit", "3")]);
+        server.tempo("/api/search", &[("q", "{ }"), ("sort", "duration"), ("limit", "3")]);
     let document = longest.expect(200).json();
     let durations: Vec<u64> = document["traces"]
         .as_array()
@@ -434,174 +431,9 @@ fn every_order_can_be_paged_through_to_its_end() {
 }
 
 #[test]
-fn names_and_values_of_tags_are_told() {
-    let server = server(&[]);
-    let scopes = |params: &[(&str, &str)]| {
-        let document = get(&server, "/api/v2/search/tags", params).expect(200).json();
-        assert!(document["metrics"].is_object());
-        let scopes = document["scopes"].as_array().unwrap().clone();
-        scopes
-            .into_iter()
-            .map(|scope| (scope["name"].as_str().unwrap().to_owned(), scope["tags"].clone()))
-            .collect::<std::collections::BTreeMap<String, Value>>()
-    };
-    let all = scopes(&[]);
-    assert_eq!(all["resource"], json!(["service.name"]));
-    let of_spans = [
-        "attempt",
-        "cached",
-        "db.rows",
-        "http.method",
-        "http.status_code",
-        "priority",
-        "ratio",
-        "region",
-        "step",
-    ];
-    assert_eq!(all["span"], json!(of_spans));
-    assert_eq!(all["intrinsic"].as_array().unwrap().len(), 25);
-    assert_eq!(scopes(&[("scope", "span")]).keys().collect::<Vec<_>>(), ["span"]);
-    let of_worker = scopes(&[("scope", "span"), ("q", "{ resource.service.name = \"worker\" }")]);
-    assert_eq!(of_worker["span"], json!(["attempt", "priority", "step"]));
-    let limited = scopes(&[("scope", "span"), ("limit", "2")]);
-    assert_eq!(limited["span"].as_array().unwrap().len(), 2);
-    get(&server, "/api/v2/search/tags", &[("scope", "spam")]).expect(400);
-
-    let plain = get(&server, "/api/search/tags", &[]).expect(200).json();
-    let plain = plain["tagNames"].as_array().unwrap().clone();
-    for name in ["service.name", "db.rows", "name", "status", "duration"] {
-        assert!(plain.contains(&json!(name)), "{name}: {plain:?}");
-    }
-
-    let values = |attribute: &str, params: &[(&str, &str)]| {
-        let path = format!("/api/v2/search/tag/{attribute}/values");
-        let document = get(&server, &path, params).expect(200).json();
-        let values = document["tagValues"].as_array().unwrap().iter();
-        values
-            .map(|value| {
-                (
-                    value["type"].as_str().unwrap().to_owned(),
-                    value["value"].as_str().unwrap_or("").to_owned(),
-                )
-            })
-            .collect::<BTreeSet<_>>()
-    };
-    let typed = |list: &[(&str, &str)]| -> BTreeSet<(String, String)> {
-        list.iter().map(|(kind, text)| ((*kind).to_owned(), (*text).to_owned())).collect()
-    };
-    assert_eq!(
-        values("resource.service.name", &[]),
-        typed(&[("string", "db"), ("string", "edge"), ("string", "shop"), ("string", "worker")])
-    );
-    assert_eq!(values("span.db.rows", &[]), typed(&[("int", "7")]));
-    assert_eq!(values("span.cached", &[]), typed(&[("bool", "true")]));
-    assert_eq!(values("span.ratio", &[]), typed(&[("float", "0.5")]));
-    assert_eq!(values(".attempt", &[]), typed(&[("int", "1"), ("string", "two")]));
-    assert_eq!(
-        values("status", &[]).iter().map(|(kind, _)| kind.as_str()).collect::<BTreeSet<_>>(),
-        BTreeSet::from(["keyword"])
-    );
-    assert_eq!(values("name", &[("q", "{ span.step != nil }")]), typed(&[("string", "step")]));
-    let half_typed = [("q", "{ resource.service.name = \"worker\" && span.step = ")];
-    assert_eq!(values("span.step", &half_typed), typed(&[("string", "a"), ("string", "b")]));
-    assert_eq!(values("span.nobody", &[]), typed(&[]));
-    get(&server, "/api/v2/search/tag/%7B/values", &[]).expect(400);
-
-    let plain = get(&server, "/api/search/tag/service.name/values", &[]).expect(200).json();
-    assert_eq!(plain["tagValues"], json!(["db", "edge", "shop", "worker"]));
-}
-
-#[test]
-fn series_are_answered_as_tempo_answers_them() {
-    let server = server(&[]);
-    // Points lie on multiples of the step.
-    let minute = START_SECS / 60 * 60;
-    let (start, end) = (minute.to_string(), (minute + 60).to_string());
-    let range = |query: &str| {
-        let params = [("q", query), ("start", &start), ("end", &end), ("step", "60s")];
-        get(&server, "/api/metrics/query_range", &params).expect(200).json()
-    };
-    let document = range("{ } | count_over_time() by (resource.service.name)");
-    let series = document["series"].as_array().unwrap();
-    assert_eq!(series.len(), 4);
-    let worker = series
-        .iter()
-        .find(|series| series["labels"][0]["value"]["stringValue"] == "worker")
-        .unwrap();
-    assert_eq!(worker["labels"][0]["key"], "resource.service.name");
-    let at = |minutes: u64| ((minute + 60 * minutes) * 1000).to_string();
-    assert_eq!(
-        worker["samples"],
-        json!([{"timestampMs": at(0)}, {"timestampMs": at(1), "value": 3}])
-    );
-    let exemplar = &worker["exemplars"][0];
-    assert!(exemplar["labels"].to_string().contains("trace:id"), "{exemplar}");
-
-    let typed = range("{ } | count_over_time() by (span.db.rows)");
-    let labels: Vec<&Value> = typed["series"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|series| &series["labels"][0]["value"])
-        .collect();
-    assert!(labels.contains(&&json!({"intValue": "7"})), "{labels:?}");
-    assert!(labels.contains(&&json!({"stringValue": "nil"})), "{labels:?}");
-    let none = range("{ } | count_over_time() by (resource.service.name) with (exemplars=false)");
-    assert!(none["series"][0].get("exemplars").is_none(), "{none}");
-
-    let instant = |query: &str| {
-        let params = [("q", query), ("start", &start), ("end", &end)];
-        get(&server, "/api/metrics/query", &params).expect(200).json()
-    };
-    let document = instant("{ } | count_over_time()");
-    let expected = json!([{
-        "labels": [{"key": "__name__", "value": {"stringValue": "count_over_time"}}], "value": 7,
-    }]);
-    assert_eq!(document["series"], expected);
-    assert_eq!(instant("{ } | max_over_time(duration)")["series"][0]["value"], 2);
-}
-
-#[test]
-fn times_of_series_come_in_many_forms() {
-    let server = server(&[]);
-    let query = ("query", "{ } | count_over_time()");
-    let count = |params: &[(&str, &str)]| {
-        let document = get(&server, "/api/metrics/query", params).expect(200).json();
-        document["series"][0].get("value").map_or(0.0, |value| value.as_f64().unwrap())
-    };
-    let (secs, nanos) = (START_SECS.to_string(), START_NANOS.to_string());
-    let later = (START_SECS + 60).to_string();
-    assert_eq!(count(&[query, ("start", &secs), ("end", &later)]), 7.0);
-    assert_eq!(count(&[query, ("start", &nanos), ("end", &later)]), 7.0);
-    assert_eq!(count(&[query, ("start", &format!("{secs}.5")), ("end", &later)]), 4.0);
-    assert_eq!(count(&[query, ("start", "2026-01-02T03:04:05Z"), ("end", &later)]), 7.0);
-    assert_eq!(count(&[query, ("end", &later), ("since", "2h")]), 7.0);
-    assert_eq!(count(&[query]), 0.0, "the last hour");
-    // A year is not too long.
-    let year = (START_SECS - 365 * 86_400).to_string();
-    let params = [query, ("start", &year), ("end", &later)];
-    get(&server, "/api/metrics/query_range", &params).expect(200);
-    for (params, word) in [
-        (vec![("q", "{ }")], "not a metrics query"),
-        (vec![("q", "{ } | rate(")], "parse error"),
-        (vec![query, ("start", "5"), ("end", "4")], "before end"),
-        (vec![query, ("start", "soon")], "'start'"),
-        (vec![query, ("step", "0s")], "invalid step"),
-        (vec![query, ("since", "1y"), ("step", "1ms")], "points"),
-    ] {
-        let answer = get(&server, "/api/metrics/query_range", &params).expect(400);
-        assert!(answer.text().contains(word), "{params:?}: {}", answer.text());
-    }
-    let parse = get(&server, "/api/metrics/query", &[("q", "{ } | rate(")]).expect(400);
-    assert!(parse.text().starts_with("compiling query: parse error"), "{}", parse.text());
-    // Sent to the search, it is answered by the spans that it is made of.
-    assert_eq!(ids(&search(&server, "{ .region = \"eu\" } | rate()")), [format!("{LOST:x}")]);
-}
-
-#[test]
 fn a_part_of_a_trace_can_be_asked_for() {
     let server = server(&[]);
-    let get = |params: &[(&str, &str)]| get(&server, &format!("/api/v2/traces/{}", cart()), params);
+    let get = |params: &[(&str, &str)]| server.tempo(&format!("/api/v2/traces/{}", cart()), params);
     let names = |params: &[(&str, &str)]| {
         let document = get(params).expect(200).json();
         let mut names = Vec::new();
@@ -628,47 +460,6 @@ fn a_part_of_a_trace_can_be_asked_for() {
     assert_eq!(names(&[("q", "{ .nobody = 1 }")]), (Vec::new(), true));
     get(&[("q", "{ } | count() > 1")]).expect(400);
     get(&[("q", "{")]).expect(400);
-}
-
-#[test]
-fn what_grafana_asks_is_answered() {
-    let server = server(&[]);
-    assert_eq!(get(&server, "/api/echo", &[]).expect(200).text(), "echo");
-    assert_eq!(get(&server, "/ready", &[]).expect(200).text(), "ready\n");
-    let info = get(&server, "/api/status/buildinfo", &[]).expect(200).json();
-    let major: u32 = info["version"].as_str().unwrap().split('.').next().unwrap().parse().unwrap();
-    assert!(major >= 2, "{info}");
-    let [start, end] = range();
-    let ranged = [(start.0, start.1.as_str()), (end.0, end.1.as_str())];
-
-    // The search builder.
-    get(&server, "/api/v2/search/tags", &[("limit", "5000")]).expect(200);
-    get(&server, "/api/v2/search/tags", &[&ranged[..], &[("limit", "5000")]].concat()).expect(200);
-    let built = "{resource.service.name=\"worker\" && name=\"step\" && duration>150ms}";
-    let params = [&ranged[..], &[("q", built), ("limit", "20"), ("spss", "3")]].concat();
-    let document = get(&server, "/api/search", &params).expect(200).json();
-    assert_eq!(document["traces"][0]["spanSet"]["matched"], 1);
-    let values = [("limit", "5000"), ("tag", "resource.service.name"), ("q", "{status=error}")];
-    let document = get(&server, "/api/v2/search/tag/resource.service.name/values", &values);
-    assert_eq!(
-        document.expect(200).json()["tagValues"],
-        json!([{"type": "string", "value": "db"}])
-    );
-    let either = "{resource.service.name=~\"worker|edge\" && (kind=client || kind=consumer)}";
-    assert_eq!(ids(&search(&server, either)).len(), 2);
-
-    // The tab for TraceQL: series over time, and numbers.
-    let rate = "{resource.service.name=\"worker\"} | rate() by (name)";
-    let params = [&ranged[..], &[("q", rate), ("step", "15s"), ("exemplars", "10")]].concat();
-    let document = get(&server, "/api/metrics/query_range", &params).expect(200).json();
-    assert_eq!(document["series"].as_array().unwrap().len(), 2);
-    let params = [&ranged[..], &[("q", rate)]].concat();
-    get(&server, "/api/metrics/query", &params).expect(200);
-
-    // The view of a trace.
-    let path = format!("/api/v2/traces/{}", cart());
-    let trace = get_as(&server, &path, &ranged, "application/protobuf").expect(200);
-    assert_eq!(trace.header("content-type"), "application/protobuf");
 }
 
 #[test]

@@ -49,12 +49,16 @@ struct FoundTrace {
     root_service_name: String,
     #[prost(uint32, tag = "5")]
     duration_ms: u32,
+    #[prost(message, optional, tag = "6")]
+    span_set: Option<SpanSet>,
     #[prost(message, repeated, tag = "7")]
     span_sets: Vec<SpanSet>,
 }
 
 #[derive(Clone, PartialEq, Message)]
 struct SpanSet {
+    #[prost(bytes = "vec", repeated, tag = "1")]
+    spans: Vec<Vec<u8>>,
     #[prost(uint32, tag = "2")]
     matched: u32,
 }
@@ -104,6 +108,10 @@ struct RangeRequest {
 struct RangeResponse {
     #[prost(message, repeated, tag = "1")]
     series: Vec<Series>,
+    #[prost(int32, tag = "3")]
+    status: i32,
+    #[prost(string, tag = "4")]
+    message: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -176,13 +184,16 @@ fn a_search_is_streamed() {
     assert_eq!((found.len(), found[0].trace_id.as_str()), (1, format!("{CART:x}").as_str()));
     assert!(found[0].span_sets.is_empty());
 
-    let packed = compressed("gzip", &query("{ }").encode_to_vec());
-    let headers = [("grpc-encoding", "gzip")];
-    let path = "/tempopb.StreamingQuerier/Search";
-    let answer = call_stream(server.http(), path, &headers, framed(true, &packed));
-    assert_eq!(answer.code, 0, "{answer:?}");
+    // All that an answer says is understood.
+    for name in ["gzip", "deflate", "zstd"] {
+        let packed = compressed(name, &query("{ }").encode_to_vec());
+        let headers = [("grpc-encoding", name)];
+        let path = "/tempopb.StreamingQuerier/Search";
+        let answer = call_stream(server.http(), path, &headers, framed(true, &packed));
+        assert_eq!(answer.code, 0, "{name}: {answer:?}");
+    }
     let outcomes = ["kind=\"search\"", "outcome=\"ok\""];
-    assert_eq!(server.metric("kymo_query_seconds_count", &outcomes), 4.0);
+    assert_eq!(server.metric("kymo_query_seconds_count", &outcomes), 6.0);
 }
 
 /// A server with two thousand traces that have a long text.
@@ -232,6 +243,72 @@ fn a_large_answer_comes_in_messages_that_every_client_takes() {
     for (_, message) in &answer.messages {
         assert!(message.len() <= 1 << 20, "{}", message.len());
     }
+}
+
+/// More than any message has: clients refuse 4 MiB.
+const FITS: usize = 3_800_000;
+
+#[test]
+fn a_large_trace_shows_as_many_spans_as_a_message_holds() {
+    let server = Server::start();
+    let text = string(&"x".repeat(1000));
+    for part in 0..3 {
+        let spans = (0..2000_u64).map(|nth| {
+            let mut span = span(JOB, part * 2000 + nth + 1, 0, "big", nth, 1);
+            span.attributes = vec![attribute("text", text.clone())];
+            span
+        });
+        server.store(Signal::Traces, traces("shop", spans.collect()).encode_to_vec());
+    }
+    let find = |spans_per_span_set| {
+        let asked =
+            SearchRequest { spans_per_span_set, ..query("{ } | select(span.text)") };
+        let answer = call(&server, "Search", &asked);
+        assert!(answer.messages.iter().all(|(_, message)| message.len() < FITS));
+        let found: Vec<SearchResponse> = messages(&answer);
+        found.into_iter().flat_map(|message| message.traces).next().unwrap()
+    };
+    let large = find(10_000);
+    let shown = large.span_sets[0].spans.len();
+    assert!((2500..6000).contains(&shown), "{shown}");
+    assert_eq!(large.span_sets[0].matched, 6000);
+    assert_eq!(large.span_set, None, "it would be there twice");
+    // Nothing is left out of one that fits, once.
+    let fitting = find(2000);
+    assert_eq!((fitting.span_sets[0].spans.len(), fitting.span_set), (2000, None));
+    let small = find(3);
+    assert_eq!(small.span_set.as_ref(), small.span_sets.first());
+    assert_eq!(small.span_sets[0].spans.len(), 3);
+}
+
+#[test]
+fn series_that_do_not_fit_a_message_are_left_out_and_counted() {
+    let server = Server::start();
+    let spans = (0..2000_u64).map(|number| {
+        let mut span = span(u128::from(number + 1), number + 1, 0, "n", number, 1);
+        span.attributes = vec![attribute("group", string(&format!("{number:0>500}")))];
+        span
+    });
+    server.store(Signal::Traces, traces("shop", spans.collect()).encode_to_vec());
+    let ask = |query: &str| RangeRequest {
+        query: query.to_owned(),
+        start: START_SECS * 1_000_000_000,
+        end: (START_SECS + 300) * 1_000_000_000,
+        step: 1_000_000_000,
+    };
+    let answer = call(&server, "MetricsQueryRange", &ask("{ } | rate() by (span.group)"));
+    assert!(answer.messages.iter().all(|(_, message)| message.len() < FITS));
+    let [cut]: [RangeResponse; 1] = messages(&answer).try_into().unwrap();
+    let shown = cut.series.len();
+    assert!((100..2000).contains(&shown), "{shown}");
+    let left_out = format!("{} of 2000 series are left out", 2000 - shown);
+    assert_eq!(cut.status, 1, "partial");
+    assert!(cut.message.contains(&left_out), "{}", cut.message);
+    assert!(cut.message.contains("HTTP"), "{}", cut.message);
+
+    let whole = call(&server, "MetricsQueryRange", &ask("{ } | rate()"));
+    let [whole]: [RangeResponse; 1] = messages(&whole).try_into().unwrap();
+    assert_eq!((whole.series.len(), whole.status, whole.message.as_str()), (1, 0, ""));
 }
 
 #[test]

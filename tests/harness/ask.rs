@@ -82,6 +82,20 @@ impl Server {
         Answer::of(self.client.get(self.url(path)))
     }
 
+    /// Asks Tempo's API with parameters.
+    #[track_caller]
+    pub fn tempo(&self, path: &str, params: &[(&str, &str)]) -> Answer {
+        Answer::of(self.client.get(self.url(&format!("/tempo{path}"))).query(params))
+    }
+
+    /// Ids of the traces that a search finds.
+    #[track_caller]
+    pub fn search(&self, query: &str) -> Vec<String> {
+        let document = self.tempo("/api/search", &[("q", query)]).expect(200).json();
+        let traces = document["traces"].as_array().unwrap();
+        traces.iter().map(|trace| trace["traceID"].as_str().unwrap().to_owned()).collect()
+    }
+
     /// A SQL query whose answer is checked by the caller.
     #[track_caller]
     pub fn ask(&self, query: &str, accept: &str) -> Answer {

@@ -7,6 +7,7 @@
 //! | `h2` | HTTP/2 and gRPC by hand, where the wire matters |
 //! | `otlp` | requests to send: small ones by number, and one of each signal with every field |
 //! | `traces` | a few traces to search |
+//! | `jaeger` | those that Jaeger's APIs are asked about, and how |
 //! | `readback` | compares what is stored with what was sent, field by field |
 //! | `raw` | HTTP/1.1 by hand, byte by byte |
 //! | `programs` | runs `kymo` and client programs to their end |
@@ -15,6 +16,7 @@
 
 pub mod ask;
 pub mod h2;
+pub mod jaeger;
 pub mod otlp;
 pub mod programs;
 pub mod raw;

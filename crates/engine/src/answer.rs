@@ -31,19 +31,40 @@ impl Held {
     }
 }
 
+/// How long a query may still wait for whoever reads its answer. It does not count as running, but
+/// has the same limit, for the whole answer: whoever waits keeps a turn.
+pub(crate) struct Patience<'a> {
+    clock: &'a Clock,
+    left: Duration,
+}
+
+impl<'a> Patience<'a> {
+    pub(crate) fn new(clock: &'a Clock, most: Duration) -> Self {
+        Self { clock, left: most }
+    }
+
+    /// Waits for room, but not for ever.
+    pub(crate) async fn wait<T>(&mut self, room: impl Future<Output = T>) -> Option<T> {
+        let begun = Instant::now();
+        self.clock.extend(self.left);
+        let room = tokio::time::timeout(self.left, room).await;
+        let left = self.left.saturating_sub(begun.elapsed());
+        self.clock.shorten(left);
+        self.left = left;
+        room.ok()
+    }
+}
+
 /// An answer on its way.
 pub(crate) struct Answer<'a> {
     sender: &'a Sender<Message>,
-    clock: &'a Clock,
-    /// How long the query may still wait for whoever reads. It does not count as running, but has
-    /// the same limit, for the whole answer: whoever waits keeps a turn.
-    wait_left: Duration,
+    patience: Patience<'a>,
     weigher: Weigher,
 }
 
 impl<'a> Answer<'a> {
     pub(crate) fn new(sender: &'a Sender<Message>, clock: &'a Clock, wait_most: Duration) -> Self {
-        Self { sender, clock, wait_left: wait_most, weigher: Weigher::default() }
+        Self { sender, patience: Patience::new(clock, wait_most), weigher: Weigher::default() }
     }
 
     /// Hands a batch over, once there is room for it.
@@ -55,13 +76,8 @@ impl<'a> Answer<'a> {
         let bytes = self.weigher.weigh(&batch);
         // A large batch waits alone.
         let places = if bytes < LARGE_BATCH_BYTES { 1 } else { ANSWER_BATCHES_WAITING };
-        let begun = Instant::now();
-        self.clock.extend(self.wait_left);
-        let room = tokio::time::timeout(self.wait_left, self.sender.reserve_many(places)).await;
-        let left = self.wait_left.saturating_sub(begun.elapsed());
-        self.clock.shorten(left);
-        self.wait_left = left;
-        let Ok(Ok(mut room)) = room else { return Err(EngineError::Cancelled) };
+        let room = self.patience.wait(self.sender.reserve_many(places)).await;
+        let Some(Ok(mut room)) = room else { return Err(EngineError::Cancelled) };
         let pool: Arc<dyn MemoryPool> = memory.clone();
         let reserved = MemoryConsumer::new("answer").register(&pool);
         // It is there already: to refuse it now would free nothing that sending it does not.

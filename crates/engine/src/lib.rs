@@ -17,6 +17,7 @@
 //! | `sql` | text to a statement that may run |
 //! | `tables` | the tables, and where their columns come from |
 //! | `scan` | the leaf of every plan: rows of a snapshot |
+//! | [`traceql`] | searches, series, tags, dependencies |
 //! | `functions` | functions as they are offered, with bounds |
 //! | `plan`, `session` | rules for physical plans, DataFusion as it is set up |
 //! | [`prometheus_names`] | names of metrics |

@@ -71,6 +71,14 @@ pub const TRACES_PER_THREAD: usize = 2;
 pub const TRACE_REACH_NANOS: i64 = 24 * 3600 * 1_000_000_000;
 /// Traces that are read at once on a thread: some thousand spans, which is a batch of the store.
 pub const TRACES_PER_GROUP: usize = 128;
+/// Spans from which on no more traces are read at once. A larger trace is read alone.
+pub const GROUP_MAX_SPANS: usize = 16 * 1024;
+/// Times that traces are read again because a block turned out to be damaged.
+pub const DAMAGE_TRIES: usize = 4;
+/// Traces for which another thread is worth starting.
+pub const TRACES_PER_SHARE: usize = 16;
+/// Bytes that a point of a series takes, in memory and in the answer that is made of it.
+pub const POINT_BYTES: usize = 80;
 /// Candidates that a search looks into before it hands out what it found: so many that threads are
 /// worth starting, so few that first results come soon.
 pub const SEARCH_STEP_TRACES: usize = 512;

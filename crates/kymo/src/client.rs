@@ -52,6 +52,18 @@ impl Client {
         self.send(request.body(body), accept)
     }
 
+    /// Sends a form, encoded as a URL's query is, to a path.
+    pub(crate) fn post_form(
+        &self,
+        path: &str,
+        form: String,
+        accept: &str,
+    ) -> Result<Response, Failure> {
+        let form_type = "application/x-www-form-urlencoded";
+        let request = self.http.post(self.url(path)).header("content-type", form_type);
+        self.send(request.body(form), accept)
+    }
+
     /// The server, for messages.
     pub(crate) fn name(&self) -> String {
         let mut shown = self.base.clone();

@@ -26,6 +26,16 @@ impl Json {
         self.out.extend_from_slice(bytes);
     }
 
+    /// Where the next byte will be.
+    pub(crate) fn place(&self) -> usize {
+        self.out.len()
+    }
+
+    /// What was written from a place on, once more.
+    pub(crate) fn again(&mut self, written: std::ops::Range<usize>) {
+        self.out.extend_from_within(written);
+    }
+
     /// A comma, unless the list or object has just begun.
     pub(crate) fn comma(&mut self) {
         if !matches!(self.out.last(), Some(b'[' | b'{' | b':') | None) {

@@ -23,6 +23,7 @@
 //! | `otlp` | the protocols around it: gRPC, HTTP with protobuf and JSON |
 //! | `grpc`, `jsonpb` | what all gRPC methods share; JSON as protobuf maps it |
 //! | `sql`, `tempo`, `jaeger`, `reply` | query APIs, and how they say what went wrong |
+//! | `parameters`, `times` | what stands in URLs and forms: values, moments, durations |
 //! | [`mod@format`] | batches as JSON, CSV and Arrow |
 //! | `upkeep` | threads that apply, flush, compact and delete |
 //! | `telemetry` | the server's own metrics |
@@ -39,6 +40,7 @@ pub mod limits;
 mod listen;
 pub mod options;
 mod otlp;
+mod parameters;
 mod receive;
 mod reply;
 mod router;
@@ -47,6 +49,7 @@ mod sql;
 mod telemetry;
 mod tempo;
 mod tenant;
+mod times;
 mod upkeep;
 
 pub use error::ServerError;

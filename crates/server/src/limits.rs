@@ -85,6 +85,9 @@ pub const DEFAULT_EXEMPLARS: usize = 100;
 /// More examples than anybody looks at.
 pub const MAX_EXEMPLARS: usize = 10_000;
 
+/// Tags of a search of old. Each becomes a level of a tree that is walked by recursion.
+pub const MAX_TAGS: usize = 100;
+
 /// A message of a streamed answer. Clients of gRPC take at most 4 MiB.
 pub const STREAM_MESSAGE_BYTES: usize = 1 << 20;
 

@@ -84,3 +84,13 @@ pub const POINT_MAX_ITEMS: usize = kymo_wire::limits::MAX_POINT_ITEMS;
 /// Points of a row that was joined from smaller ones. Beyond, the blobs shrink
 /// by less than the queries pay that decode more than they asked for.
 pub const SERIES_JOINED_MAX_POINTS: usize = 4 * SERIES_MAX_POINTS;
+/// Granules that a walk over traces reads first. Most searches end there; each round is four times
+/// as large as the last.
+pub const WALK_FIRST_GRANULES: usize = 2;
+/// Granules of the largest round, after which whoever walks is asked whether to go on.
+pub const WALK_MOST_GRANULES: usize = 128;
+/// Granules for which a walk starts another thread.
+pub const WALK_GRANULES_PER_THREAD: usize = 4;
+/// Bytes of decoded columns that a thread of a walk, or a reader of traces, keeps although the cache
+/// may have forgotten them.
+pub const WALK_READERS_BYTES: usize = 24 << 20;

@@ -23,8 +23,9 @@ const UNITS: [(&str, i128); 11] = [
 /// Digits after a point that count: more than a nanosecond of a year needs.
 const MAX_FRACTION_DIGITS: usize = 17;
 
-/// The nanoseconds that a text means, if it is a duration of less than 292 years.
-pub(crate) fn parse(text: &str) -> Option<i64> {
+/// The nanoseconds that a text such as `1h30m` or `1.5s` means, if it is a duration of less than 292
+/// years. It has no sign, and no number is without a unit.
+pub fn parse(text: &str) -> Option<i64> {
     if text.is_empty() {
         return None;
     }

@@ -60,7 +60,7 @@
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | [`ast`] | what a query is made of |
+//! | [`ast`], `construct` | what a query is made of, and trees that programs build |
 //! | [`value`] | values of spans |
 //! | [`eval`] | evaluation |
 //! | [`metrics`] | numbers over time |
@@ -71,6 +71,7 @@
 //! | `error` | what can be wrong with a query, and where |
 
 pub mod ast;
+mod construct;
 mod duration;
 mod error;
 pub mod eval;
@@ -85,6 +86,7 @@ pub mod value;
 mod walk;
 
 pub use ast::Query;
+pub use duration::parse as parse_duration;
 pub use error::{Position, QueryError};
 pub use eval::{Evaluator, Expression, List, Slots, Spanset, Structure, Trace};
 pub use parser::{parse, parse_attribute, parse_filter_leniently};

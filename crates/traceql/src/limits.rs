@@ -26,11 +26,23 @@ pub const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// label of their own (quantiles, histograms) have one less.
 pub const MAX_GROUP_BY: usize = 5;
 
+/// Quantiles of one function. Each is a series of its own for every group, with a number at every
+/// point, so they multiply what an answer takes; and nobody looks at more of them.
+pub const MAX_QUANTILES: usize = 20;
+
+/// Points that an answer may have. More than any screen is wide, and as many as Prometheus allows;
+/// memory for each series grows with it.
+pub const MAX_POINTS: usize = 11_000;
+
 /// Values of each attribute that `compare()` may tell.
 pub const MAX_COMPARE_TOP: usize = 1000;
 
 /// Values of each attribute that `compare()` tells unless asked for more.
 pub const DEFAULT_COMPARE_TOP: usize = 10;
+
+/// Parentheses that hold something unfinished, within each other, while a query is typed. What they
+/// hold is read once for each, so they are few.
+pub(crate) const MAX_UNFINISHED: usize = 16;
 
 /// What a piece of a query may take up in an error.
 pub(crate) const MAX_QUOTED_CHARS: usize = 60;

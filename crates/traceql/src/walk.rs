@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::ast::{
-    Attribute, Body, Expr, Literal, Metrics, MetricsFunction, Name, Pipeline, Query, Scalar,
-    Spansets, Stage,
+    Attribute, Body, Expr, Intrinsic, Literal, Metrics, MetricsFunction, Name, Pipeline, Query,
+    Scalar, Spansets, Stage,
 };
 
 impl Query {
@@ -61,6 +61,15 @@ impl Attribute {
         };
         // The span's own value may be shown beside it.
         if self.of_parent { Cow::Owned(format!("parent.{name}")) } else { Cow::Borrowed(name) }
+    }
+
+    /// Whether its values are durations, which functions over time tell in seconds.
+    pub fn is_duration(&self) -> bool {
+        let Name::Intrinsic(intrinsic) = &self.name else { return false };
+        matches!(
+            intrinsic.plain(),
+            Intrinsic::Duration | Intrinsic::TraceDuration | Intrinsic::EventTimeSinceStart
+        )
     }
 }
 
@@ -190,6 +199,18 @@ mod tests {
         assert_eq!(query.hint("a"), Some(&Literal::Float(-2.5)));
         assert_eq!(query.hint("b"), Some(&Literal::Bool(true)));
         assert_eq!(query.hint("c"), None);
+    }
+
+    #[test]
+    fn durations_are_known_in_all_spellings() {
+        let durations = "duration span:duration traceDuration trace:duration event:timeSinceStart \
+                         parent.duration";
+        for attribute in durations.split_whitespace() {
+            assert!(parse_attribute(attribute).unwrap().is_duration(), "{attribute}");
+        }
+        for attribute in ["span.duration", ".duration", "name", "nestedSetLeft"] {
+            assert!(!parse_attribute(attribute).unwrap().is_duration(), "{attribute}");
+        }
     }
 
     #[test]

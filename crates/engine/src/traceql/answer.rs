@@ -37,6 +37,20 @@ pub struct SearchStats {
     pub damaged_blocks: usize,
 }
 
+impl SearchStats {
+    /// Adds what was done for another part of the same query.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.inspected_traces += other.inspected_traces;
+        self.inspected_spans += other.inspected_spans;
+        self.inspected_bytes += other.inspected_bytes;
+        self.total_blocks = other.total_blocks;
+        self.total_block_bytes = other.total_block_bytes;
+        self.total_jobs += other.total_jobs;
+        self.completed_jobs += other.completed_jobs;
+        self.damaged_blocks = self.damaged_blocks.max(other.damaged_blocks);
+    }
+}
+
 /// A trace that matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundTrace {
@@ -54,7 +68,9 @@ pub struct FoundTrace {
     pub span_sets: Vec<FoundSet>,
     /// Spans of the whole trace by service, in the order of names.
     pub services: Vec<ServiceStats>,
-    /// When the newest candidate span began.
+    /// Spans whose parent is not there.
+    pub orphans: usize,
+    /// When the newest of the matching spans began that ran within the asked time.
     pub newest_nanos: i64,
 }
 
@@ -71,7 +87,12 @@ impl FoundTrace {
                 2 * size_of::<FoundSpan>() + span.attributes.iter().map(of_value).sum::<usize>()
             })
             .sum();
-        2 * size_of::<Self>() + of_spans + self.services.len() * size_of::<ServiceStats>()
+        let of_sets: usize = self
+            .span_sets
+            .iter()
+            .map(|set| size_of::<FoundSet>() + set.attributes.iter().map(of_value).sum::<usize>())
+            .sum();
+        2 * size_of::<Self>() + of_spans + of_sets + self.services.len() * size_of::<ServiceStats>()
     }
 }
 

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use kymo_traceql::ast::{Attribute, Query};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use super::answer::{Dependency, Found, MetricsAnswer, ScopeTags, TagValue};
@@ -13,6 +14,7 @@ use super::look::Look;
 use super::request::{MetricsQuery, Search, TagQuery};
 use super::search::Searcher;
 use super::{dependencies, explain, measure, tags};
+use crate::answer::Patience;
 use crate::clock::{Asker, Clock};
 use crate::engine::{Core, Engine};
 use crate::error::EngineError;
@@ -222,13 +224,18 @@ fn run_search(
 ) -> Result<(), EngineError> {
     let _running = Running::new(&core.counters);
     let has_given = Cell::new(false);
-    let once = || {
+    let mut patience = Patience::new(clock, core.options.query_timeout);
+    let mut give = |found| {
+        has_given.set(true);
+        let sent = patience.wait(sender.send(Ok(Some(found))));
+        match Handle::current().block_on(sent) {
+            Some(Ok(())) => Ok(()),
+            _ => Err(EngineError::Cancelled),
+        }
+    };
+    let mut once = || {
         let look = Look::new(core, tenant, search.time.as_ref(), clock, pushes_down)?;
-        let searcher = Searcher::new(&look, search.clone())?;
-        searcher.run(&mut |found| {
-            has_given.set(true);
-            sender.blocking_send(Ok(Some(found))).map_err(|_| EngineError::Cancelled)
-        })
+        Searcher::new(&look, search.clone())?.run(&mut give)
     };
     match once() {
         Err(error) if error.is_stale() && !has_given.get() => {

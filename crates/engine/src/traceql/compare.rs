@@ -5,8 +5,8 @@ use hashbrown::HashMap;
 use kymo_store::scan::{ColumnRef, Prepared, Scan, Scope as StoreScope, Walk};
 use kymo_store::schema::Signal;
 use kymo_store::tables::spans::field;
-use kymo_traceql::ast::{Attribute, Expr, Intrinsic, MetricsFunction, Name, Scope};
-use kymo_traceql::eval::{Expression, Slots, Trace};
+use kymo_traceql::ast::{Attribute, Intrinsic, MetricsFunction, Name, Scope};
+use kymo_traceql::eval::{Expression, Slots, Structure, Trace};
 use kymo_traceql::metrics::{AttributeNumber, Comparison, Grid, Series, ValueNumber};
 use kymo_traceql::value::{OwnedValue, Value};
 
@@ -14,13 +14,14 @@ use super::answer::SearchStats;
 use super::evaluate::{Evaluation, each_matching, invalid};
 use super::layout::{From, Layout};
 use super::look::Look;
-use super::measure::{Leaf, add_stats, parallel};
+use super::measure::Leaf;
 use super::plan::Candidates;
 use super::rows::Rows;
 use super::table::Table;
 use super::tags;
+use super::threads::on_each;
 use crate::error::EngineError;
-use crate::limits::COMPARE_MAX_ATTRIBUTES;
+use crate::limits::{COMPARE_MAX_ATTRIBUTES, POINT_BYTES};
 
 /// Intrinsics that are compared: those of few values.
 const INTRINSICS: [Intrinsic; 8] = [
@@ -53,6 +54,13 @@ struct Counted {
     comparison: Comparison,
     attributes: Vec<AttributeNumber>,
     texts: Vec<HashMap<String, ValueNumber>>,
+    text_bytes: usize,
+}
+
+impl Counted {
+    fn bytes(&self) -> usize {
+        self.comparison.bytes() + self.text_bytes
+    }
 }
 
 /// Answers `compare()`.
@@ -68,43 +76,39 @@ pub(super) fn answer(
     let failed = |error| look.failed(error);
     let mut slots = Slots::default();
     let selection = Expression::new(selection, &mut slots).map_err(invalid)?;
-    let selection_slots = slots.names().len();
     let mut names = Vec::new();
     for name in attributes(look, &grid.time())? {
         names.push((slots.slot_of(&name), name));
     }
     let comparing = Comparing { look, grid, top: *top, range: *range, selection, names };
-    let candidates = Candidates::of_results(look, leaf.pipeline).map_err(failed)?;
-    let by_row = match candidates.is_answer {
+    let candidates = Candidates::of(look, leaf.pipeline).map_err(failed)?;
+    // A selection by events, parents or the shape of traces needs whole traces.
+    let by_row = match candidates.is_answer && comparing.selection.reads_row_only() {
+        true => Layout::of_rows(look, &BASE, slots.names()).map_err(failed)?,
         false => None,
-        true => {
-            // A selection by parents or by the shape of traces needs these.
-            let is_plain = !reads_parents(leaf.function)
-                && Layout::of_rows(look, &BASE, &slots.names()[..selection_slots])
-                    .map_err(failed)?
-                    .is_some();
-            match is_plain {
-                true => Layout::of_rows(look, &BASE, slots.names()).map_err(failed)?,
-                false => None,
-            }
-        }
     };
     let parts = match by_row {
         Some(layout) => comparing.rows(&layout, &candidates, stats)?,
         None => {
-            let evaluation = Evaluation::new(look, leaf.pipeline, slots)?;
+            let needs_structure = comparing.selection.needs_structure();
+            let evaluation = Evaluation::new(look, leaf.pipeline, slots, needs_structure)?;
             let scan = candidates.started(&grid.time());
             let walk = Walk::new(&look.sources, &scan, look.context());
             let mut walk = walk.map_err(failed)?;
             let make = || comparing.counted();
             let parts = each_matching(&evaluation, &mut walk, make, |counted, trace, spans| {
+                let structure = match needs_structure {
+                    true => Structure::of(trace),
+                    false => Structure::default(),
+                };
                 for span in spans {
                     let span = *span as usize;
-                    comparing.add(counted, trace, span, trace.start_of(span));
+                    comparing.add(counted, trace, &structure, span, trace.start_of(span));
                 }
-                Ok(counted.comparison.bytes())
+                Ok(counted.bytes())
             })?;
-            add_stats(look, stats, &walk.stats());
+            look.count(&walk.stats());
+            stats.add(&look.stats(&walk.stats()));
             parts
         }
     };
@@ -114,6 +118,9 @@ pub(super) fn answer(
         all.merge(part.comparison);
         held.hold(all.bytes())?;
     }
+    look.check()?;
+    // Points that nothing was counted for are made now.
+    held.hold(all.bytes() + all.finished_points().saturating_mul(POINT_BYTES))?;
     Ok(all.finish())
 }
 
@@ -137,18 +144,6 @@ fn attributes(look: &Look, time: &std::ops::Range<i64>) -> Result<Vec<Name>, Eng
     Ok(names)
 }
 
-fn reads_parents(function: &MetricsFunction) -> bool {
-    fn reads(expr: &Expr) -> bool {
-        match expr {
-            Expr::Literal(_) => false,
-            Expr::Attribute(attribute) => attribute.of_parent,
-            Expr::Not(inner) | Expr::Negate(inner) => reads(inner),
-            Expr::Binary { left, right, .. } => reads(left) || reads(right),
-        }
-    }
-    matches!(function, MetricsFunction::Compare { selection, .. } if reads(selection))
-}
-
 impl Comparing<'_> {
     fn counted(&self) -> Counted {
         let mut comparison = Comparison::new(self.top, self.grid);
@@ -158,7 +153,7 @@ impl Comparing<'_> {
         });
         let attributes: Vec<AttributeNumber> = attributes.collect();
         let texts = attributes.iter().map(|_| HashMap::new()).collect();
-        Counted { comparison, attributes, texts }
+        Counted { comparison, attributes, texts, text_bytes: 0 }
     }
 
     /// Counts rows as they are scanned.
@@ -173,32 +168,42 @@ impl Comparing<'_> {
             Scan { columns: layout.columns.clone(), ..candidates.started(&self.grid.time()) };
         let prepared = Prepared::new(&look.sources, Signal::Spans, &scan, look.context());
         let work = prepared.map_err(|error| look.failed(error))?.start();
-        let parts = parallel(look.threads(), |_| {
-            let mut partition = work.partition();
+        let shares = (0..look.threads()).map(|_| work.partition());
+        let parts = on_each(shares, |mut partition| {
             let mut counted = self.counted();
             let held = look.memory("comparison");
+            let structure = Structure::default();
             while let Some(batch) = partition.next_batch().map_err(|error| look.failed(error))? {
                 look.check()?;
                 let places = layout.slots.iter().flat_map(From::span_places);
                 let table = Table::new(std::slice::from_ref(&batch), places);
                 let rows = Rows { layout, table: &table };
                 for row in 0..table.rows() {
-                    self.add(&mut counted, &rows, row, table.int(row, START).unwrap_or(0));
+                    let start = table.int(row, START).unwrap_or(0);
+                    self.add(&mut counted, &rows, &structure, row, start);
                 }
-                held.hold(counted.comparison.bytes())?;
+                held.hold(counted.bytes())?;
             }
             Ok(counted)
         })?;
-        add_stats(look, stats, &work.stats());
+        look.count(&work.stats());
+        stats.add(&look.stats(&work.stats()));
         Ok(parts)
     }
 
     /// Counts a span.
-    fn add(&self, counted: &mut Counted, trace: &impl Trace, span: usize, start_nanos: i64) {
+    fn add(
+        &self,
+        counted: &mut Counted,
+        trace: &impl Trace,
+        structure: &Structure,
+        span: usize,
+        start_nanos: i64,
+    ) {
         let Some(point) = self.grid.point_of(start_nanos) else { return };
         let is_in_range =
             self.range.is_none_or(|(begin, end)| begin <= start_nanos && start_nanos <= end);
-        let is_selected = is_in_range && self.selection.matches(trace, span);
+        let is_selected = is_in_range && self.selection.matches_in(trace, structure, span);
         for (nth, (slot, _)) in self.names.iter().enumerate() {
             let value = trace.value(span, *slot);
             if value == Value::Nil {
@@ -213,6 +218,7 @@ impl Comparing<'_> {
                     None => {
                         let number = comparison.value(attribute, OwnedValue::from(value));
                         counted.texts[nth].insert(text.to_owned(), number);
+                        counted.text_bytes += text.len() + 64;
                         number
                     }
                 },

@@ -19,7 +19,7 @@ pub(super) fn answer(look: &Look, time: &Range<i64>) -> Result<Vec<Dependency>, 
     let all = Pipeline {
         stages: vec![Stage::Spansets(Spansets::Filter(Expr::Literal(Literal::Bool(true))))],
     };
-    let evaluation = Evaluation::new(look, &all, Slots::default())?;
+    let evaluation = Evaluation::new(look, &all, Slots::default(), false)?;
     let scan = Scan { time: Some(time.clone()), ..Scan::default() };
     let walk = Walk::new(&look.sources, &scan, look.context());
     let mut walk = walk.map_err(|error| look.failed(error))?;

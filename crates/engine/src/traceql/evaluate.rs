@@ -4,10 +4,12 @@ use kymo_store::scan::{Walk, Walked};
 use kymo_traceql::ast::{Intrinsic, Name, Pipeline};
 use kymo_traceql::eval::{Evaluator, Slots, Spanset};
 
-use super::group::{Loaded, Loader, Loading};
+use super::group::Loaded;
+use super::loading::{Loader, Loading};
 use super::look::Look;
+use super::threads::on_traces;
 use crate::error::EngineError;
-use crate::limits::{TRACES_PER_GROUP, WALK_STEP_TRACES};
+use crate::limits::WALK_STEP_TRACES;
 
 /// A pipeline, ready to be evaluated on many threads.
 pub(super) struct Evaluation<'l> {
@@ -26,10 +28,12 @@ pub(super) struct Worker<'e> {
 
 impl<'l> Evaluation<'l> {
     /// `slots` may name more than the pipeline does; they are read as well.
+    /// `numbers_spans` says that something beside the pipeline reads the numbers of nested spans.
     pub(super) fn new(
         look: &'l Look,
         pipeline: &Pipeline,
         mut slots: Slots,
+        numbers_spans: bool,
     ) -> Result<Self, EngineError> {
         // Names what the pipeline reads.
         Evaluator::new(pipeline, &mut slots).map_err(invalid)?;
@@ -37,7 +41,8 @@ impl<'l> Evaluation<'l> {
             use Intrinsic::{NestedSetLeft, NestedSetParent, NestedSetRight};
             matches!(name, Name::Intrinsic(NestedSetLeft | NestedSetRight | NestedSetParent))
         };
-        let is_ordered = pipeline.attributes().iter().any(|named| is_numbered(&named.name));
+        let is_ordered =
+            numbers_spans || pipeline.attributes().iter().any(|named| is_numbered(&named.name));
         let loading = Loading::new(look, slots.names(), is_ordered);
         let loading = loading.map_err(|error| look.failed(error))?;
         Ok(Self { look, pipeline: pipeline.clone(), slots, loading })
@@ -46,7 +51,7 @@ impl<'l> Evaluation<'l> {
     pub(super) fn worker(&self) -> Result<Worker<'_>, EngineError> {
         let mut slots = self.slots.clone();
         let evaluator = Evaluator::new(&self.pipeline, &mut slots).map_err(invalid)?;
-        Ok(Worker { look: self.look, loader: self.loading.loader(), evaluator })
+        Ok(Worker { look: self.look, loader: self.loading.loader(self.look), evaluator })
     }
 }
 
@@ -58,19 +63,19 @@ impl Worker<'_> {
         traces: &[Walked],
         mut each: impl FnMut(usize, Loaded<'_>, Vec<Spanset>) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        let held = self.look.memory("traces");
-        for (nth, some) in traces.chunks(TRACES_PER_GROUP).enumerate() {
+        let hashes: Vec<u64> = traces.iter().map(|trace| trace.hash).collect();
+        let mut done = 0;
+        while done < hashes.len() {
             self.look.check()?;
-            let hashes: Vec<u64> = some.iter().map(|trace| trace.hash).collect();
-            let group = self.loader.load(&hashes).map_err(|error| self.look.failed(error))?;
-            held.hold(group.bytes())?;
-            for of_group in 0..group.traces() {
-                let trace = group.trace(of_group);
+            let group = self.loader.load(&hashes[done..])?;
+            for nth in 0..group.traces() {
+                let trace = group.trace(nth);
                 let found = self.evaluator.evaluate(&trace);
                 if !found.is_empty() {
-                    each(nth * TRACES_PER_GROUP + of_group, trace, found)?;
+                    each(done + nth, trace, found)?;
                 }
             }
+            done += group.traces();
         }
         Ok(())
     }
@@ -80,42 +85,8 @@ pub(super) fn invalid(error: kymo_traceql::QueryError) -> EngineError {
     EngineError::Invalid(error.to_string())
 }
 
-/// Does work on several threads, each with a share of the traces that lies together, and returns
-/// what each made of its share, in order.
-pub(super) fn on_threads<W: Send, T: Send>(
-    workers: &mut [W],
-    traces: &[Walked],
-    work: impl Fn(&mut W, &[Walked]) -> Result<T, EngineError> + Sync,
-) -> Result<Vec<T>, EngineError> {
-    /// Traces that are worth a thread.
-    const LEAST: usize = 16;
-    let threads = workers.len().min(traces.len() / LEAST).max(1);
-    let share = traces.len().div_ceil(threads).max(1);
-    if threads == 1 {
-        return match workers.first_mut() {
-            Some(worker) => Ok(vec![work(worker, traces)?]),
-            None => Ok(Vec::new()),
-        };
-    }
-    let work = &work;
-    std::thread::scope(|scope| {
-        let started: Vec<_> = traces
-            .chunks(share)
-            .zip(workers)
-            .map(|(traces, worker)| scope.spawn(move || work(worker, traces)))
-            .collect();
-        let joined = started.into_iter().map(|thread| match thread.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        // All are waited for, whatever the first says.
-        joined.collect::<Vec<_>>().into_iter().collect()
-    })
-}
-
-/// Evaluates all candidates that have a span within `time`. Each thread makes a state of its own;
-/// `each` puts into it what matches: a trace, and its spans of all spansets. It returns the bytes
-/// that the state holds.
+/// Evaluates all traces of a walk. Each thread makes a state of its own; `each` puts into it what
+/// matches: a trace, and its spans of all spansets. It returns the bytes that the state holds.
 pub(super) fn each_matching<S: Send>(
     evaluation: &Evaluation<'_>,
     walk: &mut Walk,
@@ -131,7 +102,7 @@ pub(super) fn each_matching<S: Send>(
     while let Some(traces) = walk.next(WALK_STEP_TRACES).map_err(|error| look.failed(error))? {
         look.check()?;
         held.hold(walk.held_bytes())?;
-        on_threads(&mut workers, &traces, |(worker, state, held), some| {
+        on_traces(&mut workers, &traces, |(worker, state, held), some| {
             worker.run(some, |_, trace, sets| {
                 let bytes = match &sets[..] {
                     [set] => each(state, &trace, &set.spans)?,

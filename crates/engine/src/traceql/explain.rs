@@ -3,14 +3,15 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use kymo_store::scan::{ColumnRef, Op, Predicate, Scalar, Scope};
+use kymo_store::scan::{ColumnRef, Op, Predicate, Scalar};
 use kymo_store::tables::spans::TABLE;
 use kymo_traceql::ast::{Body, Query};
 use kymo_traceql::metrics::Grid;
 
+use super::counting::Counting;
 use super::layout::Layout;
 use super::look::Look;
-use super::measure::{Counting, Leaf, leaves};
+use super::measure::{Leaf, leaves};
 use super::plan::Candidates;
 use super::request::{Search, Sort};
 use super::search::Searcher;
@@ -58,16 +59,16 @@ fn search(
     let walk = searcher.candidates.walk(look, time).map_err(|error| look.failed(error))?;
     sources(look, Some(walk.progress().0), text);
     let what = "of whole candidate traces";
-    columns(searcher.evaluation.loading.layout(), what, text);
+    columns(&searcher.evaluation.loading.layout, what, text);
     columns(searcher.late_layout(), "of spans that are shown", text);
     Ok(())
 }
 
 fn series(look: &Look, leaf: &Leaf<'_>, text: &mut String) -> Result<(), EngineError> {
-    let found = Candidates::of_results(look, leaf.pipeline).map_err(|error| look.failed(error))?;
+    let found = Candidates::of(look, leaf.pipeline).map_err(|error| look.failed(error))?;
     // Which columns are read does not depend on the time.
     let grid = Grid::instant(0, 1).map_err(|error| EngineError::Invalid(error.to_string()))?;
-    let counting = Counting { look, leaf, grid: &grid, candidates: found, exemplars: 0 };
+    let counting = Counting { look, leaf, grid: &grid, candidates: found, keeps_candidates: false };
     let layout = counting.row_layout()?;
     match &layout {
         Some(_) => writeln!(text, "series, counted row by row while scanning"),
@@ -83,12 +84,17 @@ fn series(look: &Look, leaf: &Leaf<'_>, text: &mut String) -> Result<(), EngineE
 }
 
 fn candidates(found: &Candidates, text: &mut String) {
-    let kind = match (found.is_answer, found.tested.is_open()) {
-        (true, _) => "exact: what passes is the answer",
-        (false, true) => "nothing: all traces are evaluated",
-        (false, false) => "traces with a span that passes are evaluated",
+    let kind = match found.is_answer {
+        _ if found.is_never() => "nothing can pass",
+        true => "exact: what passes is the answer",
+        false if found.tested.is_open() => "all traces are evaluated",
+        false => "traces with a span that passes are evaluated",
     };
     let _ = writeln!(text, "  store tests  {}  ({kind})", shown(&found.tested.predicate));
+    if let Some(required) = &found.required {
+        let what = "in the same trace, looked for first";
+        let _ = writeln!(text, "               {}  ({what})", shown(&required.predicate));
+    }
 }
 
 fn sources(look: &Look, granules: Option<usize>, text: &mut String) {
@@ -110,10 +116,7 @@ fn columns(layout: &Layout, what: &str, text: &mut String) {
 
 /// A predicate for people.
 fn shown(predicate: &Predicate) -> String {
-    let name = |column: &ColumnRef| match column {
-        ColumnRef::Attribute { scope: Scope::Own, .. } => column.name(&TABLE),
-        other => other.name(&TABLE),
-    };
+    let name = |column: &ColumnRef| column.name(&TABLE);
     let joined = |parts: &[Predicate], word: &str, empty: &str| match parts.is_empty() {
         true => empty.to_owned(),
         false => {

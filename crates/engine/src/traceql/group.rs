@@ -1,218 +1,52 @@
-//! Whole traces in memory, a few hundred at a time, as the evaluation looks at them.
+//! Whole traces in memory, some thousand spans at a time, as the evaluation looks at them.
 
-use std::sync::Arc;
-
-use hashbrown::{HashMap, HashSet};
-use kymo_store::StoreError;
+use hashbrown::HashMap;
 use kymo_store::block::source::RowRef;
-use kymo_store::scan::{ColumnRef, ElementBatch, Elements, Link, Prepared, TraceReader};
-use kymo_store::tables::spans::{field, list};
-use kymo_traceql::ast::Name;
+use kymo_store::scan::{ColumnRef, ElementBatch, Link};
+use kymo_store::tables::spans::field;
 use kymo_traceql::eval::{List, Trace};
 use kymo_traceql::value::{Element, Value};
 
 use super::layout::{From, Layout, Place, Whole};
-use super::look::Look;
+use super::loading::Loading;
 use super::table::{Table, id_text};
 
 /// Columns that are always read of whole traces, by place in a layout's columns.
-const BASE: [ColumnRef; 4] = [
+pub(super) const BASE: [ColumnRef; 4] = [
     ColumnRef::Field(field::START_TIME),
     ColumnRef::Field(field::DURATION),
     ColumnRef::Field(field::SERVICE),
     ColumnRef::Field(field::STATUS),
 ];
-const START: usize = 0;
-const DURATION: usize = 1;
-const SERVICE: usize = 2;
-const STATUS: usize = 3;
+pub(super) const START: usize = 0;
+pub(super) const DURATION: usize = 1;
+pub(super) const SERVICE: usize = 2;
+pub(super) const STATUS: usize = 3;
 
-/// How traces are read: bound once, then used by any number of threads.
+/// What was read of some traces.
 #[derive(Debug)]
-pub(super) struct Loading {
-    layout: Layout,
-    /// The place of the columns that only some queries read.
-    name: Option<usize>,
-    trace_id: Option<usize>,
-    /// Whether the order of spans is of importance: it is that of their starts then, wherever they
-    /// lie.
-    is_ordered: bool,
-    rows: Arc<Prepared>,
-    events: Option<Arc<Prepared>>,
-    links: Option<Arc<Prepared>>,
+pub(super) struct Parts {
+    pub(super) rows: Vec<RowRef>,
+    /// Where the rows of each trace end, in the order in which they were read.
+    pub(super) ends: Vec<usize>,
+    /// The place in that order of each trace that was asked for.
+    pub(super) places: Vec<usize>,
+    pub(super) table: Table,
+    pub(super) links: Vec<Link>,
+    pub(super) events: ElementTable,
+    pub(super) link_elements: ElementTable,
 }
-
-impl Loading {
-    /// Reads what `names` need, in their order.
-    pub(super) fn new(look: &Look, names: &[Name], is_ordered: bool) -> Result<Self, StoreError> {
-        let layout = Layout::new(look, &BASE, names)?;
-        let place = |number| layout.columns.iter().position(|c| *c == ColumnRef::Field(number));
-        let (name, trace_id) = (place(field::NAME), place(field::TRACE_ID));
-        let rows = look.prepare(layout.columns.clone(), None)?;
-        let elements = |columns: &Vec<ColumnRef>, number| match columns.is_empty() {
-            true => Ok(None),
-            false => look.prepare(columns.clone(), Some(Elements::List(number))).map(Some),
-        };
-        let events = elements(&layout.event_columns, list::EVENTS)?;
-        let links = elements(&layout.link_columns, list::LINKS)?;
-        Ok(Self { name, trace_id, is_ordered, rows, events, links, layout })
-    }
-
-    /// The columns that are read of spans, for who wants to know.
-    pub(super) fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    /// Something to read with, on one thread.
-    pub(super) fn loader(&self) -> Loader<'_> {
-        Loader {
-            loading: self,
-            rows: TraceReader::new(&self.rows),
-            events: self.events.as_ref().map(TraceReader::new),
-            links: self.links.as_ref().map(TraceReader::new),
-        }
-    }
-}
-
-/// Reads traces on one thread.
-pub(super) struct Loader<'l> {
-    loading: &'l Loading,
-    rows: TraceReader,
-    events: Option<TraceReader>,
-    links: Option<TraceReader>,
-}
-
-/// Times that traces are read again because a block turned out to be damaged.
-const TRIES: usize = 4;
-
-impl Loader<'_> {
-    /// Reads traces; those that have no visible rows are empty.
-    pub(super) fn load(&mut self, hashes: &[u64]) -> Result<Group<'_>, StoreError> {
-        for _ in 0..TRIES {
-            if let Some(group) = self.try_load(hashes)? {
-                return Ok(Group { layout: &self.loading.layout, ..group });
-            }
-        }
-        let what = "blocks are damaged faster than they can be left out";
-        Err(StoreError::Corrupt(what.to_owned()))
-    }
-
-    fn try_load(&mut self, hashes: &[u64]) -> Result<Option<Group<'static>>, StoreError> {
-        let mut rows = Vec::new();
-        let mut ends = Vec::with_capacity(hashes.len());
-        for hash in hashes {
-            rows.extend(self.rows.rows_of(*hash)?);
-            ends.push(rows.len());
-        }
-        let Some(batches) = self.rows.read(&rows)? else { return Ok(None) };
-        let places = self.loading.layout.slots.iter().flat_map(From::span_places);
-        let mut table = Table::new(&batches, places.clone());
-        if let Some(kept) = self.without_doubles(&rows, &ends, &table)? {
-            let mut place = 0;
-            for end in &mut ends {
-                place += kept[place..].partition_point(|row| *row < *end);
-                *end = place;
-            }
-            rows = kept.iter().map(|row| rows[*row]).collect();
-            let Some(batches) = self.rows.read(&rows)? else { return Ok(None) };
-            table = Table::new(&batches, places);
-        }
-        let mut links = Vec::with_capacity(rows.len());
-        let mut begin = 0;
-        for end in &ends {
-            let Some(of_trace) = self.rows.links(&rows[begin..*end])? else { return Ok(None) };
-            links.extend(of_trace);
-            begin = *end;
-        }
-        let element_places = |of: fn(&From) -> &[Place]| {
-            self.loading.layout.slots.iter().flat_map(of).copied().collect::<Vec<_>>()
-        };
-        let read = |reader: &mut Option<TraceReader>, places: Vec<Place>| match reader {
-            None => Ok(Some(ElementTable::default())),
-            Some(reader) => {
-                let read = reader.read_elements(&rows)?;
-                Ok::<_, StoreError>(read.map(|b| ElementTable::new(rows.len(), b, &places)))
-            }
-        };
-        let Some(events) = read(&mut self.events, element_places(From::event_places))? else {
-            return Ok(None);
-        };
-        let Some(link_elements) = read(&mut self.links, element_places(From::link_places))? else {
-            return Ok(None);
-        };
-        let mut group = Group {
-            layout: &EMPTY,
-            rows,
-            ends,
-            table,
-            links,
-            events,
-            link_elements,
-            wholes: Vec::new(),
-            anywhere: HashMap::new(),
-            order: Vec::new(),
-        };
-        if self.loading.is_ordered {
-            group.put_in_order();
-        }
-        group.find_wholes(self.loading);
-        group.find_anywhere(&self.loading.layout);
-        Ok(Some(group))
-    }
-
-    /// A span that was sent twice may lie in two blocks. The rows without the second; `None` if all
-    /// are different.
-    fn without_doubles(
-        &mut self,
-        rows: &[RowRef],
-        ends: &[usize],
-        table: &Table,
-    ) -> Result<Option<Vec<usize>>, StoreError> {
-        let mut doubles = HashSet::new();
-        let mut begin = 0;
-        for end in ends {
-            let of_trace = begin..*end;
-            begin = *end;
-            let mut sources = rows[of_trace.clone()].chunk_by(|a, b| a.source == b.source);
-            if sources.nth(1).is_none() {
-                continue;
-            }
-            let Some(ids) = self.rows.span_ids_of(&rows[of_trace.clone()])? else {
-                return Ok(None);
-            };
-            let mut known = HashSet::with_capacity(ids.len());
-            for (row, id) in of_trace.zip(ids) {
-                let (start, duration) = (table.int(row, START), table.int(row, DURATION));
-                let (service, status) = (table.text(row, SERVICE), table.text(row, STATUS));
-                if !known.insert((id, start, duration, service, status)) {
-                    doubles.insert(row);
-                }
-            }
-        }
-        if doubles.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some((0..rows.len()).filter(|row| !doubles.contains(row)).collect()))
-    }
-}
-
-static EMPTY: Layout = Layout {
-    columns: Vec::new(),
-    event_columns: Vec::new(),
-    link_columns: Vec::new(),
-    slots: Vec::new(),
-};
 
 /// Events or links of rows.
 #[derive(Debug, Default)]
-struct ElementTable {
+pub(super) struct ElementTable {
     table: Table,
     /// Where the elements of each row begin, and the end.
     begins: Vec<u32>,
 }
 
 impl ElementTable {
-    fn new(rows: usize, batches: Vec<ElementBatch>, places: &[Place]) -> Self {
+    pub(super) fn new(rows: usize, batches: Vec<ElementBatch>, places: &[Place]) -> Self {
         let mut begins = vec![0; rows + 1];
         for row in batches.iter().flat_map(|batch| &batch.rows) {
             begins[*row as usize + 1] += 1;
@@ -248,47 +82,67 @@ struct Facts {
 #[derive(Debug)]
 pub(super) struct Group<'l> {
     layout: &'l Layout,
-    pub(super) rows: Vec<RowRef>,
-    /// Where the rows of each trace end.
-    ends: Vec<usize>,
-    table: Table,
-    links: Vec<Link>,
-    events: ElementTable,
-    link_elements: ElementTable,
+    parts: Parts,
     wholes: Vec<Facts>,
-    /// Values of slots that were found in several elements, by row.
+    /// Values of slots that were found in several elements, by slot and row.
     anywhere: HashMap<(usize, usize), Vec<Element>>,
     /// For each span its row, and for each row its span, if they are in another order.
     order: Vec<(usize, usize)>,
 }
 
-impl Group<'_> {
-    pub(super) fn traces(&self) -> usize {
-        self.ends.len()
+impl<'l> Group<'l> {
+    pub(super) fn new(loading: &'l Loading, parts: Parts) -> Self {
+        let mut group = Self {
+            layout: &loading.layout,
+            parts,
+            wholes: Vec::new(),
+            anywhere: HashMap::new(),
+            order: Vec::new(),
+        };
+        if loading.is_ordered {
+            group.put_in_order();
+        }
+        group.find_wholes(loading);
+        group.find_anywhere();
+        group
     }
 
-    /// A trace of the group.
+    pub(super) fn traces(&self) -> usize {
+        self.parts.places.len()
+    }
+
+    /// A trace of the group, in the order in which they were asked for.
     pub(super) fn trace(&self, nth: usize) -> Loaded<'_> {
-        let begin = if nth == 0 { 0 } else { self.ends[nth - 1] };
-        Loaded { group: self, begin, end: self.ends[nth], whole: &self.wholes[nth] }
+        let place = self.parts.places[nth];
+        let begin = if place == 0 { 0 } else { self.parts.ends[place - 1] };
+        Loaded { group: self, begin, end: self.parts.ends[place], whole: &self.wholes[place] }
     }
 
     /// Bytes that are held, about.
     pub(super) fn bytes(&self) -> usize {
-        let per_row = size_of::<RowRef>() + size_of::<Link>() + size_of::<u32>();
-        self.table.bytes
-            + self.events.table.bytes
-            + self.link_elements.table.bytes
-            + self.rows.len() * per_row
+        let parts = &self.parts;
+        let per_row = size_of::<RowRef>()
+            + size_of::<Link>()
+            + size_of::<u32>()
+            + if self.order.is_empty() { 0 } else { size_of::<(usize, usize)>() };
+        let elements: usize =
+            self.anywhere.values().map(|e| e.len() * 2 * size_of::<Element>()).sum();
+        parts.table.bytes
+            + parts.events.table.bytes
+            + parts.link_elements.table.bytes
+            + parts.rows.len() * per_row
+            + self.wholes.len() * size_of::<Facts>()
+            + elements
     }
 
     /// Puts the spans of each trace in the order of their starts.
     fn put_in_order(&mut self) {
         let mut begin = 0;
-        self.order = vec![(0, 0); self.rows.len()];
-        for end in &self.ends {
+        self.order = vec![(0, 0); self.parts.rows.len()];
+        for end in &self.parts.ends {
             let mut rows: Vec<usize> = (begin..*end).collect();
-            rows.sort_by_key(|row| (self.table.int(*row, START), self.table.int(*row, DURATION)));
+            let table = &self.parts.table;
+            rows.sort_by_key(|row| (table.int(*row, START), table.int(*row, DURATION)));
             for (span, row) in (begin..).zip(rows) {
                 self.order[span].0 = row;
                 self.order[row].1 = span;
@@ -299,26 +153,26 @@ impl Group<'_> {
 
     fn find_wholes(&mut self, loading: &Loading) {
         let mut begin = 0;
-        for end in &self.ends {
+        for end in &self.parts.ends {
             let mut facts =
                 Facts { start_nanos: i64::MAX, end_nanos: i64::MIN, ..Facts::default() };
             let mut root_start = i64::MAX;
             for row in begin..*end {
-                let start = self.table.int(row, START).unwrap_or(0);
-                let duration = self.table.int(row, DURATION).unwrap_or(0);
+                let start = self.parts.table.int(row, START).unwrap_or(0);
+                let duration = self.parts.table.int(row, DURATION).unwrap_or(0);
                 facts.start_nanos = facts.start_nanos.min(start);
                 facts.end_nanos = facts.end_nanos.max(start.saturating_add(duration.max(0)));
                 let is_first = facts.root.is_none() || start < root_start;
-                if self.links[row] == Link::Root && is_first {
+                if self.parts.links[row] == Link::Root && is_first {
                     (facts.root, root_start) = (Some(row), start);
                 }
             }
             facts.root_name = facts
                 .root
                 .zip(loading.name)
-                .and_then(|(row, name)| self.table.text(row, name).map(str::to_owned));
+                .and_then(|(row, name)| self.parts.table.text(row, name).map(str::to_owned));
             if let Some(column) = loading.trace_id.filter(|_| begin < *end) {
-                facts.id = self.table.id(begin, column).map(id_text).unwrap_or_default();
+                facts.id = self.parts.table.id(begin, column).map(id_text).unwrap_or_default();
             }
             self.wholes.push(facts);
             begin = *end;
@@ -326,22 +180,22 @@ impl Group<'_> {
     }
 
     /// Gathers values of elements for names without a scope.
-    fn find_anywhere(&mut self, layout: &Layout) {
-        for (slot, from) in layout.slots.iter().enumerate() {
+    fn find_anywhere(&mut self) {
+        for (slot, from) in self.layout.slots.iter().enumerate() {
             let From::Anywhere { span, events, links } = from else { continue };
-            for row in 0..self.rows.len() {
-                if self.table.first(row, span, 0) != Value::Nil {
+            for row in 0..self.parts.rows.len() {
+                if self.parts.table.first(row, span, 0) != Value::Nil {
                     continue;
                 }
-                let start = self.table.int(row, START).unwrap_or(0);
+                let start = self.parts.table.int(row, START).unwrap_or(0);
                 let gather = |elements: &ElementTable, places: &[Place]| {
                     let values =
                         elements.of(row).map(|nth| elements.table.first(nth, places, start));
                     values.filter_map(element_of).collect::<Vec<Element>>()
                 };
-                let mut found = gather(&self.events, events);
+                let mut found = gather(&self.parts.events, events);
                 if found.is_empty() {
-                    found = gather(&self.link_elements, links);
+                    found = gather(&self.parts.link_elements, links);
                 }
                 if !found.is_empty() {
                     self.anywhere.insert((slot, row), found);
@@ -388,28 +242,33 @@ impl<'g> Loaded<'g> {
 
     /// Where a span lies.
     pub(super) fn row(&self, span: usize) -> RowRef {
-        self.group.rows[self.at(span)]
+        self.group.parts.rows[self.at(span)]
     }
 
     /// Where the root lies.
     pub(super) fn root(&self) -> Option<RowRef> {
-        self.whole.root.map(|row| self.group.rows[row])
+        self.whole.root.map(|row| self.group.parts.rows[row])
     }
 
     pub(super) fn root_service(&self) -> Option<&'g str> {
-        self.whole.root.and_then(|row| self.group.table.text(row, SERVICE))
+        self.whole.root.and_then(|row| self.group.parts.table.text(row, SERVICE))
     }
 
     pub(super) fn start_of(&self, span: usize) -> i64 {
-        self.group.table.int(self.at(span), START).unwrap_or(0)
+        self.group.parts.table.int(self.at(span), START).unwrap_or(0)
+    }
+
+    pub(super) fn end_of(&self, span: usize) -> i64 {
+        let duration = self.group.parts.table.int(self.at(span), DURATION).unwrap_or(0);
+        self.start_of(span).saturating_add(duration)
     }
 
     pub(super) fn service_of(&self, span: usize) -> Option<&'g str> {
-        self.group.table.text(self.at(span), SERVICE)
+        self.group.parts.table.text(self.at(span), SERVICE)
     }
 
     pub(super) fn is_error(&self, span: usize) -> bool {
-        self.group.table.text(self.at(span), STATUS) == Some("error")
+        self.group.parts.table.text(self.at(span), STATUS) == Some("error")
     }
 
     /// The first element of a span that has a value in this slot.
@@ -426,8 +285,8 @@ impl<'g> Loaded<'g> {
     fn element(&self, span: usize, slot: usize, nth: usize) -> Value<'g> {
         let row = self.at(span);
         let (elements, places) = match self.group.layout.slots.get(slot) {
-            Some(From::Events(places)) => (&self.group.events, places),
-            Some(From::Links(places)) => (&self.group.link_elements, places),
+            Some(From::Events(places)) => (&self.group.parts.events, places),
+            Some(From::Links(places)) => (&self.group.parts.link_elements, places),
             _ => return Value::Nil,
         };
         let range = elements.of(row);
@@ -440,12 +299,10 @@ impl<'g> Loaded<'g> {
     fn value_of(&self, span: usize, slot: usize) -> Value<'g> {
         let row = self.at(span);
         match self.group.layout.slots.get(slot) {
-            Some(From::Span(places)) => self.group.table.first(row, places, 0),
-            Some(From::SpanOr(places, other)) => match self.group.table.first(row, places, 0) {
-                Value::Nil => Value::Text(other),
-                value => value,
-            },
-            Some(From::Anywhere { span, .. }) => match self.group.table.first(row, span, 0) {
+            Some(from @ (From::Span(_) | From::SpanOr(..))) => {
+                self.group.parts.table.get(row, from)
+            }
+            Some(From::Anywhere { span, .. }) => match self.group.parts.table.first(row, span, 0) {
                 Value::Nil => match self.group.anywhere.get(&(slot, row)) {
                     Some(found) => Value::Array(found),
                     None => Value::Nil,
@@ -474,8 +331,8 @@ impl Trace for Loaded<'_> {
 
     fn elements(&self, span: usize, list: List) -> usize {
         let elements = match list {
-            List::Events => &self.group.events,
-            List::Links => &self.group.link_elements,
+            List::Events => &self.group.parts.events,
+            List::Links => &self.group.parts.link_elements,
         };
         elements.of(self.at(span)).len()
     }
@@ -485,7 +342,7 @@ impl Trace for Loaded<'_> {
     }
 
     fn parent(&self, span: usize) -> Option<usize> {
-        match self.group.links[self.at(span)] {
+        match self.group.parts.links[self.at(span)] {
             Link::Row(parent) => {
                 let row = self.begin + parent as usize;
                 Some(self.group.order.get(row).map_or(row, |(_, span)| *span) - self.begin)
@@ -495,6 +352,6 @@ impl Trace for Loaded<'_> {
     }
 
     fn is_root(&self, span: usize) -> bool {
-        self.group.links[self.at(span)] == Link::Root
+        self.group.parts.links[self.at(span)] == Link::Root
     }
 }

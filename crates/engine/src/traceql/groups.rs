@@ -31,19 +31,19 @@ pub(super) struct Groups {
 struct Key {
     places: Vec<Place>,
     otherwise: Option<&'static str>,
-    /// Numbers of values.
+    /// Numbers of texts, and of other values.
+    texts: HashMap<String, u32>,
     known: HashMap<Distinct, u32>,
     values: Vec<OwnedValue>,
     /// Of each place: the dictionary that was seen last, and the number of each of its entries.
     codes: Vec<Option<(StringArray, Vec<u32>)>>,
-    /// Codes of dictionaries that are in use: each is given a number once.
+    /// Bytes that values and their numbers take.
     bytes: usize,
 }
 
-/// A value that can be looked up.
+/// A value other than a text that can be looked up.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Distinct {
-    Text(String),
     Int(i64),
     Float(u64),
     Bool(bool),
@@ -63,6 +63,7 @@ impl Key {
             codes: places.iter().map(|_| None).collect(),
             places,
             otherwise,
+            texts: HashMap::new(),
             known: HashMap::new(),
             values: vec![OwnedValue::Nil],
             bytes: 0,
@@ -73,10 +74,16 @@ impl Key {
     fn number_of(&mut self, value: Value<'_>) -> u32 {
         let distinct = match value {
             Value::Nil => return NIL,
-            Value::Text(text) => match self.known.get(&Distinct::Text(text.to_owned())) {
-                Some(number) => return *number,
-                None => Distinct::Text(text.to_owned()),
-            },
+            Value::Text(text) => {
+                if let Some(number) = self.texts.get(text) {
+                    return *number;
+                }
+                let number = self.values.len() as u32;
+                self.bytes += 96 + 2 * text.len();
+                self.texts.insert(text.to_owned(), number);
+                self.values.push(OwnedValue::Text(text.to_owned()));
+                return number;
+            }
             Value::Int(value) => Distinct::Int(value),
             Value::Float(value) => Distinct::Float(value.to_bits()),
             Value::Bool(value) => Distinct::Bool(value),
@@ -88,9 +95,8 @@ impl Key {
         let values = &mut self.values;
         let bytes = &mut self.bytes;
         *self.known.entry(distinct).or_insert_with(|| {
-            let owned = OwnedValue::from(value);
-            *bytes += 96 + if let OwnedValue::Text(text) = &owned { 2 * text.len() } else { 0 };
-            values.push(owned);
+            *bytes += 96;
+            values.push(OwnedValue::from(value));
             values.len() as u32 - 1
         })
     }
@@ -126,9 +132,9 @@ impl Key {
                 let all = codes.values().iter().map(|code| known[*code as usize]);
                 numbers.extend(all);
             }
-            for row in 0..numbers.len() {
-                if numbers[row] == UNKNOWN {
-                    numbers[row] = self.of_row(views, row);
+            for (row, number) in numbers.iter_mut().enumerate() {
+                if *number == UNKNOWN {
+                    *number = self.of_row(views, row);
                 }
             }
             return;

@@ -120,7 +120,7 @@ impl Layout {
         for place in 0..layout.slots.len() {
             let whole = match &layout.slots[place] {
                 From::Span(_) | From::SpanOr(..) => continue,
-                From::Trace(whole) => *whole,
+                From::Trace(whole) if look.knows_whole_traces() => *whole,
                 _ => return Ok(None),
             };
             let (number, how) = match whole {

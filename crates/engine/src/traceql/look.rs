@@ -7,15 +7,19 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReser
 use hashbrown::HashMap;
 use kymo_store::StoreError;
 use kymo_store::block::source::Source;
-use kymo_store::scan::{ColumnRef, Elements, Prepared, Scan, ScanContext, Scope, value_types};
+use kymo_store::limits::SCAN_MAX_JOINED_TRACES;
+use kymo_store::scan::{
+    ColumnRef, Elements, Prepared, Scan, ScanContext, ScanStats, Scope, value_types,
+};
 use kymo_store::schema::{Signal, ValueType};
 use kymo_store::snapshot::Snapshot;
 use kymo_store::tables::spans::list;
 
+use super::answer::SearchStats;
+use super::plan::reach;
 use crate::clock::Clock;
 use crate::engine::Core;
 use crate::error::EngineError;
-use crate::limits::TRACE_REACH_NANOS;
 use crate::memory::QueryMemory;
 
 /// A question that has its turn: what it sees, its time and its memory.
@@ -43,10 +47,7 @@ impl Look {
     ) -> Result<Self, EngineError> {
         let store = &core.reading.store;
         let snapshot = store.snapshot(tenant, Signal::Spans)?;
-        let reach = time.map(|time| {
-            time.start.saturating_sub(TRACE_REACH_NANOS)..time.end.saturating_add(TRACE_REACH_NANOS)
-        });
-        let sources = store.sources(&snapshot, reach)?;
+        let sources = store.sources(&snapshot, time.map(reach))?;
         let memory = QueryMemory::new(core.options.query_memory_bytes, &core.memory);
         Ok(Self {
             core: core.clone(),
@@ -69,6 +70,18 @@ impl Look {
             cancel: self.clock.gone().clone(),
             threads: self.threads(),
         }
+    }
+
+    /// Whether what the store derives of whole traces (root, duration) is right in every row: not if
+    /// there are too many traces to join, nor if some spans were deleted.
+    pub(super) fn knows_whole_traces(&self) -> bool {
+        let mut traces = 0;
+        self.sources.iter().all(|source| {
+            if let Source::Block(block) = source {
+                traces += block.footer().groups as usize;
+            }
+            source.hidden().is_none() && traces <= SCAN_MAX_JOINED_TRACES
+        })
     }
 
     /// Binds columns of spans, or of their elements, to the sources.
@@ -105,16 +118,54 @@ impl Look {
         Held { reserved: MemoryConsumer::new(what).register(&pool), memory: self.memory.clone() }
     }
 
+    /// Counts what was done for a question, once.
+    pub(super) fn count(&self, done: &ScanStats) {
+        self.core.counters.scanned(&ScanStats::default(), done);
+    }
+
+    /// What was done, as answers tell it.
+    pub(super) fn stats(&self, done: &ScanStats) -> SearchStats {
+        let (total_blocks, total_block_bytes) = self
+            .snapshot
+            .blocks()
+            .fold((0, 0), |(blocks, bytes), block| (blocks + 1, bytes + block.size_bytes));
+        // What of the blocks was looked into, by rows.
+        let rows: usize = self.sources.iter().map(Source::rows).sum();
+        let share = done.rows_scanned as u128 * u128::from(total_block_bytes);
+        SearchStats {
+            inspected_spans: done.rows_scanned,
+            inspected_bytes: (share / rows.max(1) as u128) as u64,
+            total_blocks,
+            total_block_bytes,
+            total_jobs: done.granules_read,
+            completed_jobs: done.granules_read,
+            damaged_blocks: done.blocks_skipped_damaged,
+            ..SearchStats::default()
+        }
+    }
+
     /// Whether to go on, or why not.
     pub(super) fn check(&self) -> Result<(), EngineError> {
         self.clock.check()
+    }
+
+    /// Whether to go on with so many bytes held; for what the store does at length. [`Self::failed`]
+    /// knows why not.
+    pub(super) fn go_on(&self, held: &Held, bytes: usize) -> Result<(), StoreError> {
+        match self.check().and_then(|()| held.hold(bytes)) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(StoreError::Cancelled),
+        }
     }
 
     /// An error of the store, as whoever asked is told of it.
     pub(super) fn failed(&self, error: StoreError) -> EngineError {
         match error {
             // A scan only knows that it was to end.
-            StoreError::Cancelled => self.check().err().unwrap_or(EngineError::Cancelled),
+            StoreError::Cancelled => match self.memory.error() {
+                Some(error) => error,
+                None => self.check().err().unwrap_or(EngineError::Cancelled),
+            },
             StoreError::Query(message) => EngineError::Invalid(message),
             other => EngineError::Store(other),
         }

@@ -18,22 +18,25 @@
 //! |---|---|
 //! | `request`, `answer`, `ask` | what is asked and answered, and how it gets its turn |
 //! | `look` | what one question sees, and its bounds |
-//! | `predicate`, `plan` | conditions to predicates, pipelines to candidates |
+//! | `tested`, `predicate`, `plan` | conditions to predicates, pipelines to candidates |
 //! | `layout`, `table`, `rows` | which columns are read, and their values |
-//! | `group`, `evaluate` | whole traces, evaluated on all threads |
-//! | `search` | traces that match |
-//! | `measure`, `groups`, `compare` | numbers over time |
+//! | `loading`, `group`, `evaluate`, `threads` | whole traces, evaluated on all threads |
+//! | `search`, `show` | traces that match, and what is shown of them |
+//! | `measure`, `counting`, `groups`, `exemplars`, `compare` | numbers over time |
 //! | `tags`, `dependencies`, `explain` | names and values, calls, plans as text |
 
 mod answer;
 mod ask;
 mod compare;
+mod counting;
 mod dependencies;
 mod evaluate;
+mod exemplars;
 mod explain;
 mod group;
 mod groups;
 mod layout;
+mod loading;
 mod look;
 mod measure;
 mod plan;
@@ -41,8 +44,11 @@ mod predicate;
 mod request;
 mod rows;
 mod search;
+mod show;
 mod table;
 mod tags;
+mod tested;
+mod threads;
 
 pub use answer::{
     Dependency, Found, FoundSet, FoundSpan, FoundTrace, MetricsAnswer, ScopeTags, SearchStats,

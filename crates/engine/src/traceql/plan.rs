@@ -1,45 +1,67 @@
-//! What has to be done for a pipeline: which spans make a trace a candidate, and what is read of
-//! candidates.
+//! Which traces have to be looked into for a pipeline.
 //!
-//! A trace is a candidate if one of its spans passes a predicate of the store. The predicate is
-//! chosen so that no trace is missed: of `{ a } >> { b }`, either side's would do, and the one that
-//! promises fewer spans is taken.
+//! A trace is a candidate if one of its spans passes a predicate that all spans pass which the
+//! pipeline gives: of `{ a } >> { b }`, that of `b`. So no trace is missed, whatever the time of the
+//! others. If another part promises fewer traces, it is looked at first which have a span for it.
 
 use std::ops::Range;
 
+use hashbrown::HashSet;
 use kymo_store::StoreError;
-use kymo_store::scan::{ColumnRef, Op, Predicate, Scalar, Scan, Scope as StoreScope, Walk};
+use kymo_store::scan::{
+    ColumnRef, Op, Predicate, Scalar, Scan, Scope as StoreScope, Walk, traces_with,
+};
 use kymo_store::tables::spans::field;
 use kymo_traceql::ast::{Expr, Mode, Pipeline, SpansetOp, Spansets, Stage};
 
 use super::look::Look;
-use super::predicate::{Tested, Translator};
+use super::predicate::Translator;
+use super::tested::Tested;
 use crate::limits::TRACE_REACH_NANOS;
 
 /// Which traces are looked into.
 #[derive(Debug, Clone)]
 pub(super) struct Candidates {
-    /// What a span of each passes.
+    /// What all spans pass that the pipeline gives.
     pub(super) tested: Tested,
-    /// Whether the pipeline is one filter, which the store tests exactly: then these spans are the
-    /// answer.
+    /// What a span of each trace passes, if that promises less: anywhere in the trace.
+    pub(super) required: Option<Tested>,
+    /// Whether the pipeline is one filter, which the store tests exactly: then the spans that pass
+    /// are the answer.
     pub(super) is_answer: bool,
 }
 
 impl Candidates {
     pub(super) fn of(look: &Look, pipeline: &Pipeline) -> Result<Self, StoreError> {
         let translator = Translator { look };
-        let tested = of_pipeline(&translator, pipeline)?;
-        let is_answer = filter_of(pipeline).is_some() && tested.is_exact;
-        Ok(Self { tested, is_answer })
-    }
-
-    /// Of traces whose spans are counted: spans that the pipeline may give.
-    pub(super) fn of_results(look: &Look, pipeline: &Pipeline) -> Result<Self, StoreError> {
-        let translator = Translator { look };
         let tested = results_of_pipeline(&translator, pipeline)?;
         let is_answer = filter_of(pipeline).is_some() && tested.is_exact;
-        Ok(Self { tested, is_answer })
+        let required = match is_answer {
+            true => None,
+            false => Some(needed_by_pipeline(&translator, pipeline)?),
+        };
+        let is_better = |required: &Tested| {
+            promise(&required.predicate) > promise(&tested.predicate).saturating_add(BETTER_PROMISE)
+        };
+        Ok(Self { required: required.filter(is_better), tested, is_answer })
+    }
+
+    /// Whether no trace can match.
+    pub(super) fn is_never(&self) -> bool {
+        self.tested.is_never() || self.required.as_ref().is_some_and(Tested::is_never)
+    }
+
+    /// Traces that have what is required, if something is; `time` is that of the spans that are
+    /// looked for.
+    pub(super) fn required_traces(
+        &self,
+        look: &Look,
+        time: Option<&Range<i64>>,
+    ) -> Result<Option<HashSet<u64>>, StoreError> {
+        let Some(required) = &self.required else { return Ok(None) };
+        let predicate = Some(required.predicate.clone());
+        let scan = Scan { predicate, time: time.map(reach), ..Scan::default() };
+        traces_with(&look.sources, &scan, look.context()).map(Some)
     }
 
     /// The scan of the spans that began within `time`.
@@ -52,8 +74,13 @@ impl Candidates {
     pub(super) fn scan(&self, time: Option<&Range<i64>>) -> Scan {
         let mut parts = Vec::new();
         if let Some(time) = time {
-            let value = Scalar::Int(time.start);
-            parts.push(Predicate::Compare { column: ColumnRef::EndTime, op: Op::Ge, value });
+            // A span that ends before it begins has begun all the same.
+            let times = [ColumnRef::EndTime, ColumnRef::Field(field::START_TIME)];
+            let reaches = times.map(|column| {
+                let value = Scalar::Int(time.start);
+                Predicate::Compare { column, op: Op::Ge, value }
+            });
+            parts.push(Predicate::Or(reaches.into()));
         }
         match &self.tested.predicate {
             Predicate::And(tests) => parts.extend(tests.clone()),
@@ -63,14 +90,22 @@ impl Candidates {
             true => None,
             false => Some(Predicate::And(parts)),
         };
-        let reach = time.map(|time| time.start.saturating_sub(TRACE_REACH_NANOS)..time.end);
-        Scan { predicate, time: reach, ..Scan::default() }
+        let began = time.map(|time| reach(time).start..time.end);
+        Scan { predicate, time: began, ..Scan::default() }
     }
 
     /// A walk over them, newest first.
     pub(super) fn walk(&self, look: &Look, time: Option<&Range<i64>>) -> Result<Walk, StoreError> {
         Walk::new(&look.sources, &self.scan(time), look.context())
     }
+}
+
+/// How much more another part of a pipeline must promise to be looked at first: it is a scan more.
+const BETTER_PROMISE: u32 = 4;
+
+/// The times in which spans of a trace are looked for that has one within `time`.
+pub(super) fn reach(time: &Range<i64>) -> Range<i64> {
+    time.start.saturating_sub(TRACE_REACH_NANOS)..time.end.saturating_add(TRACE_REACH_NANOS)
 }
 
 /// The condition of a pipeline that is just one filter, whatever it selects.
@@ -82,11 +117,15 @@ pub(super) fn filter_of(pipeline: &Pipeline) -> Option<&Expr> {
     }
 }
 
-fn of_pipeline(translator: &Translator<'_>, pipeline: &Pipeline) -> Result<Tested, StoreError> {
+/// What a span of each trace passes that a pipeline gives anything of.
+fn needed_by_pipeline(
+    translator: &Translator<'_>,
+    pipeline: &Pipeline,
+) -> Result<Tested, StoreError> {
     let mut best: Option<Tested> = None;
     for stage in &pipeline.stages {
         let Stage::Spansets(spansets) = stage else { continue };
-        let tested = of_spansets(translator, spansets)?;
+        let tested = needed_by(translator, spansets)?;
         best = Some(match best {
             None => tested,
             Some(best) => better(best, tested),
@@ -95,14 +134,14 @@ fn of_pipeline(translator: &Translator<'_>, pipeline: &Pipeline) -> Result<Teste
     Ok(best.unwrap_or_else(Tested::open))
 }
 
-fn of_spansets(translator: &Translator<'_>, spansets: &Spansets) -> Result<Tested, StoreError> {
+fn needed_by(translator: &Translator<'_>, spansets: &Spansets) -> Result<Tested, StoreError> {
     Ok(match spansets {
         Spansets::Filter(expr) => translator.condition(expr)?,
         Spansets::Pipeline(pipeline) => {
-            Tested { is_exact: false, ..of_pipeline(translator, pipeline)? }
+            Tested { is_exact: false, ..needed_by_pipeline(translator, pipeline)? }
         }
         Spansets::Binary { op, left, right } => {
-            let (left, right) = (of_spansets(translator, left)?, of_spansets(translator, right)?);
+            let (left, right) = (needed_by(translator, left)?, needed_by(translator, right)?);
             let tested = match op {
                 SpansetOp::Or => left.or(right).bounded(),
                 SpansetOp::Structural { mode: Mode::Unrelated, .. } => right,

@@ -1,163 +1,19 @@
 //! Conditions on spans as predicates of the store.
 //!
-//! A predicate passes at least the spans that the condition passes. Where it passes just these it is
-//! *exact*, and the condition itself need not be evaluated. What the store cannot test (events,
-//! parents, arithmetic, arrays) is left open.
+//! What the store cannot test (events, parents, arithmetic, arrays) is left open.
+//!
+//! A span may have a key more than once. The store passes it if one of the values does; the
+//! evaluation sees the first. Such spans are few, and no API shows more than one value.
 
 use kymo_store::StoreError;
 use kymo_store::scan::{ColumnRef, Op, Predicate, Scalar, Scope as StoreScope};
 use kymo_store::schema::ValueType;
 use kymo_store::tables::spans::field;
-use kymo_traceql::ast::{Attribute, BinaryOp, Expr, Intrinsic, Literal, Name, Scope};
-use kymo_traceql::eval::{Expression, List, Slots, Trace};
-use kymo_traceql::value::Value;
+use kymo_traceql::ast::{Attribute, BinaryOp, Expr, Intrinsic, Kind, Literal, Name, Scope, Status};
+use kymo_traceql::eval::constant;
 
 use super::look::Look;
-use crate::limits::{PREDICATE_MAX_DEPTH, PREDICATE_MAX_TESTS};
-
-/// What the store tests of a condition.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Tested {
-    pub(super) predicate: Predicate,
-    /// Whether all that passes fulfils the condition.
-    pub(super) is_exact: bool,
-}
-
-impl Tested {
-    fn exact(predicate: Predicate) -> Self {
-        Self { predicate, is_exact: true }
-    }
-
-    /// All spans may fulfil it.
-    pub(super) fn open() -> Self {
-        Self { predicate: Predicate::And(Vec::new()), is_exact: false }
-    }
-
-    fn always() -> Self {
-        Self::exact(Predicate::And(Vec::new()))
-    }
-
-    fn never() -> Self {
-        Self::exact(Predicate::Or(Vec::new()))
-    }
-
-    /// Whether it says nothing.
-    pub(super) fn is_open(&self) -> bool {
-        matches!(&self.predicate, Predicate::And(parts) if parts.is_empty())
-    }
-
-    /// Whether no span passes.
-    pub(super) fn is_never(&self) -> bool {
-        matches!(&self.predicate, Predicate::Or(parts) if parts.is_empty())
-    }
-
-    pub(super) fn and(self, other: Self) -> Self {
-        if self.is_never() || other.is_never() {
-            return Self::never();
-        }
-        let mut parts = Vec::new();
-        for part in [self.predicate, other.predicate] {
-            match part {
-                Predicate::And(inner) => parts.extend(inner),
-                other => parts.push(other),
-            }
-        }
-        let is_exact = self.is_exact && other.is_exact;
-        Self { predicate: one_or(parts, Predicate::And), is_exact }
-    }
-
-    pub(super) fn or(self, other: Self) -> Self {
-        let is_exact = self.is_exact && other.is_exact;
-        if (self.is_open() && self.is_exact) || (other.is_open() && other.is_exact) {
-            return Self::always();
-        }
-        if self.is_open() || other.is_open() {
-            return Self::open();
-        }
-        let mut parts = Vec::new();
-        for part in [self.predicate, other.predicate] {
-            match part {
-                Predicate::Or(inner) => parts.extend(inner),
-                other => parts.push(other),
-            }
-        }
-        Self { predicate: one_or(parts, Predicate::Or), is_exact }
-    }
-
-    fn not(self) -> Self {
-        match self {
-            Self { is_exact: false, .. } => Self::open(),
-            tested if tested.is_open() => Self::never(),
-            tested if tested.is_never() => Self::always(),
-            Self { predicate: Predicate::Not(inner), .. } => Self::exact(*inner),
-            Self { predicate, .. } => Self::exact(Predicate::Not(Box::new(predicate))),
-        }
-    }
-
-    /// The same if the store takes a predicate of that size; else it is left open.
-    pub(super) fn bounded(self) -> Self {
-        fn size(predicate: &Predicate) -> (usize, usize) {
-            match predicate {
-                Predicate::And(parts) | Predicate::Or(parts) => {
-                    let sizes = parts.iter().map(size);
-                    let (tests, depth) =
-                        sizes.fold((0, 0), |all, one| (all.0 + one.0, all.1.max(one.1)));
-                    (tests, depth + 1)
-                }
-                Predicate::Not(inner) => {
-                    let (tests, depth) = size(inner);
-                    (tests, depth + 1)
-                }
-                _ => (1, 1),
-            }
-        }
-        let (tests, depth) = size(&self.predicate);
-        match tests <= PREDICATE_MAX_TESTS && depth <= PREDICATE_MAX_DEPTH {
-            true => self,
-            false => Self::open(),
-        }
-    }
-}
-
-fn one_or(mut parts: Vec<Predicate>, many: impl FnOnce(Vec<Predicate>) -> Predicate) -> Predicate {
-    match (parts.len(), parts.pop()) {
-        (1, Some(only)) => only,
-        (_, Some(last)) => {
-            parts.push(last);
-            many(parts)
-        }
-        (_, None) => many(parts),
-    }
-}
-
-/// Nothing: constants are evaluated on it.
-struct Nothing;
-
-impl Trace for Nothing {
-    fn spans(&self) -> usize {
-        1
-    }
-
-    fn value(&self, _: usize, _: usize) -> Value<'_> {
-        Value::Nil
-    }
-
-    fn elements(&self, _: usize, _: List) -> usize {
-        0
-    }
-
-    fn element_value(&self, _: usize, _: usize, _: usize) -> Value<'_> {
-        Value::Nil
-    }
-
-    fn parent(&self, _: usize) -> Option<usize> {
-        None
-    }
-
-    fn is_root(&self, _: usize) -> bool {
-        true
-    }
-}
+use super::tested::Tested;
 
 /// Makes predicates for what a [`Look`] sees.
 pub(super) struct Translator<'l> {
@@ -209,23 +65,26 @@ impl Translator<'_> {
                 (Expr::Literal(literal), Expr::Attribute(attribute)) => {
                     self.compare(attribute, op.mirrored(), literal)?
                 }
-                _ => self.other(expr)?,
+                (left, right) => self.other(left, right, expr)?,
             },
         })
     }
 
-    /// A comparison of something that is computed: constants are decided, and of others what they
-    /// are computed from must be there.
-    fn other(&self, expr: &Expr) -> Result<Tested, StoreError> {
-        let mut attributes = Vec::new();
-        collect(expr, &mut attributes);
-        if attributes.is_empty() {
-            let matches = Expression::new(expr, &mut Slots::default())
-                .is_ok_and(|expression| expression.matches(&Nothing, 0));
-            return Ok(if matches { Tested::always() } else { Tested::never() });
+    /// A comparison of something that is computed: constants are decided; of arithmetic, what it is
+    /// computed from must be there, unless it is asked whether it is.
+    fn other(&self, left: &Expr, right: &Expr, whole: &Expr) -> Result<Tested, StoreError> {
+        if let Some(is_true) = constant(whole) {
+            return Ok(if is_true { Tested::always() } else { Tested::never() });
         }
+        let is_nil = |expr: &Expr| *expr == Expr::Literal(Literal::Nil);
         let mut tested = Tested::open();
-        for attribute in attributes {
+        if is_nil(left) || is_nil(right) {
+            return Ok(tested);
+        }
+        let mut operands = Vec::new();
+        collect_operands(left, &mut operands);
+        collect_operands(right, &mut operands);
+        for attribute in operands {
             if let (false, Name::Keyed { .. }) = (attribute.of_parent, &attribute.name) {
                 tested = tested.and(self.compare(attribute, BinaryOp::NotEqual, &Literal::Nil)?);
             }
@@ -337,6 +196,11 @@ impl Translator<'_> {
     ) -> Result<Tested, StoreError> {
         if *literal == Literal::Nil {
             let number = match intrinsic {
+                Intrinsic::RootName | Intrinsic::RootServiceName
+                    if !self.look.knows_whole_traces() =>
+                {
+                    return Ok(Tested::open());
+                }
                 Intrinsic::RootName => field::ROOT_NAME,
                 Intrinsic::RootServiceName => field::ROOT_SERVICE,
                 Intrinsic::InstrumentationName => field::SCOPE_NAME,
@@ -361,6 +225,11 @@ impl Translator<'_> {
         };
         Ok(match intrinsic {
             Intrinsic::Duration => of_field(field::DURATION),
+            Intrinsic::TraceDuration | Intrinsic::RootName | Intrinsic::RootServiceName
+                if !self.look.knows_whole_traces() =>
+            {
+                Tested::open()
+            }
             Intrinsic::TraceDuration => of_field(field::TRACE_DURATION),
             Intrinsic::Name => of_field(field::NAME),
             Intrinsic::RootName => of_field(field::ROOT_NAME),
@@ -372,15 +241,9 @@ impl Translator<'_> {
             // Where none was sent it is empty.
             Intrinsic::StatusMessage => {
                 let sent = of_field(field::STATUS_MESSAGE);
-                let is_empty_passing = {
-                    let expr = Expr::Binary {
-                        op,
-                        left: Box::new(Expr::Literal(Literal::Text(String::new()))),
-                        right: Box::new(Expr::Literal(literal.clone())),
-                    };
-                    Expression::new(&expr, &mut Slots::default())
-                        .is_ok_and(|expression| expression.matches(&Nothing, 0))
-                };
+                let empty = Expr::Literal(Literal::Text(String::new()));
+                let on_empty = Expr::compare(op, empty, Expr::Literal(literal.clone()));
+                let is_empty_passing = constant(&on_empty) == Some(true);
                 match is_empty_passing {
                     false => sent,
                     true => {
@@ -408,19 +271,30 @@ impl Translator<'_> {
         })
     }
 
+    /// A status or a kind. Numbers that have no word are none of either.
     fn word(&self, field: usize, op: BinaryOp, literal: &Literal) -> Tested {
-        let word = match literal {
-            Literal::Status(status) => status.name(),
-            Literal::Kind(kind) => kind.name(),
+        let (word, all): (&str, Vec<&str>) = match literal {
+            Literal::Status(status) => {
+                (status.name(), [Status::Unset, Status::Ok, Status::Error].map(Status::name).into())
+            }
+            Literal::Kind(kind) => (kind.name(), KINDS.map(Kind::name).into()),
             _ => return Tested::never(),
         };
-        let literal = Literal::Text(word.to_owned());
-        match test(ColumnRef::Field(field), op, &literal) {
-            Some(predicate) => Tested::exact(predicate),
-            None => Tested::never(),
-        }
+        let text = |word: &str| Scalar::String(word.to_owned());
+        let column = ColumnRef::Field(field);
+        Tested::exact(match op {
+            BinaryOp::Equal => Predicate::equal(column, text(word)),
+            BinaryOp::NotEqual => {
+                let values = all.into_iter().filter(|other| *other != word).map(text).collect();
+                Predicate::In { column, values }
+            }
+            _ => return Tested::never(),
+        })
     }
 }
+
+const KINDS: [Kind; 6] =
+    [Kind::Unspecified, Kind::Internal, Kind::Server, Kind::Client, Kind::Producer, Kind::Consumer];
 
 /// Spans without a parent.
 fn root() -> Tested {
@@ -442,9 +316,7 @@ fn id(field: usize, op: BinaryOp, literal: &Literal, bytes: usize) -> Tested {
     }
     let Ok(number) = u128::from_str_radix(text, 16) else { return Tested::open() };
     let value = Scalar::Bytes(number.to_be_bytes()[16 - bytes..].to_vec());
-    // Upper-case digits are another text; that is for the condition itself to see.
-    let is_exact = !text.bytes().any(|b| b.is_ascii_uppercase());
-    Tested { predicate: Predicate::equal(ColumnRef::Field(field), value), is_exact }
+    Tested::exact(Predicate::equal(ColumnRef::Field(field), value))
 }
 
 /// The test of a column; `None` if nothing passes.
@@ -473,14 +345,26 @@ fn test(column: ColumnRef, op: BinaryOp, literal: &Literal) -> Option<Predicate>
     Some(Predicate::Compare { column, op, value })
 }
 
-fn collect<'e>(expr: &'e Expr, found: &mut Vec<&'e Attribute>) {
+/// Attributes that arithmetic is done with. What a comparison within makes of a missing value is
+/// not missing.
+fn collect_operands<'e>(expr: &'e Expr, found: &mut Vec<&'e Attribute>) {
     match expr {
-        Expr::Literal(_) => {}
         Expr::Attribute(attribute) => found.push(attribute),
-        Expr::Not(inner) | Expr::Negate(inner) => collect(inner, found),
-        Expr::Binary { left, right, .. } => {
-            collect(left, found);
-            collect(right, found);
+        Expr::Negate(inner) => collect_operands(inner, found),
+        Expr::Binary {
+            op:
+                BinaryOp::Add
+                | BinaryOp::Subtract
+                | BinaryOp::Multiply
+                | BinaryOp::Divide
+                | BinaryOp::Remainder
+                | BinaryOp::Power,
+            left,
+            right,
+        } => {
+            collect_operands(left, found);
+            collect_operands(right, found);
         }
+        _ => {}
     }
 }

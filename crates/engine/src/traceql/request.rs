@@ -1,5 +1,6 @@
 //! What can be asked about traces.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use kymo_traceql::ast::{Expr, Query};
@@ -9,7 +10,7 @@ use kymo_traceql::ast::{Expr, Query};
 pub struct Search {
     /// What is looked for: spans. Of a query for series, the spans that they are made of.
     pub query: Query,
-    /// Nanoseconds since 1970: a span that makes a trace a candidate ran within. `None` for all.
+    /// Nanoseconds since 1970: one of the spans that match ran within. `None` for all.
     pub time: Option<Range<i64>>,
     /// Traces to find, at least one.
     pub limit: usize,
@@ -46,6 +47,11 @@ pub struct Cursor {
 }
 
 impl Cursor {
+    /// Whether a trace comes behind this place: greater keys first, then lesser hashes.
+    pub(crate) fn precedes(self, key: i64, hash: u64) -> bool {
+        (Reverse(self.key), self.hash) < (Reverse(key), hash)
+    }
+
     /// From text that [`Display`](std::fmt::Display) gave.
     pub fn parse(text: &str) -> Option<Self> {
         let (key, hash) = text.split_at_checked(16).filter(|(_, hash)| hash.len() == 16)?;

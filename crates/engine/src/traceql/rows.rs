@@ -4,7 +4,7 @@
 use kymo_traceql::eval::{List, Trace};
 use kymo_traceql::value::Value;
 
-use super::layout::{From, Layout};
+use super::layout::Layout;
 use super::table::Table;
 
 /// Rows of a batch.
@@ -13,27 +13,13 @@ pub(super) struct Rows<'r> {
     pub(super) table: &'r Table,
 }
 
-impl Rows<'_> {
-    /// The value of a slot.
-    pub(super) fn get(&self, row: usize, slot: usize) -> Value<'_> {
-        match self.layout.slots.get(slot) {
-            Some(From::Span(places)) => self.table.first(row, places, 0),
-            Some(From::SpanOr(places, other)) => match self.table.first(row, places, 0) {
-                Value::Nil => Value::Text(other),
-                value => value,
-            },
-            _ => Value::Nil,
-        }
-    }
-}
-
 impl Trace for Rows<'_> {
     fn spans(&self) -> usize {
         self.table.rows()
     }
 
     fn value(&self, span: usize, slot: usize) -> Value<'_> {
-        self.get(span, slot)
+        self.layout.slots.get(slot).map_or(Value::Nil, |from| self.table.get(span, from))
     }
 
     fn elements(&self, _: usize, _: List) -> usize {

@@ -1,40 +1,26 @@
 //! A search: traces that match, newest first or in another order.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
-use std::sync::Arc;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::ops::Range;
 
-use kymo_store::block::source::RowRef;
-use kymo_store::scan::{ColumnRef, Prepared, TraceReader, Walk, Walked};
-use kymo_store::tables::spans::field;
-use kymo_traceql::ast::{Attribute, Body, Expr, Intrinsic, Metrics, Name, Pipeline, Query};
-use kymo_traceql::eval::{Expression, Slots, Spanset, Structure, Trace};
-use kymo_traceql::value::{OwnedValue, Value};
+use hashbrown::HashSet;
+use kymo_store::block::trace_index::trace_hash;
+use kymo_store::scan::{Walk, Walked};
+use kymo_traceql::ast::{Body, Metrics, Pipeline, Query};
+use kymo_traceql::eval::{Slots, Spanset};
 
-use super::answer::{Found, FoundSet, FoundSpan, FoundTrace, SearchStats, ServiceStats};
-use super::evaluate::{Evaluation, Worker, invalid, on_threads};
+use super::answer::{Found, FoundTrace, SearchStats};
+use super::evaluate::{Evaluation, Worker};
 use super::group::Loaded;
-use super::layout::{From, Layout};
-use super::look::Look;
+use super::layout::Layout;
+use super::look::{Held, Look};
 use super::plan::Candidates;
 use super::request::{Cursor, Search, Sort};
-use super::table::Table;
+use super::show::{Show, Shower};
+use super::threads::on_traces;
 use crate::error::EngineError;
 use crate::limits::SEARCH_STEP_TRACES;
-
-/// Columns that are read of spans that are shown, by place.
-const BASE: [ColumnRef; 5] = [
-    ColumnRef::Field(field::TRACE_ID),
-    ColumnRef::Field(field::SPAN_ID),
-    ColumnRef::Field(field::START_TIME),
-    ColumnRef::Field(field::DURATION),
-    ColumnRef::Field(field::NAME),
-];
-const TRACE_ID: usize = 0;
-const SPAN_ID: usize = 1;
-const START: usize = 2;
-const DURATION: usize = 3;
-const NAME: usize = 4;
 
 /// Takes parts of the answer.
 pub(super) type Give<'g> = dyn FnMut(Found) -> Result<(), EngineError> + 'g;
@@ -55,84 +41,6 @@ pub(super) fn pipeline_of(query: &Query) -> Result<&Pipeline, EngineError> {
     }
 }
 
-/// How an attribute is shown.
-enum Shown {
-    /// Read for the spans that are shown, from this slot.
-    Late(usize),
-    /// Computed while the whole trace is there.
-    Now(Expression),
-    /// That of the first event or link that has it.
-    Element(usize),
-}
-
-/// What is shown of spans.
-struct Show {
-    attributes: Vec<(String, Shown)>,
-    with_name: bool,
-    needs_structure: bool,
-    late: Layout,
-    late_rows: Arc<Prepared>,
-}
-
-impl Show {
-    fn new(look: &Look, pipeline: &Pipeline, slots: &mut Slots) -> Result<Self, EngineError> {
-        let failed = |error| look.failed(error);
-        let mut late_names: Vec<Name> = Vec::new();
-        let mut attributes = Vec::new();
-        let mut with_name = false;
-        for attribute in pipeline.attributes() {
-            if attribute.of_parent {
-                continue;
-            }
-            let name = plain(&attribute.name);
-            match name {
-                Name::Intrinsic(Intrinsic::Name) => {
-                    with_name = true;
-                    continue;
-                }
-                // Shown in fields of their own, or of the trace.
-                Name::Intrinsic(
-                    Intrinsic::Duration
-                    | Intrinsic::SpanId
-                    | Intrinsic::TraceId
-                    | Intrinsic::TraceDuration
-                    | Intrinsic::RootName
-                    | Intrinsic::RootServiceName
-                    | Intrinsic::Parent,
-                ) => continue,
-                _ => {}
-            }
-            let key = attribute.bare_name().into_owned();
-            let layout = Layout::new(look, &[], std::slice::from_ref(&name)).map_err(failed)?;
-            let shown = match layout.slots.first() {
-                Some(From::Span(_) | From::SpanOr(..)) => {
-                    late_names.push(name);
-                    Shown::Late(late_names.len() - 1)
-                }
-                Some(From::Events(_) | From::Links(_)) => Shown::Element(slots.slot_of(&name)),
-                _ => {
-                    let expr = Expr::Attribute(Attribute { of_parent: false, name });
-                    Shown::Now(Expression::new(&expr, slots).map_err(invalid)?)
-                }
-            };
-            attributes.push((key, shown));
-        }
-        let late = Layout::new(look, &BASE, &late_names).map_err(failed)?;
-        let late_rows = look.prepare(late.columns.clone(), None).map_err(failed)?;
-        let needs_structure = attributes.iter().any(
-            |(_, shown)| matches!(shown, Shown::Now(expression) if expression.needs_structure()),
-        );
-        Ok(Self { attributes, with_name, needs_structure, late, late_rows })
-    }
-}
-
-fn plain(name: &Name) -> Name {
-    match name {
-        Name::Intrinsic(intrinsic) => Name::Intrinsic(intrinsic.plain()),
-        keyed => keyed.clone(),
-    }
-}
-
 /// A search that is ready to run.
 pub(super) struct Searcher<'l> {
     look: &'l Look,
@@ -148,7 +56,7 @@ impl<'l> Searcher<'l> {
         let candidates = Candidates::of(look, &pipeline).map_err(|error| look.failed(error))?;
         let mut slots = Slots::default();
         let show = Show::new(look, &pipeline, &mut slots)?;
-        let evaluation = Evaluation::new(look, &pipeline, slots)?;
+        let evaluation = Evaluation::new(look, &pipeline, slots, show.needs_structure())?;
         Ok(Self { look, search, candidates, evaluation, show })
     }
 
@@ -160,71 +68,84 @@ impl<'l> Searcher<'l> {
     /// Runs the search; `give` gets its parts.
     pub(super) fn run(&self, give: &mut Give<'_>) -> Result<(), EngineError> {
         let look = self.look;
-        if self.candidates.tested.is_never() || self.search.limit == 0 {
+        if self.candidates.is_never() || self.search.limit == 0 {
             return give(Found { stats: self.stats(None, 0), ..Found::default() });
         }
-        let walk = self.candidates.walk(look, self.search.time.as_ref());
-        let mut walk = walk.map_err(|error| look.failed(error))?;
+        let time = self.search.time.as_ref();
+        let failed = |error| look.failed(error);
+        let required = self.candidates.required_traces(look, time).map_err(failed)?;
+        let mut walk = self.candidates.walk(look, time).map_err(failed)?;
         let mut workers = Vec::with_capacity(look.threads());
         for _ in 0..look.threads() {
             workers.push(Finder::new(self)?);
         }
-        match self.search.sort {
-            Sort::Newest => self.newest(&mut walk, &mut workers, give),
-            sort => self.sorted(sort, &mut walk, &mut workers, give),
-        }
+        let mut steps =
+            Steps { held: look.memory("search"), required, inspected: 0, answer_bytes: 0 };
+        let ended = match self.search.sort {
+            Sort::Newest => self.newest(&mut walk, &mut workers, &mut steps, give),
+            sort => self.sorted(sort, &mut walk, &mut workers, &mut steps, give),
+        };
+        look.count(&walk.stats());
+        ended
     }
 
-    /// Traces as they are found.
+    /// Traces as they are found. Candidates come by the time of spans that may match; a trace is
+    /// handed out when no other can have a newer span that does.
     fn newest(
         &self,
         walk: &mut Walk,
         workers: &mut [Finder<'_>],
+        steps: &mut Steps,
         give: &mut Give<'_>,
     ) -> Result<(), EngineError> {
-        let held = self.look.memory("search");
         let mut left = self.search.limit;
-        let mut inspected = 0;
-        // Whoever asks may put all parts together before any is sent on.
-        let mut answer_bytes = 0;
+        let mut found: BinaryHeap<Ranked> = BinaryHeap::new();
         let mut is_first = true;
-        while left > 0 {
-            self.look.check()?;
+        let mut is_over = false;
+        while left > 0 && !is_over {
             // If candidates are the answer, there is no need for more than are asked for.
             let wanted = match self.candidates.is_answer {
                 true => left.min(SEARCH_STEP_TRACES),
                 false => SEARCH_STEP_TRACES,
             };
-            let Some(mut traces) = walk.next(wanted).map_err(|error| self.look.failed(error))?
-            else {
-                break;
+            let (traces, frontier) = match steps.next(self.look, walk, wanted)? {
+                Some(step) => step,
+                None => {
+                    is_over = true;
+                    (Vec::new(), i64::MIN)
+                }
             };
-            held.hold(walk.held_bytes() + answer_bytes)?;
-            if let Some(cursor) = self.search.after {
-                traces.retain(|trace| {
-                    (Reverse(trace.newest_nanos), trace.hash) > (Reverse(cursor.key), cursor.hash)
-                });
+            for trace in self.find(workers, &traces, steps)? {
+                let (key, hash) = (trace.newest_nanos, trace_hash(&trace.trace_id));
+                if self.search.after.is_none_or(|cursor| cursor.precedes(key, hash)) {
+                    found.push(Ranked { key, hash: Reverse(hash), trace });
+                }
             }
-            if traces.is_empty() {
+            let mut ready = Vec::new();
+            let mut last = None;
+            let is_answer = self.candidates.is_answer;
+            // Of others with the same time, one may come before it.
+            let is_ready = |key: i64| is_over || key > frontier || is_answer && key == frontier;
+            while ready.len() < left
+                && let Some(best) = found.peek()
+                && is_ready(best.key)
+                && let Some(best) = found.pop()
+            {
+                last = Some(Cursor { key: best.key, hash: best.hash.0 });
+                ready.push(best.trace);
+            }
+            if ready.is_empty() {
                 continue;
             }
-            inspected += traces.len();
-            let found = on_threads(workers, &traces, |finder, some| finder.find(some))?;
-            let mut found: Vec<(Walked, FoundTrace)> = found.into_iter().flatten().collect();
-            found.truncate(left);
-            if found.is_empty() {
-                continue;
-            }
-            left -= found.len();
-            let last = found.last().filter(|_| left == 0).map(|(trace, _)| *trace);
-            let next = last.map(|trace| Cursor { key: trace.newest_nanos, hash: trace.hash });
-            let traces: Vec<FoundTrace> = found.into_iter().map(|(_, found)| found).collect();
-            answer_bytes += traces.iter().map(FoundTrace::bytes).sum::<usize>();
-            give(Found { traces, stats: self.stats(Some(walk), inspected), next })?;
+            left -= ready.len();
             is_first = false;
+            let next = last.filter(|_| left == 0);
+            give(Found { traces: ready, stats: self.stats(Some(walk), steps.inspected), next })?;
         }
         match is_first || left > 0 {
-            true => give(Found { stats: self.stats(Some(walk), inspected), ..Found::default() }),
+            true => {
+                give(Found { stats: self.stats(Some(walk), steps.inspected), ..Found::default() })
+            }
             false => Ok(()),
         }
     }
@@ -235,64 +156,122 @@ impl<'l> Searcher<'l> {
         sort: Sort,
         walk: &mut Walk,
         workers: &mut [Finder<'_>],
+        steps: &mut Steps,
         give: &mut Give<'_>,
     ) -> Result<(), EngineError> {
-        let held = self.look.memory("search");
         // The worst on top; by key descending, then by hash ascending.
-        let mut kept: BinaryHeap<(Reverse<i64>, u64, i64)> = BinaryHeap::new();
-        let mut inspected = 0;
+        let mut kept: BinaryHeap<(Reverse<i64>, u64)> = BinaryHeap::new();
         let mut is_cut = false;
-        while let Some(traces) =
-            walk.next(SEARCH_STEP_TRACES).map_err(|error| self.look.failed(error))?
-        {
-            self.look.check()?;
-            let entry_bytes = size_of::<(Reverse<i64>, u64, i64)>();
-            held.hold(walk.held_bytes() + kept.capacity() * entry_bytes)?;
-            inspected += traces.len();
-            let keys = on_threads(workers, &traces, |finder, some| finder.keys(some, sort))?;
-            for (trace, key) in keys.into_iter().flatten() {
-                let entry = (Reverse(key), trace.hash, trace.newest_nanos);
-                let is_before =
-                    |cursor: Cursor| (entry.0, entry.1) <= (Reverse(cursor.key), cursor.hash);
-                if self.search.after.is_some_and(is_before) {
+        while let Some((traces, _)) = steps.next(self.look, walk, SEARCH_STEP_TRACES)? {
+            let keys = on_traces(workers, &traces, |finder, some| finder.keys(some, sort))?;
+            for (hash, key) in keys.into_iter().flatten() {
+                if self.search.after.is_some_and(|cursor| !cursor.precedes(key, hash)) {
                     continue;
                 }
-                kept.push(entry);
+                kept.push((Reverse(key), hash));
                 if kept.len() > self.search.limit {
                     kept.pop();
                     is_cut = true;
                 }
             }
+            steps.answer_bytes = kept.capacity() * size_of::<(Reverse<i64>, u64)>();
         }
         let kept = kept.into_sorted_vec();
         let next = kept.last().filter(|_| is_cut);
-        let next = next.map(|(Reverse(key), hash, _)| Cursor { key: *key, hash: *hash });
-        let traces: Vec<Walked> = kept
-            .iter()
-            .map(|(_, hash, newest_nanos)| Walked { hash: *hash, newest_nanos: *newest_nanos })
-            .collect();
-        let found = on_threads(workers, &traces, |finder, some| finder.find(some))?;
-        let traces: Vec<FoundTrace> = found.into_iter().flatten().map(|(_, found)| found).collect();
-        held.hold(walk.held_bytes() + traces.iter().map(FoundTrace::bytes).sum::<usize>())?;
-        give(Found { traces, stats: self.stats(Some(walk), inspected), next })
+        let next = next.map(|(Reverse(key), hash)| Cursor { key: *key, hash: *hash });
+        let kept: Vec<Walked> =
+            kept.iter().map(|(_, hash)| Walked { hash: *hash, newest_nanos: 0 }).collect();
+        let mut traces = Vec::with_capacity(kept.len());
+        for some in kept.chunks(SEARCH_STEP_TRACES) {
+            traces.extend(self.find(workers, some, steps)?);
+            steps.hold(walk)?;
+        }
+        give(Found { traces, stats: self.stats(Some(walk), steps.inspected), next })
+    }
+
+    /// Those of some traces that match.
+    fn find(
+        &self,
+        workers: &mut [Finder<'_>],
+        traces: &[Walked],
+        steps: &mut Steps,
+    ) -> Result<Vec<FoundTrace>, EngineError> {
+        let found = on_traces(workers, traces, |finder, some| finder.find(some))?;
+        let found: Vec<FoundTrace> = found.into_iter().flatten().collect();
+        steps.answer_bytes += found.iter().map(FoundTrace::bytes).sum::<usize>();
+        Ok(found)
     }
 
     fn stats(&self, walk: Option<&Walk>, inspected_traces: usize) -> SearchStats {
-        let blocks = self.look.snapshot.blocks();
-        let (total_blocks, total_block_bytes) =
-            blocks.fold((0, 0), |(blocks, bytes), block| (blocks + 1, bytes + block.size_bytes));
-        let mut stats =
-            SearchStats { inspected_traces, total_blocks, total_block_bytes, ..Default::default() };
-        let Some(walk) = walk else { return stats };
-        let done = walk.stats();
-        (stats.total_jobs, stats.completed_jobs) = walk.progress();
-        stats.inspected_spans = done.rows_scanned;
-        stats.damaged_blocks = done.blocks_skipped_damaged;
-        // What of the blocks was looked into, by rows.
-        let rows: usize = self.look.sources.iter().map(|source| source.rows()).sum();
-        let share = done.rows_scanned as u128 * u128::from(total_block_bytes);
-        stats.inspected_bytes = (share / rows.max(1) as u128) as u64;
+        let done = walk.map(Walk::stats).unwrap_or_default();
+        let mut stats = SearchStats { inspected_traces, ..self.look.stats(&done) };
+        (stats.total_jobs, stats.completed_jobs) = walk.map(Walk::progress).unwrap_or_default();
         stats
+    }
+}
+
+/// A search step by step.
+struct Steps {
+    held: Held,
+    /// Traces that others need not be looked into.
+    required: Option<HashSet<u64>>,
+    inspected: usize,
+    /// Bytes of what was found: whoever asks may put all parts together before any is sent on.
+    answer_bytes: usize,
+}
+
+impl Steps {
+    /// The next candidates, and a time: the spans that make others candidates are not newer. `None`
+    /// after the last.
+    fn next(
+        &mut self,
+        look: &Look,
+        walk: &mut Walk,
+        wanted: usize,
+    ) -> Result<Option<(Vec<Walked>, i64)>, EngineError> {
+        look.check()?;
+        let Some(mut traces) = walk.next(wanted).map_err(|error| look.failed(error))? else {
+            return Ok(None);
+        };
+        self.hold(walk)?;
+        let frontier = traces.last().map_or(i64::MAX, |trace| trace.newest_nanos);
+        if let Some(required) = &self.required {
+            traces.retain(|trace| required.contains(&trace.hash));
+        }
+        self.inspected += traces.len();
+        Ok(Some((traces, frontier)))
+    }
+
+    fn hold(&self, walk: &Walk) -> Result<(), EngineError> {
+        let required = self.required.as_ref().map_or(0, |hashes| hashes.capacity() * 9);
+        self.held.hold(walk.held_bytes() + required + self.answer_bytes)
+    }
+}
+
+/// A trace in the order of the answer: the newest is the greatest, of equal ones the least hash.
+struct Ranked {
+    key: i64,
+    hash: Reverse<u64>,
+    trace: FoundTrace,
+}
+
+impl PartialEq for Ranked {
+    fn eq(&self, other: &Self) -> bool {
+        (self.key, self.hash) == (other.key, other.hash)
+    }
+}
+
+impl Eq for Ranked {}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.key, self.hash).cmp(&(other.key, other.hash))
     }
 }
 
@@ -300,206 +279,53 @@ impl<'l> Searcher<'l> {
 struct Finder<'s> {
     searcher: &'s Searcher<'s>,
     worker: Worker<'s>,
-    late: TraceReader,
-}
-
-/// A trace that matches, whose spans are still to be read.
-struct Pending {
-    walked: Walked,
-    trace: FoundTrace,
-    /// The root, or a span of the trace, then the spans that are shown.
-    rows: Vec<RowRef>,
-    has_root: bool,
+    shower: Shower<'s>,
 }
 
 impl<'s> Finder<'s> {
     fn new(searcher: &'s Searcher<'_>) -> Result<Self, EngineError> {
-        let late = TraceReader::new(&searcher.show.late_rows);
-        Ok(Self { searcher, worker: searcher.evaluation.worker()?, late })
+        let shower = Shower::new(searcher.look, &searcher.show);
+        Ok(Self { searcher, worker: searcher.evaluation.worker()?, shower })
     }
 
     /// Those of the traces that match.
-    fn find(&mut self, traces: &[Walked]) -> Result<Vec<(Walked, FoundTrace)>, EngineError> {
+    fn find(&mut self, traces: &[Walked]) -> Result<Vec<FoundTrace>, EngineError> {
         let mut pending = Vec::new();
-        let searcher = self.searcher;
-        self.worker.run(traces, |nth, trace, sets| {
-            pending.push(searcher.look_at(traces[nth], &trace, sets));
+        let (show, search) = (&self.searcher.show, &self.searcher.search);
+        self.worker.run(traces, |_, trace, sets| {
+            if let Some(newest_nanos) = newest_within(&trace, &sets, search.time.as_ref()) {
+                pending.push(show.look_at(&trace, sets, search.spans_per_set, newest_nanos));
+            }
             Ok(())
         })?;
-        self.complete(pending)
+        self.shower.complete(pending)
     }
 
-    /// Those of the traces that match, with what they are ordered by.
-    fn keys(&mut self, traces: &[Walked], sort: Sort) -> Result<Vec<(Walked, i64)>, EngineError> {
+    /// Hashes of those of the traces that match, with what they are ordered by.
+    fn keys(&mut self, traces: &[Walked], sort: Sort) -> Result<Vec<(u64, i64)>, EngineError> {
         let mut keys = Vec::new();
+        let time = self.searcher.search.time.as_ref();
         self.worker.run(traces, |nth, trace, sets| {
+            let Some(newest_nanos) = newest_within(&trace, &sets, time) else { return Ok(()) };
             let key = match sort {
-                Sort::Newest => traces[nth].newest_nanos,
+                Sort::Newest => newest_nanos,
                 Sort::Start => trace.start_nanos(),
                 Sort::Duration => trace.duration_nanos(),
                 Sort::Spans => sets.iter().map(|set| set.spans.len() as i64).sum(),
             };
-            keys.push((traces[nth], key));
+            keys.push((traces[nth].hash, key));
             Ok(())
         })?;
         Ok(keys)
     }
-
-    /// Reads what is shown of spans.
-    fn complete(
-        &mut self,
-        mut pending: Vec<Pending>,
-    ) -> Result<Vec<(Walked, FoundTrace)>, EngineError> {
-        let look = self.searcher.look;
-        let rows: Vec<RowRef> = pending.iter().flat_map(|p| p.rows.iter().copied()).collect();
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        let held = look.memory("spans");
-        let Some(batches) = self.late.read(&rows).map_err(|error| look.failed(error))? else {
-            if pending.len() == 1 {
-                tracing::warn!("a trace is left out of an answer, for its block is damaged");
-                return Ok(Vec::new());
-            }
-            // One of them is in a block that just turned out to be damaged.
-            let mut found = Vec::new();
-            while let Some(one) = pending.pop() {
-                found.extend(self.complete(vec![one])?);
-            }
-            found.reverse();
-            return Ok(found);
-        };
-        let places = self.searcher.show.late.slots.iter().flat_map(From::span_places);
-        let table = Table::new(&batches, places);
-        held.hold(table.bytes)?;
-        let mut row = 0;
-        let complete = pending.into_iter().map(|mut pending| {
-            self.searcher.show.fill(&table, row, &mut pending);
-            row += pending.rows.len();
-            (pending.walked, pending.trace)
-        });
-        Ok(complete.collect())
-    }
 }
 
-impl Searcher<'_> {
-    /// What is known of a trace while all of it is there.
-    fn look_at(&self, walked: Walked, trace: &Loaded<'_>, sets: Vec<Spanset>) -> Pending {
-        let mut rows = vec![trace.root().unwrap_or_else(|| trace.row(0))];
-        let structure = match self.show.needs_structure {
-            true => Structure::of(trace),
-            false => Structure::default(),
-        };
-        let mut span_sets = Vec::with_capacity(sets.len());
-        for set in sets {
-            let matched = set.spans.len();
-            let mut spans = set.spans;
-            spans.sort_by_key(|span| trace.start_of(*span as usize));
-            spans.truncate(self.search.spans_per_set);
-            let shown = spans.into_iter().map(|span| {
-                let span = span as usize;
-                rows.push(trace.row(span));
-                let attributes = self.show.attributes.iter().filter_map(|(key, shown)| {
-                    let value = match shown {
-                        Shown::Late(_) => return None,
-                        Shown::Now(expression) => {
-                            OwnedValue::from(expression.value_in(trace, &structure, span))
-                        }
-                        Shown::Element(slot) => OwnedValue::from(trace.first_element(span, *slot)),
-                    };
-                    (value != OwnedValue::Nil).then(|| (key.clone(), value))
-                });
-                FoundSpan {
-                    span_id: [0; 8],
-                    name: None,
-                    start_nanos: 0,
-                    duration_nanos: 0,
-                    attributes: attributes.collect(),
-                }
-            });
-            let spans = shown.collect();
-            span_sets.push(FoundSet { matched, attributes: set.attributes, spans });
-        }
-        let has_root = trace.root().is_some();
-        let trace = FoundTrace {
-            trace_id: [0; 16],
-            root_service: trace.root_service().map(str::to_owned),
-            root_name: None,
-            start_nanos: trace.start_nanos(),
-            duration_nanos: trace.duration_nanos(),
-            span_sets,
-            services: services_of(trace),
-            newest_nanos: walked.newest_nanos,
-        };
-        Pending { walked, trace, rows, has_root }
-    }
-}
-
-/// Spans and errors by service.
-fn services_of(trace: &Loaded<'_>) -> Vec<ServiceStats> {
-    let mut services: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    for span in 0..trace.spans() {
-        let counts = services.entry(trace.service_of(span).unwrap_or("")).or_default();
-        counts.0 += 1;
-        counts.1 += usize::from(trace.is_error(span));
-    }
-    let stats = services.into_iter().map(|(service, (spans, errors))| ServiceStats {
-        service: service.to_owned(),
-        spans,
-        errors,
+/// When the newest of the matching spans began that ran within `time`; `None` if none did.
+fn newest_within(trace: &Loaded<'_>, sets: &[Spanset], time: Option<&Range<i64>>) -> Option<i64> {
+    let spans = sets.iter().flat_map(|set| set.spans.iter().copied());
+    let times = spans.map(|span| (trace.start_of(span as usize), trace.end_of(span as usize)));
+    let within = times.filter(|(start, end)| {
+        time.is_none_or(|time| *start < time.end && *start.max(end) >= time.start)
     });
-    stats.collect()
-}
-
-impl Show {
-    /// Puts what was read into a trace; its rows begin at `row`.
-    fn fill(&self, table: &Table, row: usize, pending: &mut Pending) {
-        let trace = &mut pending.trace;
-        if let Some(id) = table.id(row, TRACE_ID).and_then(|id| id.try_into().ok()) {
-            trace.trace_id = id;
-        }
-        if pending.has_root {
-            trace.root_name = table.text(row, NAME).map(str::to_owned);
-        }
-        let spans = trace.span_sets.iter_mut().flat_map(|set| &mut set.spans);
-        for (row, span) in (row + 1..).zip(spans) {
-            if let Some(id) = table.id(row, SPAN_ID).and_then(|id| id.try_into().ok()) {
-                span.span_id = id;
-            }
-            span.start_nanos = table.int(row, START).unwrap_or(0);
-            span.duration_nanos = table.int(row, DURATION).unwrap_or(0);
-            if self.with_name {
-                span.name = table.text(row, NAME).map(str::to_owned);
-            }
-            self.fill_attributes(table, row, span);
-        }
-    }
-
-    /// Adds what was read late, and puts all in the order of the query.
-    fn fill_attributes(&self, table: &Table, row: usize, span: &mut FoundSpan) {
-        let mut early = std::mem::take(&mut span.attributes).into_iter().peekable();
-        span.attributes.reserve(self.attributes.len());
-        for (key, shown) in &self.attributes {
-            match shown {
-                Shown::Late(slot) => {
-                    let value = match self.late.slots.get(*slot) {
-                        Some(From::Span(places)) => table.first(row, places, 0),
-                        Some(From::SpanOr(places, other)) => match table.first(row, places, 0) {
-                            Value::Nil => Value::Text(other),
-                            value => value,
-                        },
-                        _ => Value::Nil,
-                    };
-                    if value != Value::Nil {
-                        span.attributes.push((key.clone(), OwnedValue::from(value)));
-                    }
-                }
-                _ => {
-                    if let Some(found) = early.next_if(|(known, _)| known == key) {
-                        span.attributes.push(found);
-                    }
-                }
-            }
-        }
-    }
+    within.map(|(start, _)| start).max()
 }

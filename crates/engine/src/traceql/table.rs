@@ -10,7 +10,7 @@ use arrow_schema::{DataType, TimeUnit};
 use kymo_traceql::ast::{Kind, Status};
 use kymo_traceql::value::{Element, Value};
 
-use super::layout::{How, Place};
+use super::layout::{From, How, Place};
 
 /// A column of a batch, ready to be looked at row by row.
 #[derive(Debug)]
@@ -240,6 +240,15 @@ impl Table {
             }
         }
         Value::Nil
+    }
+
+    /// The value of a row that comes from its own columns.
+    #[inline]
+    pub(super) fn get(&self, row: usize, from: &From) -> Value<'_> {
+        match (self.first(row, from.span_places(), 0), from) {
+            (Value::Nil, From::SpanOr(_, otherwise)) => Value::Text(otherwise),
+            (value, _) => value,
+        }
     }
 
     pub(super) fn int(&self, row: usize, column: usize) -> Option<i64> {

@@ -1,12 +1,13 @@
 //! Names of tags and their values: from catalogues, or, where a filter is set or a catalogue does
 //! not list all, from the rows themselves.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
+use hashbrown::HashMap;
 use kymo_store::block::listing;
-use kymo_store::scan::{ColumnRef, Predicate, Prepared, Scan, Scope as StoreScope, Walk};
-use kymo_store::schema::{Signal, ValueType};
+use kymo_store::scan::{Scan, Scope as StoreScope, Walk, used_keys};
+use kymo_store::schema::ValueType;
 use kymo_store::tables::spans::{TABLE, field};
 use kymo_traceql::ast::{
     Attribute, BinaryOp, Expr, Intrinsic, Literal, MetricsFunction, Name, Pipeline, Scope,
@@ -56,7 +57,7 @@ fn sources(
 pub(super) fn names(look: &Look, query: &TagQuery) -> Result<Vec<ScopeTags>, EngineError> {
     let mut keys = keys(look, query.time.as_ref())?;
     if let Some(filter) = &query.filter {
-        keys = used_keys(look, query, filter, keys)?;
+        keys = passing_keys(look, query, filter, keys)?;
     }
     let mut found: BTreeMap<StoreScope, Vec<String>> = BTreeMap::new();
     for (scope, key) in keys {
@@ -71,59 +72,24 @@ pub(super) fn names(look: &Look, query: &TagQuery) -> Result<Vec<ScopeTags>, Eng
 }
 
 /// Those of the keys that a span has which passes.
-fn used_keys(
+fn passing_keys(
     look: &Look,
     query: &TagQuery,
     filter: &Expr,
     keys: Vec<(StoreScope, String)>,
 ) -> Result<Vec<(StoreScope, String)>, EngineError> {
     let pipeline = of_filter(filter);
-    let candidates = Candidates::of_results(look, &pipeline).map_err(|error| look.failed(error))?;
+    let candidates = Candidates::of(look, &pipeline).map_err(|error| look.failed(error))?;
     if candidates.tested.is_never() {
         return Ok(Vec::new());
     }
-    let (of_elements, of_rows): (Vec<_>, Vec<_>) = keys
-        .into_iter()
-        .partition(|(scope, _)| matches!(scope, StoreScope::Event | StoreScope::Link));
-    let mut used = Vec::new();
-    let mut left = of_elements;
-    if candidates.is_answer {
-        for (scope, key) in of_rows {
-            look.check()?;
-            if has_row(look, query, &candidates, scope, &key)? {
-                used.push((scope, key));
-            }
-        }
-    } else {
-        left.extend(of_rows);
+    if !candidates.is_answer {
+        return used_in_traces(look, query, &pipeline, &candidates, keys);
     }
-    if !left.is_empty() {
-        used.extend(used_in_traces(look, query, &pipeline, &candidates, left)?);
-    }
-    used.sort();
-    Ok(used)
-}
-
-/// Whether a span that passes has a key.
-fn has_row(
-    look: &Look,
-    query: &TagQuery,
-    candidates: &Candidates,
-    scope: StoreScope,
-    key: &str,
-) -> Result<bool, EngineError> {
-    let has_key = Predicate::Exists(ColumnRef::attribute(scope, key));
-    let predicate = Predicate::And(vec![candidates.tested.predicate.clone(), has_key]);
-    let scan = Scan {
-        predicate: Some(predicate),
-        time: query.time.clone(),
-        limit: Some(1),
-        ..Scan::default()
-    };
-    let prepared = Prepared::new(&look.sources, Signal::Spans, &scan, look.context());
-    let work = prepared.map_err(|error| look.failed(error))?.start();
-    let batch = work.partition().next_batch().map_err(|error| look.failed(error))?;
-    Ok(batch.is_some_and(|batch| batch.num_rows() > 0))
+    let predicate = Some(candidates.tested.predicate.clone());
+    let scan = Scan { predicate, time: query.time.clone(), ..Scan::default() };
+    let used = used_keys(&look.sources, &scan, look.context());
+    Ok(used.map_err(|error| look.failed(error))?.into_iter().collect())
 }
 
 /// Those of the keys that spans of matching traces have.
@@ -142,7 +108,7 @@ fn used_in_traces(
         let slot = slots.slot_of(&Name::Keyed { scope, key: key.clone() });
         wanted.push((slot, stored, key));
     }
-    let evaluation = Evaluation::new(look, pipeline, slots)?;
+    let evaluation = Evaluation::new(look, pipeline, slots, false)?;
     let mut walk = walk_of(look, query, candidates)?;
     let make = || vec![false; wanted.len()];
     let parts = each_matching(&evaluation, &mut walk, make, |seen, trace, spans| {
@@ -186,6 +152,9 @@ pub(super) fn values(
     attribute: &Attribute,
     query: &TagQuery,
 ) -> Result<Vec<TagValue>, EngineError> {
+    if has_no_end(attribute) {
+        return Ok(Vec::new());
+    }
     let mut found = match (&query.filter, words(attribute)) {
         (None, Some(words)) => words,
         (None, None) => match listed(look, attribute, query)? {
@@ -198,6 +167,23 @@ pub(super) fn values(
     found.dedup();
     found.truncate(query.limit.unwrap_or(usize::MAX));
     Ok(found)
+}
+
+/// Whether values are different everywhere: durations and ids, which nobody chooses from a list.
+fn has_no_end(attribute: &Attribute) -> bool {
+    let Name::Intrinsic(intrinsic) = &attribute.name else { return false };
+    !matches!(
+        intrinsic.plain(),
+        Intrinsic::Name
+            | Intrinsic::Status
+            | Intrinsic::StatusMessage
+            | Intrinsic::Kind
+            | Intrinsic::RootName
+            | Intrinsic::RootServiceName
+            | Intrinsic::EventName
+            | Intrinsic::InstrumentationName
+            | Intrinsic::InstrumentationVersion
+    )
 }
 
 /// All words that a status or a kind can be.
@@ -240,8 +226,7 @@ fn listed(
             | Intrinsic::RootServiceName
             | Intrinsic::InstrumentationName
             | Intrinsic::InstrumentationVersion => return Ok(None),
-            // Durations and ids have no end of values.
-            _ => return Ok(Some(Vec::new())),
+            _ => return Ok(None),
         },
     };
     let sources = sources(look, query.time.as_ref())?;
@@ -273,32 +258,16 @@ fn scanned(
     query: &TagQuery,
     filter: &Expr,
 ) -> Result<Vec<TagValue>, EngineError> {
-    let is_there = Expr::Binary {
-        op: BinaryOp::NotEqual,
-        left: Box::new(Expr::Attribute(attribute.clone())),
-        right: Box::new(Expr::Literal(Literal::Nil)),
-    };
-    let both = Expr::Binary {
-        op: BinaryOp::And,
-        left: Box::new(filter.clone()),
-        right: Box::new(is_there),
-    };
+    let attribute_itself = Expr::Attribute(attribute.clone());
+    let is_there = Expr::compare(BinaryOp::NotEqual, attribute_itself, Expr::Literal(Literal::Nil));
+    let both = Expr::all([filter.clone(), is_there]);
     let pipeline = of_filter(&both);
     let failed = |error| look.failed(error);
-    let candidates = Candidates::of_results(look, &pipeline).map_err(failed)?;
+    let candidates = Candidates::of(look, &pipeline).map_err(failed)?;
     if candidates.tested.is_never() {
         return Ok(Vec::new());
     }
-    let list = match &attribute.name {
-        Name::Keyed { scope: Scope::Event, .. }
-        | Name::Intrinsic(Intrinsic::EventName | Intrinsic::EventTimeSinceStart) => {
-            Some(List::Events)
-        }
-        Name::Keyed { scope: Scope::Link, .. }
-        | Name::Intrinsic(Intrinsic::LinkTraceId | Intrinsic::LinkSpanId) => Some(List::Links),
-        _ => None,
-    };
-    let values = match list {
+    let values = match attribute.name.list() {
         None => {
             let time = query.time.clone().unwrap_or(i64::MIN / 4..i64::MAX / 4);
             let grid = Grid::instant(time.start, time.end.saturating_sub(1))
@@ -328,23 +297,25 @@ fn of_elements(
     // Names it, whatever its spelling.
     Expression::new(&Expr::Attribute(attribute.clone()), &mut slots).map_err(invalid)?;
     let slot = slots.slot_of(&attribute.name);
-    let evaluation = Evaluation::new(look, pipeline, slots)?;
+    let evaluation = Evaluation::new(look, pipeline, slots, false)?;
     let mut walk = walk_of(look, query, candidates)?;
-    type Seen = (BTreeSet<String>, Vec<OwnedValue>, usize);
+    // Values as text, which tells them apart, and the bytes that they take.
+    type Seen = (HashMap<String, OwnedValue>, usize);
     let parts = each_matching(&evaluation, &mut walk, Seen::default, |seen, trace, spans| {
         for span in spans {
             let span = *span as usize;
             for nth in 0..trace.elements(span, list) {
-                let value = OwnedValue::from(trace.element_value(span, slot, nth));
-                if value != OwnedValue::Nil && seen.0.insert(format!("{value:?}")) {
-                    seen.2 += 256;
-                    seen.1.push(value);
+                let value = trace.element_value(span, slot, nth);
+                let text = value.to_string();
+                if value != Value::Nil && !seen.0.contains_key(&text) {
+                    seen.1 += 128 + 2 * text.len();
+                    seen.0.insert(text, OwnedValue::from(value));
                 }
             }
         }
-        Ok(seen.2)
+        Ok(seen.1)
     })?;
-    Ok(parts.into_iter().flat_map(|(_, values, _)| values).collect())
+    Ok(parts.into_iter().flat_map(|(values, _)| values.into_values()).collect())
 }
 
 /// A value as tag values show it; of an array each member.

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use kymo_traceql::ast::{Attribute, Intrinsic, MetricsFunction, Name};
+use kymo_traceql::ast::MetricsFunction;
 use kymo_traceql::parse_attribute;
 
 use super::frame::Unit;
@@ -34,25 +34,12 @@ pub(super) fn unit_of(function: &MetricsFunction) -> Unit {
         | F::SumOverTime(of)
         | F::AvgOverTime(of)
         | F::QuantileOverTime(of, _)
-            if is_duration(of) =>
+            if of.is_duration() =>
         {
             Unit::Seconds
         }
         _ => Unit::None,
     }
-}
-
-fn is_duration(attribute: &Attribute) -> bool {
-    use Intrinsic as I;
-    let Name::Intrinsic(intrinsic) = &attribute.name else { return false };
-    matches!(
-        intrinsic,
-        I::Duration
-            | I::SpanDuration
-            | I::TraceDuration
-            | I::TraceDurationScoped
-            | I::EventTimeSinceStart
-    )
 }
 
 impl FromStr for Aggregate {

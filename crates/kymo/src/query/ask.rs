@@ -1,6 +1,6 @@
 //! Asking a server over HTTP, or a directory by the engine.
 
-use std::io::{Cursor, Read};
+use std::io::{BufReader, Cursor, Read};
 use std::ops::Range;
 
 use kymo_engine::traceql::{Found, MetricsQuery, Search, Sort};
@@ -22,6 +22,9 @@ use crate::sql::answer::Answer;
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 /// Bytes of an answer in JSON that are taken: traces and series, which people look at.
 const MAX_ANSWER_BYTES: u64 = 1 << 30;
+/// Parameters that are longer are sent in the body of a request: proxies refuse lines of more than
+/// 8 KiB, and a server those of more than 64.
+const MAX_URL_PARAMETERS_BYTES: usize = 6 << 10;
 /// Headers of a server: where an answer goes on, and what it lacks.
 const NEXT_CURSOR: &str = "x-kymo-next-cursor";
 const DAMAGED_BLOCKS: &str = "x-kymo-damaged-blocks";
@@ -29,10 +32,9 @@ const DAMAGED_BLOCKS: &str = "x-kymo-damaged-blocks";
 /// Whoever answers.
 pub(super) struct Asker<'a>(&'a Source);
 
-/// Traces that were found.
-#[derive(Debug)]
-pub(super) struct FoundTraces {
-    pub(super) traces: Vec<Trace>,
+/// What was found, and whether there may be more than was asked for.
+pub(super) struct Limited<T> {
+    pub(super) found: T,
     pub(super) has_more: bool,
 }
 
@@ -55,9 +57,9 @@ impl<'a> Asker<'a> {
             }
         };
         let mut parameters = vec![("q", query.to_string())];
-        parameters.extend(time.iter().flat_map(seconds_around));
-        let path = path("/api/traceql/explain", &parameters);
-        let response = client.get(&path, "text/plain").map_err(|failure| match failure {
+        parameters.extend(time.iter().flat_map(seconds));
+        let response = send(client, "/api/traceql/explain", &parameters, "text/plain");
+        let response = response.map_err(|failure| match failure {
             Failure::Status { status: 404, .. } => {
                 Failure::Other(format!("{} does not explain queries", client.name()))
             }
@@ -67,39 +69,41 @@ impl<'a> Asker<'a> {
     }
 
     /// Traces with what is known of them.
-    pub(super) fn traces(&self, search: Search) -> Result<FoundTraces, Failure> {
+    pub(super) fn traces(&self, search: Search) -> Result<Limited<Vec<Trace>>, Failure> {
         match self.0 {
             Source::Server(client) => {
-                let response = client.get(&search_path(&search), "application/json")?;
-                warn_of_damage(&response);
+                let response = ask_search(client, &search, "application/json")?;
                 let has_more = response.headers().contains_key(NEXT_CURSOR);
                 let found: SearchResponse = json(response)?;
-                Ok(FoundTraces { traces: found.traces(), has_more })
+                Ok(Limited { found: found.traces(), has_more })
             }
             Source::Directory(directory) => {
                 let found = find(directory, search)?;
                 let has_more = found.next.is_some();
                 let traces = found.traces.into_iter().map(Trace::from).collect();
-                Ok(FoundTraces { traces, has_more })
+                Ok(Limited { found: traces, has_more })
             }
         }
     }
 
     /// Spans as rows.
-    pub(super) fn spans(&self, search: Search) -> Result<Answer<'a>, Failure> {
+    pub(super) fn spans(&self, search: Search) -> Result<Limited<Answer<'a>>, Failure> {
         match self.0 {
             Source::Server(client) => {
-                let response = client.get(&search_path(&search), Format::ARROW_STREAM)?;
-                warn_of_damage(&response);
-                Answer::of_stream(response)
+                let response = ask_search(client, &search, Format::ARROW_STREAM)?;
+                let has_more = response.headers().contains_key(NEXT_CURSOR);
+                let found = Answer::of_stream(BufReader::new(response))?;
+                Ok(Limited { found, has_more })
             }
             Source::Directory(directory) => {
                 let found = find(directory, search)?;
+                let has_more = found.next.is_some();
                 let pieces = kymo_server::spans_table(&found.traces, Format::Arrow);
                 let pieces = pieces.map_err(|error| {
                     Failure::Other(format!("the spans cannot be made into a table: {error}"))
                 })?;
-                Answer::of_stream(Cursor::new(pieces.concat()))
+                let found = Answer::of_stream(Cursor::new(pieces.concat()))?;
+                Ok(Limited { found, has_more })
             }
         }
     }
@@ -139,7 +143,7 @@ fn ask_series(client: &Client, query: &MetricsQuery) -> Result<Vec<Series>, Fail
         }
         None => ("/tempo/api/metrics/query", Some(query.end_nanos)),
     };
-    let answer: SeriesResponse = json(client.get(&path(place, &parameters), "application/json")?)?;
+    let answer: SeriesResponse = json(send(client, place, &parameters, "application/json")?)?;
     if let Some(missing) = answer.missing() {
         output::warning(missing);
     }
@@ -151,7 +155,13 @@ fn nanos(nanos: i64) -> String {
     format!("{:019}", nanos.max(0))
 }
 
-fn search_path(search: &Search) -> String {
+fn ask_search(client: &Client, search: &Search, accept: &str) -> Result<Response, Failure> {
+    let response = send(client, "/tempo/api/search", &search_parameters(search), accept)?;
+    warn_of_damage(&response);
+    Ok(response)
+}
+
+fn search_parameters(search: &Search) -> Vec<(&'static str, String)> {
     let sort = match search.sort {
         Sort::Newest => "newest",
         Sort::Start => "start",
@@ -166,25 +176,34 @@ fn search_path(search: &Search) -> String {
     if search.spans_per_set != usize::MAX {
         parameters.push(("spss", search.spans_per_set.to_string()));
     }
-    parameters.extend(search.time.iter().flat_map(seconds_around));
-    path("/tempo/api/search", &parameters)
+    parameters.extend(search.time.iter().flat_map(seconds));
+    parameters
 }
 
-/// Start and end in whole seconds, around what is asked for.
-fn seconds_around(time: &Range<i64>) -> [(&'static str, String); 2] {
-    let start = time.start.div_euclid(NANOS_PER_SECOND);
-    let end = time.end.div_euclid(NANOS_PER_SECOND);
-    let end = end + i64::from(time.end.rem_euclid(NANOS_PER_SECOND) > 0);
-    [("start", start.to_string()), ("end", end.to_string())]
+/// Start and end, which are whole seconds already.
+fn seconds(time: &Range<i64>) -> [(&'static str, String); 2] {
+    let seconds = |nanos: i64| nanos.div_euclid(NANOS_PER_SECOND).to_string();
+    [("start", seconds(time.start)), ("end", seconds(time.end))]
 }
 
-/// A path with parameters, encoded.
-fn path(place: &str, parameters: &[(&str, String)]) -> String {
+/// Asks with parameters: in the URL, or in a form if they are long.
+fn send(
+    client: &Client,
+    place: &str,
+    parameters: &[(&str, String)],
+    accept: &str,
+) -> Result<Response, Failure> {
+    let encoded = encoded(parameters);
+    match encoded.len() > MAX_URL_PARAMETERS_BYTES {
+        true => client.post_form(place, encoded, accept),
+        false => client.get(&format!("{place}?{encoded}"), accept),
+    }
+}
+
+fn encoded(parameters: &[(&str, String)]) -> String {
     // Only its query is used.
-    let Ok(url) = Url::parse_with_params("http://localhost/", parameters) else {
-        return place.to_owned();
-    };
-    format!("{place}?{}", url.query().unwrap_or_default())
+    let url = Url::parse_with_params("http://localhost/", parameters).ok();
+    url.and_then(|url| url.query().map(str::to_owned)).unwrap_or_default()
 }
 
 fn warn_of_damage(response: &Response) {
@@ -238,20 +257,16 @@ mod tests {
     }
 
     #[test]
-    fn a_search_is_a_path_with_all_encoded() {
-        let path = search_path(&search(None));
-        let (place, query) = path.split_once('?').unwrap();
-        assert_eq!(place, "/tempo/api/search");
+    fn a_search_is_parameters_with_all_encoded() {
+        let query = encoded(&search_parameters(&search(None)));
         assert!(query.starts_with("q=%7B"), "{query}");
         assert!(query.contains("a+b%26c") && query.ends_with("&limit=5&sort=duration"), "{query}");
     }
 
     #[test]
-    fn times_are_whole_seconds_around_what_was_asked() {
-        let path = search_path(&search(Some(1_500_000_000..2_000_000_001)));
-        assert!(path.ends_with("&start=1&end=3"), "{path}");
-        let path = search_path(&search(Some(1_000_000_000..2_000_000_000)));
-        assert!(path.ends_with("&start=1&end=2"), "{path}");
+    fn searches_have_times_in_seconds_and_series_in_nanoseconds() {
+        let query = encoded(&search_parameters(&search(Some(1_000_000_000..2_000_000_000))));
+        assert!(query.ends_with("&start=1&end=2"), "{query}");
         assert_eq!(nanos(5), "0000000000000000005");
     }
 }

@@ -10,6 +10,7 @@
 //! | module | what it is for |
 //! |---|---|
 //! | `ask`, `answers` | asking, and what a server answers |
+//! | `flags` | what is asked for, and flags that have no use for it |
 //! | `times` | `--since`, `--start`, `--end`, `--step` |
 //! | `traces`, `spans`, `series`, `groups` | the four kinds of results |
 //! | `aggregate` | `--agg` |
@@ -24,6 +25,7 @@ mod aggregate;
 mod answers;
 mod ask;
 mod caret;
+mod flags;
 mod frame;
 mod groups;
 mod series;
@@ -35,7 +37,8 @@ mod traces;
 use clap::ValueEnum;
 use kymo_engine::traceql::{Search, Sort as Order};
 use kymo_server::format::{Csv, Encoder};
-use kymo_traceql::ast::{Body, Query};
+use kymo_server::limits::MAX_SEARCH_TRACES;
+use kymo_traceql::ast::Query;
 
 use crate::failure::Failure;
 use crate::source::SourceArgs;
@@ -45,10 +48,11 @@ use crate::sql::table::Table;
 use crate::{output, sql, terminal};
 use aggregate::Aggregate;
 use ask::Asker;
+use flags::Kind;
 use frame::Reader;
 use times::TimeArgs;
 
-/// Traces that are shown unless told otherwise.
+/// Traces that people are shown unless told otherwise. Programs get all.
 const DEFAULT_TRACES: usize = 20;
 
 const EXAMPLES: &str = "\
@@ -82,15 +86,15 @@ pub(crate) struct Args {
     agg: Vec<Aggregate>,
     #[command(flatten)]
     times: TimeArgs,
-    /// Traces to find [default: 20], or groups to show [default: all]
+    /// Traces to find [default: 20 in a table, else all], or groups to show [default: all]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     /// Spans to show of each spanset, with --spans [default: all]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     spans_per_set: Option<u64>,
-    /// Which traces come first
-    #[arg(long, value_enum, default_value_t)]
-    sort: Sort,
+    /// Which traces come first [default: newest]
+    #[arg(long, value_enum)]
+    sort: Option<Sort>,
     /// One number for each series over all the time, not one for each step
     #[arg(long, conflicts_with = "step")]
     instant: bool,
@@ -160,6 +164,8 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
 }
 
 fn answer(args: &Args, query: Query) -> Result<(), Failure> {
+    let kind = Kind::of(args, &query);
+    kind.refuse_flags(args)?;
     let source = args.source.open()?;
     let asker = Asker::new(&source);
     if args.explain {
@@ -173,40 +179,50 @@ fn answer(args: &Args, query: Query) -> Result<(), Failure> {
         Format::Table => Reader::Person { columns: terminal::columns() },
         Format::Json | Format::Csv => Reader::Program,
     };
-    let is_series = matches!(query.body, Body::Metrics(_));
-    if !args.group_by.is_empty() || !args.agg.is_empty() {
-        let rows = args.limit.and_then(|limit| usize::try_from(limit).ok());
-        let asked = groups::Asked::new(query, &args.group_by, &args.agg, rows)?;
-        return write(args.format, groups::find(&asker, &asked, &args.times, reader)?);
-    }
-    if is_series && !args.spans {
-        let found = series::find(&asker, query, &args.times, args.instant, reader)?;
-        return write(args.format, found);
-    }
-    args.times.refuse_step("it is for series: end the query with a function such as | rate()")?;
-    let mut search = Search {
-        query,
-        time: args.times.range()?,
-        limit: DEFAULT_TRACES,
-        spans_per_set: 1,
-        sort: args.sort.into(),
-        after: None,
-    };
-    if let Some(limit) = args.limit {
-        search.limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    }
-    if !args.spans {
-        let found = asker.traces(search)?;
-        let has_more = found.has_more;
-        write(args.format, traces::frame(found.traces, reader)?)?;
-        if has_more && args.format == Format::Table {
-            eprintln!("there may be more traces: --limit COUNT shows them");
+    let limit = args.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    match kind {
+        Kind::Groups => {
+            let asked = groups::Asked::new(query, &args.group_by, &args.agg, limit)?;
+            write(args.format, groups::find(&asker, &asked, &args.times, reader)?)
         }
-        return Ok(());
+        Kind::Series => {
+            let found = series::find(&asker, query, &args.times, args.instant, reader)?;
+            write(args.format, found)
+        }
+        Kind::Traces | Kind::Spans => {
+            let of_format = if reader.is_person() { DEFAULT_TRACES } else { MAX_SEARCH_TRACES };
+            let per_set = args.spans_per_set.and_then(|count| usize::try_from(count).ok());
+            let search = Search {
+                query,
+                time: args.times.range()?,
+                limit: limit.unwrap_or(of_format),
+                spans_per_set: per_set.unwrap_or(usize::MAX),
+                sort: args.sort.unwrap_or_default().into(),
+                after: None,
+            };
+            find(args, &asker, search, reader)
+        }
     }
-    let per_set = args.spans_per_set.and_then(|count| usize::try_from(count).ok());
-    search.spans_per_set = per_set.unwrap_or(usize::MAX);
-    write(args.format, spans::find(&asker, search, reader)?)
+}
+
+/// Looks for traces or spans, and says if there may be more.
+fn find(args: &Args, asker: &Asker<'_>, search: Search, reader: Reader) -> Result<(), Failure> {
+    let limit = search.limit;
+    let has_more = if args.spans {
+        let spans = spans::find(asker, search, reader)?;
+        write(args.format, spans.found)?;
+        spans.has_more
+    } else {
+        let traces = asker.traces(Search { spans_per_set: 1, ..search })?;
+        write(args.format, traces::frame(traces.found, reader)?)?;
+        traces.has_more
+    };
+    if has_more && limit < MAX_SEARCH_TRACES {
+        eprintln!("there may be more traces: --limit COUNT shows them");
+    } else if has_more {
+        eprintln!("there may be more traces than {limit}: ask for less time, by --start and --end");
+    }
+    Ok(())
 }
 
 fn write(format: Format, answer: Answer<'_>) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use kymo_engine::traceql::Search;
 use kymo_traceql::ast::{Attribute, Body, Intrinsic, Name, Stage};
 
-use super::ask::Asker;
+use super::ask::{Asker, Limited};
 use super::frame::{Reader, in_millis, right};
 use crate::failure::Failure;
 use crate::sql::answer::Answer;
@@ -28,7 +28,7 @@ pub(super) fn find<'a>(
     asker: &Asker<'a>,
     mut search: Search,
     reader: Reader,
-) -> Result<Answer<'a>, Failure> {
+) -> Result<Limited<Answer<'a>>, Failure> {
     if let Body::Spans(pipeline) = &mut search.query.body {
         // A span is shown with its name, also where the query does not speak of it.
         let name = Attribute { of_parent: false, name: Name::Intrinsic(Intrinsic::Name) };
@@ -36,11 +36,11 @@ pub(super) fn find<'a>(
             pipeline.stages.push(Stage::Select(vec![name]));
         }
     }
-    let answer = asker.spans(search)?;
-    if !reader.is_person() {
-        return Ok(answer);
+    let mut spans = asker.spans(search)?;
+    if reader.is_person() {
+        spans.found = for_people(spans.found)?;
     }
-    for_people(answer)
+    Ok(spans)
 }
 
 /// Leaves out what is about the trace, and gives durations units.
@@ -144,6 +144,7 @@ mod tests {
             duration_nanos: 5,
             span_sets: vec![set; sets],
             services: Vec::new(),
+            orphans: 0,
             newest_nanos: 0,
         }]
     }

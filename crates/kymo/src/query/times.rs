@@ -34,7 +34,8 @@ pub(super) struct TimeArgs {
 }
 
 impl TimeArgs {
-    /// The time of a search; `None` for all.
+    /// The time of a search, in whole seconds around what was asked for, since a server can be asked
+    /// for no less; `None` for all.
     pub(super) fn range(&self) -> Result<Option<Range<i64>>, Failure> {
         if self.since.is_none() && self.start.is_none() && self.end.is_none() {
             return Ok(None);
@@ -45,7 +46,10 @@ impl TimeArgs {
             (None, Some(since)) => end.saturating_sub(since),
             (None, None) => 0,
         };
-        checked(start..end).map(Some)
+        let Range { start, end } = checked(start..end)?;
+        let seconds = |nanos: i64| nanos.saturating_mul(SECOND);
+        let last = end.div_euclid(SECOND) + i64::from(end.rem_euclid(SECOND) > 0);
+        Ok(Some(seconds(start.div_euclid(SECOND))..seconds(last)))
     }
 
     /// The time of series.
@@ -60,12 +64,9 @@ impl TimeArgs {
         self.step.unwrap_or_else(|| round_step(range.end - range.start))
     }
 
-    /// Refuses a step where it means nothing.
-    pub(super) fn refuse_step(&self, why: &str) -> Result<(), Failure> {
-        match self.step {
-            Some(_) => Err(Failure::Usage(format!("--step has no use here: {why}"))),
-            None => Ok(()),
-        }
+    /// Whether a step was chosen.
+    pub(super) fn has_step(&self) -> bool {
+        self.step.is_some()
     }
 }
 
@@ -170,12 +171,24 @@ mod tests {
     fn time_is_all_of_it_or_as_said() {
         let args = |since, start, end| TimeArgs { since, start, end, step: None };
         assert_eq!(args(None, None, None).range().unwrap(), None);
-        assert_eq!(args(Some(5), None, Some(10)).range().unwrap(), Some(5..10));
-        assert_eq!(args(None, Some(3), Some(10)).range().unwrap(), Some(3..10));
-        assert_eq!(args(None, None, Some(10)).range().unwrap(), Some(0..10));
+        let second = SECOND;
+        let range = |since, start, end| args(since, start, end).range().unwrap().unwrap();
+        assert_eq!(range(Some(5 * second), None, Some(10 * second)), 5 * second..10 * second);
+        assert_eq!(range(None, Some(3 * second), Some(10 * second)), 3 * second..10 * second);
+        assert_eq!(range(None, None, Some(10 * second)), 0..10 * second);
         assert!(args(None, Some(10), Some(10)).range().is_err());
         let hour = args(None, None, None).series_range().unwrap();
         assert_eq!(hour.end - hour.start, 3600 * SECOND);
+    }
+
+    #[test]
+    fn searches_are_about_whole_seconds_around_what_was_asked() {
+        let args = |start, end| TimeArgs { since: None, start, end, step: None };
+        let asked = args(Some(3 * SECOND / 2), Some(2 * SECOND + 1));
+        assert_eq!(asked.range().unwrap(), Some(SECOND..3 * SECOND));
+        assert_eq!(asked.series_range().unwrap(), 3 * SECOND / 2..2 * SECOND + 1);
+        let last = args(Some(0), Some(i64::MAX)).range().unwrap();
+        assert_eq!(last, Some(0..i64::MAX));
     }
 
     #[test]

@@ -282,11 +282,15 @@ ff01     NULL           1000   NULL  1970-01-01T0…
 "
         );
         let narrow = write(Some(24), &[batch()]);
+        assert!(narrow.contains("2 columns are not shown"), "{narrow}");
+        assert!(narrow.lines().take(3).all(|line| terminal::width(line) <= 24), "{narrow}");
+    }
+
+    #[test]
+    fn ids_are_cut_last() {
         assert_eq!(fitted(&[32, 40, 40], &[true, false, false], 80), [32, 22, 22]);
         assert_eq!(fitted(&[32, 40, 40], &[true, false, false], 50), [32, 16]);
         assert_eq!(fitted(&[32, 40], &[true, false], 20), [20]);
-        assert!(narrow.contains("2 columns are not shown"), "{narrow}");
-        assert!(narrow.lines().take(3).all(|line| terminal::width(line) <= 24), "{narrow}");
     }
 
     #[test]

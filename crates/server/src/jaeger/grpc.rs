@@ -18,7 +18,7 @@ use super::messages::{
 };
 use super::question::Question;
 use super::reader::{Reader, TraceId};
-use super::times::of_parts;
+use super::units::of_parts;
 use super::{chunks, ids, summary, v3};
 use crate::grpc::{self, Status, of_engine};
 use crate::limits::{JAEGER_SUMMARIES_AT_ONCE, STREAM_MESSAGE_BYTES};

@@ -11,16 +11,16 @@ use serde::Serialize;
 use super::document::{Answer, answer};
 use super::envelope::{self, NOT_FOUND, TRACES};
 use super::failed::Failed;
-use super::parameters::Parameters;
 use super::question::Question;
 use super::reader::{Reader, TraceId};
-use super::times::{self, NANOS_PER_MICRO, NANOS_PER_MILLI};
-use super::{ids, ui};
+use super::{ids, ui, units};
 use crate::body::{self, Bounds};
 use crate::limits::{
     BODY_PAUSE_TIMEOUT, JAEGER_DEPENDENCIES_LOOKBACK, JAEGER_MAX_TRACES, JAEGER_MAX_TRANSFORM_BYTES,
 };
+use crate::parameters::{Parameters, invalid};
 use crate::router::Shared;
+use crate::times;
 
 /// A request as handlers get it.
 struct Asked {
@@ -33,7 +33,7 @@ impl Asked {
     fn new(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Result<Self, Failed> {
         let reader = Reader::of(shared, headers)?;
         let parameters = Parameters::of(uri).map_err(Failed::Invalid)?;
-        let is_pretty = parameters.get(&["prettyPrint"]).is_some_and(|(_, on)| on != "false");
+        let is_pretty = parameters.get("prettyPrint").is_some_and(|on| on != "false");
         Ok(Self { reader, parameters, is_pretty })
     }
 
@@ -94,10 +94,10 @@ pub(super) async fn operations(
     }
     let answered = async {
         let asked = Asked::new(&shared, &uri, &headers)?;
-        let Some((_, service)) = asked.parameters.get(&["service"]) else {
+        let Some(service) = asked.parameters.get("service") else {
             return Err(Failed::Invalid("the parameter service is required".to_owned()));
         };
-        let kind = kind_of(&asked.parameters.text(&["spanKind"])).map_err(Failed::Invalid)?;
+        let kind = kind_of(&asked.parameters.text("spanKind")).map_err(Failed::Invalid)?;
         let found = asked.reader.operations(service, kind.as_slice()).await?;
         let shown = found.into_iter().map(|operation| Shown {
             name: operation.name,
@@ -116,9 +116,8 @@ pub(super) fn kind_of(name: &str) -> Result<Option<&'static str>, String> {
         return Ok(None);
     }
     let found = KINDS.into_iter().find(|kind| kind.eq_ignore_ascii_case(name));
-    found.map(Some).ok_or_else(|| {
-        format!("the parameter spanKind is {name:?}: one of {} is expected", KINDS.join(", "))
-    })
+    let expected = || format!("one of {}", KINDS.join(", "));
+    found.map(Some).ok_or_else(|| invalid("spanKind", &expected(), name))
 }
 
 pub(super) async fn search(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Response {
@@ -157,9 +156,9 @@ pub(super) async fn trace(
         // A trace is found without a time, and Grafana sends milliseconds where Jaeger reads
         // microseconds: that they are numbers is all that is asked of them.
         for name in ["start", "end"] {
-            asked.parameters.units(&[name], NANOS_PER_MICRO).map_err(Failed::Invalid)?;
+            units::micros(&asked.parameters, name).map_err(Failed::Invalid)?;
         }
-        asked.parameters.is_on(&["raw"]).map_err(Failed::Invalid)?;
+        asked.parameters.switch("raw").map_err(Failed::Invalid)?;
         match asked.traces(vec![id]).await? {
             Answer::Traces(response) => Ok(response),
             Answer::Nothing(_) => Err(Failed::Unknown(NOT_FOUND)),
@@ -182,18 +181,15 @@ pub(super) async fn dependencies(
     }
     let answered = async {
         let asked = Asked::new(&shared, &uri, &headers)?;
-        let millis = |name| {
-            let read = asked.parameters.units(&[name], NANOS_PER_MILLI);
-            read.map_err(Failed::Invalid)
-        };
-        let end = millis("endTs")?.unwrap_or_else(times::now);
+        let millis = |name| units::millis(&asked.parameters, name).map_err(Failed::Invalid);
+        let end = millis("endTs")?.unwrap_or_else(times::now_nanos);
         let default_nanos = JAEGER_DEPENDENCIES_LOOKBACK.as_nanos() as i64;
         let lookback = millis("lookback")?.unwrap_or(default_nanos);
         if lookback <= 0 {
             return Err(Failed::Invalid("lookback must be more than 0 ms".to_owned()));
         }
         let found = asked.reader.dependencies(end.saturating_sub(lookback)..end).await?;
-        let service = asked.parameters.text(&["service"]);
+        let service = asked.parameters.text("service");
         let links = found
             .into_iter()
             .filter(|link| [&link.parent, &link.child].contains(&&service) || service.is_empty())

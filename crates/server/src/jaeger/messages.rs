@@ -6,7 +6,7 @@ use prost::Message;
 use serde::{Serialize, Serializer};
 
 use super::question::{NO_FILTER, Question, V3_NAMES};
-use super::times::of_parts;
+use super::units::of_parts;
 use crate::limits::{JAEGER_DEFAULT_TRACES, JAEGER_MAX_TRACES};
 
 /// `google.protobuf.Timestamp`, and `google.protobuf.Duration`, which looks the same.

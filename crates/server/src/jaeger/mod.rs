@@ -13,7 +13,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `question`, `tags` | what a search asks for, and how that is said in TraceQL |
-//! | `parameters`, `times`, `ids` | what stands in URLs |
+//! | `ids`, `units` | ids and moments as Jaeger writes them |
 //! | `reader` | the engine, asked for one tenant |
 //! | `legacy`, `envelope`, `ui` | the JSON API of Jaeger's first version |
 //! | `v3`, `summary` | the API over HTTP of the third |
@@ -29,14 +29,13 @@ mod grpc;
 mod ids;
 mod legacy;
 mod messages;
-mod parameters;
 mod pretty;
 mod question;
 mod reader;
 mod summary;
 mod tags;
-mod times;
 mod ui;
+mod units;
 mod v3;
 
 use axum::Router;

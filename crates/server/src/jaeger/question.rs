@@ -9,10 +9,11 @@ use kymo_traceql::ast::{
     BinaryOp, Body, Expr, Intrinsic, Literal, Pipeline, Query, Scope, Spansets, Stage,
 };
 
-use super::parameters::Parameters;
 use super::tags::{self, all_of, compare, intrinsic, keyed};
-use super::times::{self, NANOS_PER_MICRO};
+use super::units;
 use crate::limits::{JAEGER_DEFAULT_TRACES, JAEGER_LOOKBACK, JAEGER_MAX_TRACES};
+use crate::parameters::{Parameters, invalid};
+use crate::times::{self, DURATION, TIME};
 
 /// What a search asks for: traces with a span that is all of this.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,20 +37,20 @@ pub(super) struct Question {
 impl Question {
     /// Of the JSON API: `service`, `tags`, `start` in microseconds and so on.
     pub(super) fn legacy(parameters: &Parameters) -> Result<Self, String> {
-        let now = times::now();
-        let end = parameters.units(&["end"], NANOS_PER_MICRO)?.unwrap_or(now);
-        let start = parameters.units(&["start"], NANOS_PER_MICRO)?;
+        let now = times::now_nanos();
+        let end = units::micros(parameters, "end")?.unwrap_or(now);
+        let start = units::micros(parameters, "start")?;
         let start = start.unwrap_or(now - JAEGER_LOOKBACK.as_nanos() as i64);
         // What is raw is not adjusted for clocks that differ; nothing is here.
-        parameters.is_on(&["raw"])?;
+        parameters.switch("raw")?;
         let question = Self {
-            service: parameters.text(&["service"]),
-            operation: parameters.text(&["operation"]),
+            service: parameters.text("service"),
+            operation: parameters.text("operation"),
             tags: tags::of_parameters(parameters)?,
             time: start..end,
-            shortest_nanos: parameters.duration(&["minDuration"])?.unwrap_or(0),
-            longest_nanos: parameters.duration(&["maxDuration"])?.unwrap_or(0),
-            limit: limit(parameters.number(&["limit"])?)?,
+            shortest_nanos: parameters.duration("minDuration")?.unwrap_or(0),
+            longest_nanos: parameters.duration("maxDuration")?.unwrap_or(0),
+            limit: limit(parameters.number("limit")?)?,
         };
         question.checked(["start", "end", "minDuration", "maxDuration"])
     }
@@ -57,26 +58,28 @@ impl Question {
     /// Of the third version over HTTP: `query.serviceName` and so on, also as `query.service_name`.
     pub(super) fn v3(uri: &Uri) -> Result<Self, String> {
         let parameters = Parameters::of(uri)?;
-        if parameters.get(&["query.filter"]).is_some() {
+        if parameters.get("query.filter").is_some() {
             return Err(NO_FILTER.to_owned());
         }
-        let start = parameters.time(&["query.startTimeMin", "query.start_time_min"])?;
-        let end = parameters.time(&["query.startTimeMax", "query.start_time_max"])?;
-        let depth = ["query.searchDepth", "query.search_depth", "query.num_traces"];
-        parameters.is_on(&["query.rawTraces", "query.raw_traces"])?;
-        let shortest = parameters.duration(&["query.durationMin", "query.duration_min"])?;
-        let longest = parameters.duration(&["query.durationMax", "query.duration_max"])?;
+        let spelled = |name, other| parameters.either(name, other);
+        let start = parameters.time(spelled("query.startTimeMin", "query.start_time_min"))?;
+        let end = parameters.time(spelled("query.startTimeMax", "query.start_time_max"))?;
+        let depth = spelled("query.search_depth", "query.num_traces");
+        let depth = spelled("query.searchDepth", depth);
+        parameters.switch(spelled("query.rawTraces", "query.raw_traces"))?;
+        let shortest = parameters.duration(spelled("query.durationMin", "query.duration_min"))?;
+        let longest = parameters.duration(spelled("query.durationMax", "query.duration_max"))?;
         let question = Self {
-            service: parameters.text(&["query.serviceName", "query.service_name"]),
-            operation: parameters.text(&["query.operationName", "query.operation_name"]),
-            tags: match parameters.get(&["query.attributes"]) {
-                Some((name, json)) => tags::of_json(name, json)?,
+            service: parameters.text(spelled("query.serviceName", "query.service_name")),
+            operation: parameters.text(spelled("query.operationName", "query.operation_name")),
+            tags: match parameters.get("query.attributes") {
+                Some(json) => tags::of_json("query.attributes", json)?,
                 None => BTreeMap::new(),
             },
             time: required(start, "query.startTimeMin")?..required(end, "query.startTimeMax")?,
             shortest_nanos: shortest.unwrap_or(0),
             longest_nanos: longest.unwrap_or(0),
-            limit: limit(parameters.number(&depth)?)?,
+            limit: limit(parameters.number(depth)?)?,
         };
         question.checked(V3_NAMES)
     }
@@ -89,16 +92,20 @@ impl Question {
         if query.filter.is_some() {
             return Err(NO_FILTER.to_owned());
         }
-        let read = |name: &str, text: &str, parse: fn(&str) -> Option<i64>| match text {
+        let time = |name: &str, text: &str| match text {
             "" => Ok(None),
-            _ => parse(text).map(Some).ok_or_else(|| format!("{name} is {text:?}")),
+            _ => times::rfc3339(text).map(Some).ok_or_else(|| invalid(name, TIME, text)),
         };
-        let start = read("startTimeMin", &query.start_time_min, times::rfc3339)?;
-        let end = read("startTimeMax", &query.start_time_max, times::rfc3339)?;
+        let duration = |name: &str, text: &str| match text {
+            "" => Ok(0),
+            _ => times::duration(text).ok_or_else(|| invalid(name, DURATION, text)),
+        };
+        let start = time("startTimeMin", &query.start_time_min)?;
+        let end = time("startTimeMax", &query.start_time_max)?;
         let question = Self {
             time: required(start, "startTimeMin")?..required(end, "startTimeMax")?,
-            shortest_nanos: read("durationMin", &query.duration_min, times::duration)?.unwrap_or(0),
-            longest_nanos: read("durationMax", &query.duration_max, times::duration)?.unwrap_or(0),
+            shortest_nanos: duration("durationMin", &query.duration_min)?,
+            longest_nanos: duration("durationMax", &query.duration_max)?,
             limit: limit(query.search_depth)?,
             service: query.service_name,
             operation: query.operation_name,

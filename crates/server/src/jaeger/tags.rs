@@ -17,14 +17,14 @@ use std::collections::BTreeMap;
 
 use kymo_traceql::ast::{Attribute, BinaryOp, Expr, Intrinsic, Kind, Literal, Name, Scope, Status};
 
-use super::parameters::Parameters;
+use crate::parameters::{Parameters, invalid};
 
 /// Tags of the JSON API: `tags={"key":"value"}` and `tag=key:value`, each as often as wanted.
 pub(super) fn of_parameters(parameters: &Parameters) -> Result<BTreeMap<String, String>, String> {
     let mut tags = BTreeMap::new();
     for tag in parameters.all("tag") {
         let Some((key, value)) = tag.split_once(':') else {
-            return Err(format!("the parameter tag is {tag:?}: key:value is expected"));
+            return Err(invalid("tag", "key:value", tag));
         };
         tags.insert(key.to_owned(), value.to_owned());
     }
@@ -134,11 +134,9 @@ fn joined(op: BinaryOp, parts: Vec<Expr>) -> Option<Expr> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::Uri;
 
     fn tags(query: &str) -> Result<BTreeMap<String, String>, String> {
-        let uri: Uri = format!("/x?{query}").parse().unwrap();
-        of_parameters(&Parameters::of(&uri).unwrap())
+        of_parameters(&Parameters::parse(query).unwrap())
     }
 
     #[test]

@@ -16,12 +16,12 @@ use super::messages::{
     DependenciesResponse, DependencyMessage, FindTraceSummariesResponse, GetOperationsResponse,
     GetServicesResponse, OperationMessage,
 };
-use super::parameters::Parameters;
 use super::question::Question;
 use super::reader::{Operation, Reader, TraceId};
 use super::{ids, summary};
 use crate::body::{self, Bounds};
 use crate::limits::{BODY_PAUSE_TIMEOUT, MAX_QUERY_BYTES};
+use crate::parameters::Parameters;
 use crate::router::Shared;
 
 /// The words of Jaeger, which clients look for.
@@ -91,8 +91,8 @@ pub(super) async fn operations(
     let answered = async {
         let reader = Reader::of(&shared, &headers)?;
         let parameters = Parameters::of(&uri).map_err(Failed::Invalid)?;
-        let service = parameters.text(&["service"]);
-        let kind = parameters.text(&["spanKind", "span_kind"]);
+        let service = parameters.text("service");
+        let kind = parameters.text(parameters.either("spanKind", "span_kind"));
         let operations = find_operations(&reader, &service, &kind).await?;
         Ok(whole(StatusCode::OK, &operations, false))
     };
@@ -138,9 +138,9 @@ pub(super) async fn trace(
         let id = ids::parse(&id).map_err(Failed::Invalid)?;
         let parameters = Parameters::of(&uri).map_err(Failed::Invalid)?;
         // A trace is found without its time; but what is no time is told.
-        parameters.time(&["startTime", "start_time"]).map_err(Failed::Invalid)?;
-        parameters.time(&["endTime", "end_time"]).map_err(Failed::Invalid)?;
-        parameters.is_on(&["rawTraces", "raw_traces"]).map_err(Failed::Invalid)?;
+        start_and_end(&parameters).map_err(Failed::Invalid)?;
+        let raw = parameters.either("rawTraces", "raw_traces");
+        parameters.switch(raw).map_err(Failed::Invalid)?;
         traces(&reader, vec![id]).await
     };
     reply(answered.await)
@@ -200,12 +200,18 @@ pub(super) async fn dependencies(
     let answered = async {
         let reader = Reader::of(&shared, &headers)?;
         let parameters = Parameters::of(&uri).map_err(Failed::Invalid)?;
-        let start = parameters.time(&["startTime", "start_time"]).map_err(Failed::Invalid)?;
-        let end = parameters.time(&["endTime", "end_time"]).map_err(Failed::Invalid)?;
+        let (start, end) = start_and_end(&parameters).map_err(Failed::Invalid)?;
         let dependencies = find_dependencies(&reader, start, end).await?;
         Ok(whole(StatusCode::OK, &dependencies, false))
     };
     reply(answered.await)
+}
+
+/// The times in parameters, as far as they are there.
+fn start_and_end(parameters: &Parameters) -> Result<(Option<i64>, Option<i64>), String> {
+    let start = parameters.time(parameters.either("startTime", "start_time"))?;
+    let end = parameters.time(parameters.either("endTime", "end_time"))?;
+    Ok((start, end))
 }
 
 /// Who calls whom between two moments, both of which must be given.

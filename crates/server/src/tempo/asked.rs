@@ -4,18 +4,18 @@ use std::future::Future;
 
 use axum::body::Body;
 use axum::response::Response;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::ACCEPT;
 use http::{HeaderMap, Request, StatusCode};
 use kymo_engine::EngineError;
 use kymo_traceql::ast::Query;
 use prost::Message;
 
-use super::params::Params;
 use crate::answer::Failure;
 use crate::body::{self, Bounds};
 use crate::format::Format;
 use crate::grpc;
 use crate::limits::{BODY_PAUSE_TIMEOUT, MAX_QUERY_BYTES};
+use crate::parameters::{Parameters, is_form};
 use crate::reply::{self, plain, typed};
 use crate::router::Shared;
 use crate::telemetry::Timed;
@@ -99,7 +99,7 @@ impl Form {
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) tenant: String,
-    pub(super) params: Params,
+    pub(super) parameters: Parameters,
     pub(super) form: Form,
 }
 
@@ -107,25 +107,20 @@ impl Asked {
     async fn read(shared: &Shared, request: Request<Body>) -> Result<Self, Unanswered> {
         let (head, body) = request.into_parts();
         let tenant = tenant::of(&head.headers)?.to_owned();
-        let params = Params::parse(head.uri.query().unwrap_or(""))?;
-        let is_form = head.headers.get(CONTENT_TYPE).is_some_and(|value| {
-            value.as_bytes().starts_with(b"application/x-www-form-urlencoded")
-        });
-        let params = match is_form {
-            true => params.and(form(shared, body).await?),
-            false => params,
+        let parameters = Parameters::of(&head.uri)?;
+        let parameters = match is_form(&head.headers) {
+            true => parameters.and(form(shared, body).await?),
+            false => parameters,
         };
-        Ok(Self { tenant, params, form: Form::of(&head.headers) })
+        Ok(Self { tenant, parameters, form: Form::of(&head.headers) })
     }
 }
 
-async fn form(shared: &Shared, body: Body) -> Result<Params, Unanswered> {
+async fn form(shared: &Shared, body: Body) -> Result<Parameters, Unanswered> {
     let bounds = Bounds::new(MAX_QUERY_BYTES, BODY_PAUSE_TIMEOUT);
     let read = body::read(body, bounds, &shared.receiver.budget).await;
     let (text, _reservation) = read.map_err(|error| Unanswered::Unread(error.into()))?;
-    let text =
-        std::str::from_utf8(&text).map_err(|_| "the form is not UTF-8: encode it".to_owned())?;
-    Ok(Params::parse(text)?)
+    Ok(Parameters::of_form(&text)?)
 }
 
 /// Reads a question, has it answered, and counts it.

@@ -254,6 +254,7 @@ pub(super) mod tests {
             duration_nanos: 1_999_999_999,
             span_sets: vec![set],
             services: vec![service("", 1, 0), service("shop", 4, 1)],
+            orphans: 0,
             newest_nanos: START + 1,
         };
         let stats = SearchStats {

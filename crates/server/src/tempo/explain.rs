@@ -6,14 +6,14 @@ use axum::response::Response;
 use http::{Request, StatusCode};
 
 use super::asked::{self, Asked};
-use super::times;
+use super::range;
 use crate::reply::plain;
 use crate::router::Shared;
 
 pub(super) async fn answer(State(shared): State<Shared>, request: Request<Body>) -> Response {
     let explained = async |asked: Asked| {
-        let text = asked.params.get("q").unwrap_or("{ }").to_owned();
-        let time = times::search_range(&asked.params)?;
+        let text = asked.parameters.get("q").unwrap_or("{ }").to_owned();
+        let time = range::of_search(&asked.parameters)?;
         let say = |error| format!("invalid TraceQL query: {error}");
         let query = asked::parse(&shared, text, say).await?;
         let text = shared.engine.explain_traceql(&asked.tenant, query, time).await?;

@@ -48,13 +48,18 @@ fn trace(json: &mut Json, trace: &FoundTrace, has_sets: bool) {
         let service = trace.root_service.as_deref().filter(|service| !service.is_empty());
         json.text_field("rootServiceName", service.unwrap_or(NO_ROOT));
         json.text_field("rootTraceName", trace.root_name.as_deref().unwrap_or(""));
-        json.integer_field("startTimeUnixNano", trace.start_nanos);
+        json.integer_field("startTimeUnixNano", trace.start_nanos.max(0));
         json.number_field("durationMs", millis(trace.duration_nanos));
         if let Some(first) = trace.span_sets.first().filter(|_| has_sets) {
             json.name("spanSet");
+            let begin = json.place();
             span_set(json, first);
+            let end = json.place();
             json.name("spanSets");
-            json.list(&trace.span_sets, span_set);
+            json.list(trace.span_sets.iter().enumerate(), |json, (nth, set)| match nth {
+                0 => json.again(begin..end),
+                _ => span_set(json, set),
+            });
         }
         if !trace.services.is_empty() {
             json.name("serviceStats");
@@ -87,8 +92,8 @@ fn span(json: &mut Json, span: &FoundSpan) {
         json.name("spanID");
         json.hex(&span.span_id, true);
         json.text_field("name", span.name.as_deref().unwrap_or(""));
-        json.integer_field("startTimeUnixNano", span.start_nanos);
-        json.integer_field("durationNanos", span.duration_nanos);
+        json.integer_field("startTimeUnixNano", span.start_nanos.max(0));
+        json.integer_field("durationNanos", span.duration_nanos.max(0));
         attributes(json, "attributes", &span.attributes);
     });
 }

@@ -1,8 +1,6 @@
 //! `GET /tempo/api/metrics/query_range` and `/tempo/api/metrics/query`: series of numbers, and one
 //! number of each.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
@@ -13,10 +11,11 @@ use kymo_traceql::metrics::Grid;
 
 use super::asked::{self, Asked, Unanswered};
 use super::messages::{QueryInstantResponse, QueryRangeResponse};
-use super::params::{Params, quoted};
-use super::{json, times};
+use super::{json, range};
 use crate::limits::{DEFAULT_EXEMPLARS, DEFAULT_METRICS_RANGE, MAX_EXEMPLARS};
+use crate::parameters::{Parameters, quoted};
 use crate::router::Shared;
+use crate::times;
 
 /// How a query is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,24 +37,19 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    fn of(params: &Params, shape: Shape, now_nanos: i64) -> Result<Self, String> {
-        let query = params.get("q").or(params.get("query")).unwrap_or("").to_owned();
-        let (start_nanos, end_nanos) = bounds(params, now_nanos)?;
-        let step = match (shape, params.get("step")) {
-            (Shape::Instant, _) => Shape::Instant,
-            (Shape::Range(_), None) => Shape::Range(None),
-            (Shape::Range(_), Some(text)) => {
-                let step = times::step(text).filter(|step| *step > 0).ok_or_else(|| {
-                    format!(
-                        "invalid step: expected seconds or a duration such as 30s, not {}",
-                        quoted(text)
-                    )
-                })?;
-                Shape::Range(Some(step))
-            }
+    fn of(parameters: &Parameters, shape: Shape, now_nanos: i64) -> Result<Self, String> {
+        let query = parameters.get("q").or(parameters.get("query")).unwrap_or("").to_owned();
+        let (start_nanos, end_nanos) = bounds(parameters, now_nanos)?;
+        let shape = match shape {
+            Shape::Instant => Shape::Instant,
+            Shape::Range(_) => Shape::Range(parameters.read(
+                "step",
+                "seconds or a duration such as 30s",
+                |text| range::step(text).filter(|step| *step > 0),
+            )?),
         };
-        let exemplars = params.number("exemplars")?;
-        Ok(Self { query, start_nanos, end_nanos, shape: step, exemplars })
+        let exemplars = parameters.number("exemplars")?;
+        Ok(Self { query, start_nanos, end_nanos, shape, exemplars })
     }
 
     /// What the engine is asked.
@@ -98,14 +92,8 @@ fn exemplars_of(query: &Query, asked: Option<usize>) -> usize {
     wanted.min(MAX_EXEMPLARS)
 }
 
-/// Now, in nanoseconds since 1970.
-pub(super) fn now_nanos() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)
-}
-
 /// Start and end: as they are given; else until now, and from an hour or `since` before that.
-fn bounds(params: &Params, now_nanos: i64) -> Result<(i64, i64), String> {
+fn bounds(parameters: &Parameters, now_nanos: i64) -> Result<(i64, i64), String> {
     let time = |name| {
         let parse = |text| {
             times::timestamp(text).ok_or_else(|| {
@@ -116,9 +104,9 @@ fn bounds(params: &Params, now_nanos: i64) -> Result<(i64, i64), String> {
                 )
             })
         };
-        params.get(name).map(parse).transpose()
+        parameters.get(name).map(parse).transpose()
     };
-    let since = match params.get("since") {
+    let since = match parameters.get("since") {
         None => DEFAULT_METRICS_RANGE.as_nanos() as i64,
         Some(text) => times::duration(text).filter(|nanos| *nanos > 0).ok_or_else(|| {
             format!(
@@ -140,7 +128,7 @@ fn bounds(params: &Params, now_nanos: i64) -> Result<(i64, i64), String> {
 
 pub(super) async fn range(State(shared): State<Shared>, request: Request<Body>) -> Response {
     let found = async |asked: Asked| {
-        let wanted = Wanted::of(&asked.params, Shape::Range(None), now_nanos())?;
+        let wanted = Wanted::of(&asked.parameters, Shape::Range(None), times::now_nanos())?;
         let query = wanted.metrics_query(&shared).await?;
         let answer = shared.engine.metrics(&asked.tenant, query).await?;
         let json = |answer: &MetricsAnswer| json::series(answer);
@@ -151,7 +139,7 @@ pub(super) async fn range(State(shared): State<Shared>, request: Request<Body>) 
 
 pub(super) async fn instant(State(shared): State<Shared>, request: Request<Body>) -> Response {
     let found = async |asked: Asked| {
-        let wanted = Wanted::of(&asked.params, Shape::Instant, now_nanos())?;
+        let wanted = Wanted::of(&asked.parameters, Shape::Instant, times::now_nanos())?;
         let query = wanted.metrics_query(&shared).await?;
         let answer = shared.engine.metrics(&asked.tenant, query).await?;
         let json = |answer: &MetricsAnswer| json::values(answer);
@@ -168,7 +156,7 @@ mod tests {
     const NOW: i64 = 1_767_323_045 * SECOND;
 
     fn wanted(text: &str) -> Result<Wanted, String> {
-        Wanted::of(&Params::parse(text).unwrap(), Shape::Range(None), NOW)
+        Wanted::of(&Parameters::parse(text).unwrap(), Shape::Range(None), NOW)
     }
 
     #[test]

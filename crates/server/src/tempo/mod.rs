@@ -3,7 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `asked` | what every question has: a tenant, parameters, a form; and how it ends |
-//! | `params`, `times` | parameters, times and durations in them |
+//! | `range` | the time that is asked about |
 //! | `search`, `tag_search` | a search, in TraceQL and as it was of old |
 //! | `tags`, `metrics` | names and values of tags; series |
 //! | `traces`, `subset`, `complete` | traces by id, whole or in part |
@@ -19,14 +19,13 @@ mod explain;
 mod json;
 mod messages;
 mod metrics;
-mod params;
+mod range;
 mod search;
 mod streaming;
 mod subset;
 mod table;
 mod tag_search;
 mod tags;
-mod times;
 mod traces;
 
 use axum::Router;

@@ -14,15 +14,16 @@ use http::{HeaderName, HeaderValue, Request, StatusCode};
 use kymo_engine::traceql::{Cursor, Found, Search, Sort};
 
 use super::asked::{self, Asked, Form, Unanswered};
-use super::params::{Params, quoted};
 use super::tag_search::{TagSearch, logfmt};
-use super::{json, messages, table, times};
+use super::{json, messages, range, table};
 use crate::format::Format;
 use crate::limits::{
-    DEFAULT_SEARCH_TRACES, DEFAULT_SPANS_PER_SET, MAX_SEARCH_TRACES, MAX_SPANS_PER_SET,
+    DEFAULT_SEARCH_TRACES, DEFAULT_SPANS_PER_SET, MAX_SEARCH_TRACES, MAX_SPANS_PER_SET, MAX_TAGS,
 };
+use crate::parameters::{Parameters, invalid};
 use crate::reply::{plain, typed};
 use crate::router::Shared;
+use crate::times::{self, DURATION};
 
 /// Where an answer goes on, to be sent back as `cursor`.
 pub(crate) const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-kymo-next-cursor");
@@ -43,48 +44,39 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    fn of(params: &Params) -> Result<Self, String> {
-        let query = params.get("q").map(str::to_owned);
-        if query.is_some() && params.get("tags").is_some() {
+    fn of(parameters: &Parameters) -> Result<Self, String> {
+        let query = parameters.get("q").map(str::to_owned);
+        if query.is_some() && parameters.get("tags").is_some() {
             return Err("invalid request: can't specify tags and q in the same query".to_owned());
         }
         let duration = |name| {
-            let parse = |text| {
-                let nanos = times::duration(text).filter(|nanos| *nanos >= 0);
-                let invalid = || {
-                    format!(
-                        "invalid {name}: expected a duration such as 1.5s, not {}",
-                        quoted(text)
-                    )
-                };
-                nanos.ok_or_else(invalid)
-            };
-            params.get(name).map(parse).transpose()
+            let parse = |text: &str| times::duration(text).filter(|nanos| *nanos >= 0);
+            parameters.read(name, DURATION, parse)
         };
         let tags = TagSearch {
-            tags: params.get("tags").map_or(Ok(Vec::new()), logfmt)?,
+            tags: parameters.get("tags").map_or(Ok(Vec::new()), logfmt)?,
             min_duration_nanos: duration("minDuration")?,
             max_duration_nanos: duration("maxDuration")?,
         };
         if tags.max_duration_nanos.is_some_and(|max| tags.min_duration_nanos > Some(max)) {
             return Err("invalid maxDuration: must be greater than minDuration".to_owned());
         }
-        let limit: Option<usize> = params.number("limit")?;
+        let limit: Option<usize> = parameters.number("limit")?;
         if limit == Some(0) {
             return Err("invalid limit: must be a positive number".to_owned());
         }
         Ok(Self {
             query,
             tags,
-            time: times::search_range(params)?,
+            time: range::of_search(parameters)?,
             limit,
             // As in Tempo, 0 is as many as there may be.
-            spans_per_set: params.number("spss")?.map(|spans| match spans {
+            spans_per_set: parameters.number("spss")?.map(|spans| match spans {
                 0 => MAX_SPANS_PER_SET,
                 spans => spans,
             }),
-            sort: params.get("sort").map_or(Ok(Sort::default()), sort_of)?,
-            after: params.get("cursor").map(cursor_of).transpose()?,
+            sort: parameters.get("sort").map_or(Ok(Sort::default()), sort_of)?,
+            after: parameters.get("cursor").map(cursor_of).transpose()?,
         })
     }
 
@@ -109,6 +101,9 @@ impl Wanted {
                 asked::parse(shared, text, |error| format!("invalid TraceQL query: {error}"))
                     .await?
             }
+            None if self.tags.tags.len() > MAX_TAGS => {
+                return Err(format!("invalid tags: more than {MAX_TAGS} are too many").into());
+            }
             None => self.tags.query(),
         };
         let (time, sort, after) = (self.time, self.sort, self.after);
@@ -127,17 +122,12 @@ fn sort_of(text: &str) -> Result<Sort, String> {
         "start" => Ok(Sort::Start),
         "duration" => Ok(Sort::Duration),
         "spans" => Ok(Sort::Spans),
-        other => Err(format!(
-            "invalid sort: expected newest, start, duration or spans, not {}",
-            quoted(other)
-        )),
+        other => Err(invalid("sort", "newest, start, duration or spans", other)),
     }
 }
 
 fn cursor_of(text: &str) -> Result<Cursor, String> {
-    Cursor::parse(text).ok_or_else(|| {
-        format!("invalid cursor: expected what {NEXT_CURSOR} gave, not {}", quoted(text))
-    })
+    Cursor::parse(text).ok_or_else(|| invalid("cursor", &format!("what {NEXT_CURSOR} gave"), text))
 }
 
 pub(super) async fn answer(State(shared): State<Shared>, request: Request<Body>) -> Response {
@@ -145,7 +135,7 @@ pub(super) async fn answer(State(shared): State<Shared>, request: Request<Body>)
 }
 
 async fn found(shared: &Shared, asked: Asked) -> Result<Response, Unanswered> {
-    let wanted = Wanted::of(&asked.params)?;
+    let wanted = Wanted::of(&asked.parameters)?;
     let has_sets = wanted.query.is_some();
     let defaults = match asked.form {
         Form::Table(_) => TABLE_DEFAULTS,
@@ -201,7 +191,7 @@ mod tests {
     use super::*;
 
     fn wanted(text: &str) -> Result<Wanted, String> {
-        Wanted::of(&Params::parse(text).unwrap())
+        Wanted::of(&Parameters::parse(text).unwrap())
     }
 
     #[test]

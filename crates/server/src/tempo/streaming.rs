@@ -14,11 +14,12 @@ use super::asked::{self, Unanswered};
 use super::messages::*;
 use super::metrics::{self, Shape};
 use super::tag_search::TagSearch;
-use super::{search, tags, times};
+use super::{range, search, tags};
 use crate::grpc::{self, Status};
 use crate::limits::STREAM_MESSAGE_BYTES;
 use crate::router::Shared;
 use crate::telemetry::Timed;
+use crate::times;
 
 /// The path of a method.
 macro_rules! method {
@@ -76,7 +77,7 @@ async fn begin(
             min_duration_nanos: nanos(asked.min_duration_ms),
             max_duration_nanos: nanos(asked.max_duration_ms),
         },
-        time: times::range_of(asked.start, asked.end)?,
+        time: range::between(asked.start, asked.end)?,
         limit: some(asked.limit),
         spans_per_set: some(asked.spans_per_span_set),
         ..search::Wanted::default()
@@ -168,7 +169,7 @@ async fn one<M: Message + Default, A: Message + 'static>(
 fn names_wanted(asked: &mut SearchTagsRequest) -> Result<(tags::Which, tags::Wanted), String> {
     let wanted = tags::Wanted {
         query: std::mem::take(&mut asked.query),
-        time: times::range_of(asked.start, asked.end)?,
+        time: range::between(asked.start, asked.end)?,
         limit: some(asked.max_tags_per_scope),
     };
     Ok((tags::Which::of(&asked.scope)?, wanted))
@@ -195,7 +196,7 @@ async fn search_tags_v2(State(shared): Call, request: Request<Body>) -> Response
 fn values_wanted(asked: &mut SearchTagValuesRequest) -> Result<tags::Wanted, String> {
     Ok(tags::Wanted {
         query: std::mem::take(&mut asked.query),
-        time: times::range_of(asked.start, asked.end)?,
+        time: range::between(asked.start, asked.end)?,
         limit: some(asked.max_tag_values),
     })
 }
@@ -221,7 +222,7 @@ async fn search_tag_values_v2(State(shared): Call, request: Request<Body>) -> Re
 /// Start and end of a query for series; the last hour where there are none.
 fn metrics_range(start: u64, end: u64) -> Result<(i64, i64), String> {
     let nanos = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
-    let end = if end == 0 { metrics::now_nanos() } else { nanos(end) };
+    let end = if end == 0 { times::now_nanos() } else { nanos(end) };
     let hour = crate::limits::DEFAULT_METRICS_RANGE.as_nanos() as i64;
     let start = if start == 0 { end.saturating_sub(hour).max(0) } else { nanos(start) };
     match start < end {

@@ -18,7 +18,7 @@ use kymo_wire::{Reader, WireError};
 
 use super::asked::{self, Unanswered};
 use super::complete::between;
-use super::params::{Params, quoted};
+use crate::parameters::Parameters;
 use crate::router::Shared;
 
 type SpanId = Vec<u8>;
@@ -35,18 +35,17 @@ pub(super) struct Subset {
 
 impl Subset {
     /// What the parameters ask for; `None` for the whole trace.
-    pub(super) fn of(params: &Params) -> Result<Option<Self>, String> {
-        let Some(query) = params.get("q") else { return Ok(None) };
-        let depth = |name: &str, default| match params.get(name) {
-            None => Ok(default),
-            Some("-1") => Ok(usize::MAX),
-            Some(text) => text.parse().map_err(|_| {
-                format!("invalid {name}: expected a number of levels or -1, not {}", quoted(text))
-            }),
+    pub(super) fn of(parameters: &Parameters) -> Result<Option<Self>, String> {
+        let Some(query) = parameters.get("q") else { return Ok(None) };
+        let depth = |name| {
+            parameters.read(name, "a number of levels or -1", |text| match text {
+                "-1" => Some(usize::MAX),
+                _ => text.parse().ok(),
+            })
         };
-        let below = depth("match_depth", 0)?;
-        let above = match params.switch("keep_hierarchy")? {
-            true => depth("ancestor_depth", usize::MAX)?,
+        let below = depth("match_depth")?.unwrap_or(0);
+        let above = match parameters.switch("keep_hierarchy")? {
+            true => depth("ancestor_depth")?.unwrap_or(usize::MAX),
             false => 0,
         };
         Ok(Some(Self { query: query.to_owned(), below, above }))
@@ -260,8 +259,8 @@ mod tests {
         TracesData { resource_spans: groups.into() }.encode_to_vec()
     }
 
-    fn cut(params: &str, matching: &[u64]) -> (Vec<String>, bool) {
-        let subset = Subset::of(&Params::parse(params).unwrap()).unwrap().unwrap();
+    fn cut(parameters: &str, matching: &[u64]) -> (Vec<String>, bool) {
+        let subset = Subset::of(&Parameters::parse(parameters).unwrap()).unwrap().unwrap();
         let matching = matching.iter().map(|id| id.to_be_bytes().to_vec()).collect();
         let (bytes, is_cut) = subset.cut(&trace(), &matching).unwrap();
         let read = TracesData::decode(&*bytes).unwrap();
@@ -283,9 +282,9 @@ mod tests {
 
     #[test]
     fn only_a_filter_can_be_asked_for() {
-        assert_eq!(Subset::of(&Params::default()), Ok(None));
+        assert_eq!(Subset::of(&Parameters::default()), Ok(None));
         for bad in ["q=x&match_depth=-2", "q=x&keep_hierarchy=maybe"] {
-            assert!(Subset::of(&Params::parse(bad).unwrap()).is_err(), "{bad}");
+            assert!(Subset::of(&Parameters::parse(bad).unwrap()).is_err(), "{bad}");
         }
         let parse = |text| of_trace(kymo_traceql::parse(text).unwrap(), [0; 16]);
         assert!(parse("{ .a = 1 }").is_ok());

@@ -24,8 +24,8 @@ use super::asked::{self, Asked, Unanswered};
 use super::messages::{
     SearchTagValuesResponse, SearchTagValuesV2Response, SearchTagsResponse, SearchTagsV2Response,
 };
-use super::params::{Params, quoted};
-use super::{json, times};
+use super::{json, range};
+use crate::parameters::{Parameters, quoted};
 use crate::reply::plain;
 use crate::router::Shared;
 
@@ -103,12 +103,12 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    fn of(params: &Params) -> Result<Self, String> {
+    fn of(parameters: &Parameters) -> Result<Self, String> {
         Ok(Self {
-            query: params.get("q").unwrap_or("").to_owned(),
-            time: times::search_range(params)?,
+            query: parameters.get("q").unwrap_or("").to_owned(),
+            time: range::of_search(parameters)?,
             // As in Tempo, 0 is no limit.
-            limit: params.number("limit")?.filter(|limit| *limit > 0),
+            limit: parameters.number("limit")?.filter(|limit| *limit > 0),
         })
     }
 
@@ -222,8 +222,8 @@ pub(super) async fn typed_values(
 
 pub(super) async fn names(State(shared): State<Shared>, request: Request<Body>) -> Response {
     let found = async |asked: Asked| {
-        let which = Which::of(asked.params.get("scope").unwrap_or(""))?;
-        let wanted = Wanted::of(&asked.params)?;
+        let which = Which::of(asked.parameters.get("scope").unwrap_or(""))?;
+        let wanted = Wanted::of(&asked.parameters)?;
         let names = all_names(&shared, &asked.tenant, which, wanted).await?;
         let json = |names: &Vec<String>| json::tag_names(names);
         Ok(asked::encode(&shared, asked.form, names, json, SearchTagsResponse::from).await)
@@ -233,8 +233,8 @@ pub(super) async fn names(State(shared): State<Shared>, request: Request<Body>) 
 
 pub(super) async fn names_v2(State(shared): State<Shared>, request: Request<Body>) -> Response {
     let found = async |asked: Asked| {
-        let which = Which::of(asked.params.get("scope").unwrap_or(""))?;
-        let wanted = Wanted::of(&asked.params)?;
+        let which = Which::of(asked.parameters.get("scope").unwrap_or(""))?;
+        let wanted = Wanted::of(&asked.parameters)?;
         let scopes = scopes(&shared, &asked.tenant, which, wanted).await?;
         let json = |scopes: &Vec<Scoped>| json::scopes(scopes);
         Ok(asked::encode(&shared, asked.form, scopes, json, SearchTagsV2Response::from).await)
@@ -259,7 +259,7 @@ pub(super) async fn values(
 ) -> Response {
     let Some(tag) = tag_in(&path) else { return no_such_path(&path) };
     let found = async |asked: Asked| {
-        let wanted = Wanted::of(&asked.params)?;
+        let wanted = Wanted::of(&asked.parameters)?;
         let values = plain_values(&shared, &asked.tenant, tag, wanted).await?;
         let json = |values: &Vec<String>| json::tag_values(values);
         Ok(asked::encode(&shared, asked.form, values, json, SearchTagValuesResponse::from).await)
@@ -274,7 +274,7 @@ pub(super) async fn values_v2(
 ) -> Response {
     let Some(attribute) = tag_in(&path) else { return no_such_path(&path) };
     let found = async |asked: Asked| {
-        let wanted = Wanted::of(&asked.params)?;
+        let wanted = Wanted::of(&asked.parameters)?;
         let values = typed_values(&shared, &asked.tenant, attribute, wanted).await?;
         let json = |values: &Vec<TagValue>| json::typed_values(values);
         Ok(asked::encode(&shared, asked.form, values, json, SearchTagValuesV2Response::from).await)

@@ -68,7 +68,7 @@ pub(crate) async fn by_id_v2(
 
 async fn whole_or_part(shared: &Shared, id: &str, asked: Asked) -> Result<Response, Unanswered> {
     let id = parse_id(id)?;
-    let part = match Subset::of(&asked.params)? {
+    let part = match Subset::of(&asked.parameters)? {
         None => None,
         Some(subset) => {
             let matching = subset.matching(shared, &asked.tenant, id).await?;

@@ -98,7 +98,7 @@ fn catalogue_of(source: &Source) -> Result<Option<bytes::Bytes>, StoreError> {
         Source::Block(block) => match block.encoded_catalogue() {
             Ok(catalogue) => Ok(Some(catalogue)),
             Err(error) if is_damage(&error) => {
-                tracing::warn!(path = block.path(), %error, "a damaged catalogue is left out");
+                tell_damage(source, &error);
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -111,8 +111,11 @@ fn of_chunk(chunk: &Chunk) -> bytes::Bytes {
     chunk.findings.catalogue.get_or_init(|| catalogue::of_chunk(chunk).into()).clone()
 }
 
-fn damaged(error: WireError) -> StoreError {
-    StoreError::corrupt(format!("catalogue: {error}"))
+/// Damage is told, and the rest is answered.
+fn tell_damage(source: &Source, error: &dyn std::fmt::Display) {
+    if let Source::Block(block) = source {
+        tracing::warn!(path = block.path(), %error, "a damaged catalogue is left out");
+    }
 }
 
 /// All keys that the sources have, as far as catalogues list them.
@@ -129,7 +132,9 @@ pub fn keys(sources: &[Source]) -> Result<Keys, StoreError> {
             }
             Ok(())
         });
-        walked.map_err(damaged)?;
+        if let Err(error) = walked {
+            tell_damage(source, &error);
+        }
     }
     Ok(keys)
 }
@@ -153,7 +158,10 @@ pub fn values(sources: &[Source], scope: Scope, key: &str) -> Result<Listed, Sto
                 }
             })
         });
-        listed.has_more |= walked.map_err(damaged)?;
+        match walked {
+            Ok(has_more) => listed.has_more |= has_more,
+            Err(error) => tell_damage(source, &error),
+        }
     }
     Ok(listed)
 }

@@ -79,7 +79,7 @@ impl Reader {
         stats: &mut ScanStats,
     ) -> Result<Arc<ListPiece>, StoreError> {
         if let Some((last, piece)) = &self.last_list
-            && *last == granule
+            && *last == (list, granule)
         {
             return Ok(piece.clone());
         }
@@ -89,7 +89,7 @@ impl Reader {
             Source::Block(block) => read(block, list, members, granule, stats)?,
         };
         let piece = Arc::new(piece);
-        self.last_list = Some((granule, piece.clone()));
+        self.last_list = Some(((list, granule), piece.clone()));
         Ok(piece)
     }
 }

@@ -36,6 +36,7 @@
 //! | `work`, `partition`, `run` | granules, and who reads them |
 //! | `ordered`, `top` | order and limit |
 //! | `walk`, `trace_rows`, `trace_map` | traces, newest first; whole traces |
+//! | `used` | keys that rows have which pass |
 //! | `project`, `granule`, `direct` | result rows of one granule to batches, at once |
 //! | `fill`, `build`, `own_json` | rows from anywhere to batches, row by row |
 //! | `lists`, `points` | elements of lists, points of series |
@@ -71,6 +72,7 @@ mod top;
 mod trace_map;
 mod trace_rows;
 mod traces;
+mod used;
 mod value_test;
 mod walk;
 mod work;
@@ -89,7 +91,8 @@ pub use partition::{BatchRows, Partition};
 pub use predicate::{ColumnRef, Elements, Op, Predicate, Scalar, Scope};
 pub use trace_rows::{ElementBatch, Link, TraceReader};
 pub(crate) use traces::ChunkTraces;
-pub use walk::{Walk, Walked};
+pub use used::used_keys;
+pub use walk::{Walk, Walked, traces_with};
 pub use work::Work;
 pub(crate) use work::is_damage;
 
@@ -391,8 +394,8 @@ fn is_outside(block: &Block, table: &Table, time: Option<&Range<i64>>) -> bool {
     time.is_empty() || starts_late || ended
 }
 
-/// The types that an attribute has anywhere in `sources`, in the order of
-/// [`ValueType::ALL`]. What batches show of it follows from them: one type as it
+/// The types that an attribute may have anywhere in `sources`, in the order of
+/// [`ValueType::ALL`]: all of them where a block has more keys than it lists. What batches show of it follows from them: one type as it
 /// is, integers and doubles as doubles, other mixtures as text. A predicate
 /// compares values with scalars of their own type only, so that whoever knows a
 /// mixture as text has to test that text.
@@ -415,7 +418,8 @@ pub fn value_types(
             Err(error) => return Err(error),
         }
     }
-    let types = project::types_of(table, elements, &target, &parts, cache)?;
+    let possible = RestKeys::possible;
+    let types = project::types_of(table, elements, &target, &parts, cache, possible)?;
     Ok(ValueType::ALL.into_iter().filter(|value_type| types.has(*value_type)).collect())
 }
 

@@ -218,7 +218,7 @@ fn output(
             | OriginValue::ScopeVersion,
         ) => Output::Text,
         Target::Origin(_) | Target::Own { .. } | Target::MemberAttribute { .. } => {
-            attribute_output(types_of(table, elements, target, parts, cache)?)
+            attribute_output(types_of(table, elements, target, parts, cache, RestKeys::known)?)
         }
         Target::Member(member) => match elements {
             Some(Elements::List(list)) => match table.lists[list].members[*member].kind {
@@ -251,13 +251,15 @@ fn attribute_output(types: Types) -> Output {
     }
 }
 
-/// Types of the values that all sources have.
+/// Types of the values that all sources have. `types_of_key` says what is taken of keys without a column:
+/// [`RestKeys::known`] or [`RestKeys::possible`].
 pub(super) fn types_of(
     table: &'static Table,
     elements: Option<Elements>,
     target: &Target,
     parts: &[Arc<Part>],
     cache: &ColumnCache,
+    types_of_key: fn(&RestKeys, &[u8]) -> Types,
 ) -> Result<Types, StoreError> {
     let mut types = Types::default();
     match target {
@@ -270,7 +272,7 @@ pub(super) fn types_of(
         Target::Own { key, value_type: None } => {
             for part in parts {
                 types.join(column_types(&part.source, key));
-                types.join(part.rest_keys.known(key));
+                types.join(types_of_key(&part.rest_keys, key));
             }
         }
         Target::Origin(value) => {
@@ -283,7 +285,7 @@ pub(super) fn types_of(
             if let (Some(scope), Some(Elements::List(list))) = (scope, elements) {
                 for part in parts {
                     let keys = RestKeys::of_elements(&part.source, scope, list, *member, cache)?;
-                    types.join(keys.known(key));
+                    types.join(types_of_key(&keys, key));
                 }
             }
         }

@@ -94,8 +94,8 @@ pub(super) struct Reader {
     last_derived: HashMap<Leaf, (usize, Arc<Column>)>,
     /// Ids of parents of the granule that was read last.
     pub(super) last_parents: Option<(usize, Arc<Column>)>,
-    /// Elements of the granule that was read last.
-    pub(super) last_list: Option<(usize, Arc<ListPiece>)>,
+    /// The list and granule whose elements were read last.
+    pub(super) last_list: Option<((usize, usize), Arc<ListPiece>)>,
     single_reads: HashMap<Leaf, u32>,
     /// Values of origins that batches show.
     origins: HashMap<OriginValue, Arc<OriginColumn>>,
@@ -121,6 +121,11 @@ impl Reader {
             marks: HashMap::new(),
             texts: HashMap::new(),
         }
+    }
+
+    /// Bytes of whole columns that it keeps from being forgotten.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.whole_bytes
     }
 
     pub(super) fn part(&self) -> Arc<Part> {

@@ -3,7 +3,6 @@
 //! Hashes of trace ids stand for the ids, as in the trace index; see
 //! [`split`](super::split) for how seldom that is wrong.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::cache::{ColumnCache, Kept, What};
@@ -62,24 +61,19 @@ impl BlockTraces {
     fn end_of(&self, place: usize) -> u32 {
         self.firsts.get(place + 1).copied().unwrap_or(self.rows)
     }
-
-    /// Rows of the traces of this hash.
-    fn rows_of(&self, index: &[u8], hash: u64) -> impl Iterator<Item = Range<u32>> {
-        trace_index::find(index, hash).map(|first| first..self.end_of(self.place_of(first)))
-    }
 }
 
 /// Traces of a source by row.
 #[derive(Debug, Clone)]
 pub(super) enum TraceMap {
-    Block(Arc<Block>, Arc<BlockTraces>),
+    Block(Arc<BlockTraces>),
     Chunk(Arc<ChunkTraces>),
 }
 
 impl TraceMap {
     pub(super) fn of(source: &Source, cache: &ColumnCache) -> Result<Self, StoreError> {
         Ok(match source {
-            Source::Block(block) => Self::Block(block.clone(), BlockTraces::of(block, cache)?),
+            Source::Block(block) => Self::Block(BlockTraces::of(block, cache)?),
             Source::Chunk(chunk) => Self::Chunk(ChunkTraces::of(chunk)),
         })
     }
@@ -93,7 +87,7 @@ impl TraceMap {
                     each(traces.hash_of(row[0]), row);
                 }
             }
-            Self::Block(_, traces) => {
+            Self::Block(traces) => {
                 let mut rest = rows;
                 let Some(first) = rest.first() else { return };
                 let mut place = traces.place_of(*first);
@@ -110,14 +104,24 @@ impl TraceMap {
             }
         }
     }
+}
 
-    /// Rows of the trace of this hash; they ascend.
-    pub(super) fn rows_of(&self, hash: u64) -> Result<Vec<u32>, StoreError> {
-        Ok(match self {
-            Self::Chunk(traces) => traces.rows_of(hash).to_vec(),
-            Self::Block(block, traces) => {
-                traces.rows_of(&block.trace_index()?, hash).flatten().collect()
-            }
-        })
+/// Rows of the trace of this hash in a source; they ascend.
+pub(super) fn rows_of(
+    source: &Source,
+    hash: u64,
+    cache: &ColumnCache,
+) -> Result<Vec<u32>, StoreError> {
+    let block = match source {
+        Source::Chunk(chunk) => return Ok(ChunkTraces::of(chunk).rows_of(hash).to_vec()),
+        Source::Block(block) => block,
+    };
+    let firsts: Vec<u32> = trace_index::find(&block.trace_index()?, hash).collect();
+    if firsts.is_empty() {
+        return Ok(Vec::new());
     }
+    // Where it ends is only asked for where it is.
+    let traces = BlockTraces::of(block, cache)?;
+    let rows = firsts.into_iter().flat_map(|first| first..traces.end_of(traces.place_of(first)));
+    Ok(rows.collect())
 }

@@ -2,6 +2,7 @@
 //! whose parent.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use arrow_array::RecordBatch;
 use hashbrown::HashMap;
@@ -11,12 +12,12 @@ use super::packed::Slice;
 use super::part::Leaf;
 use super::predicate::Elements;
 use super::project::{BatchError, Pick};
-use super::trace_map::TraceMap;
+use super::trace_map;
 use super::work::{Readers, TooLarge};
 use super::{Prepared, ScanStats};
 use crate::block::source::{RowRef, Source};
 use crate::error::StoreError;
-use crate::limits::SCAN_BATCH_ROWS;
+use crate::limits::{SCAN_BATCH_ROWS, WALK_READERS_BYTES};
 use crate::pages::GRANULE_ROWS;
 use crate::tables::spans::field;
 
@@ -47,7 +48,6 @@ pub struct TraceReader {
     prepared: Arc<Prepared>,
     /// The part of each source, if it is one of the scan.
     parts: Vec<Option<u32>>,
-    maps: Vec<Option<TraceMap>>,
     readers: Readers,
     stats: ScanStats,
 }
@@ -62,7 +62,6 @@ impl TraceReader {
         }
         Self {
             parts,
-            maps: prepared.parts.iter().map(|_| None).collect(),
             readers: Readers::new(prepared),
             prepared: prepared.clone(),
             stats: ScanStats::default(),
@@ -83,12 +82,7 @@ impl TraceReader {
                 continue;
             };
             let part = &self.prepared.parts[number as usize];
-            let map = &mut self.maps[number as usize];
-            let found = match map {
-                Some(map) => map.rows_of(hash),
-                None => TraceMap::of(&part.source, &self.prepared.context.cache)
-                    .and_then(|made| map.insert(made).rows_of(hash)),
-            };
+            let found = trace_map::rows_of(&part.source, hash, &self.prepared.context.cache);
             match found {
                 Ok(found) => {
                     let hidden = part.source.hidden();
@@ -105,10 +99,33 @@ impl TraceReader {
         Ok(rows)
     }
 
+    /// Sources that turned out to be damaged, and whose rows are not given any more.
+    pub fn damaged_sources(&self) -> Vec<u32> {
+        let parts = self.prepared.parts.iter();
+        let damaged = parts.filter(|part| part.damaged.load(Ordering::Relaxed));
+        damaged.map(|part| part.nth as u32).collect()
+    }
+
+    /// Gives no rows of these sources any more: another reader found them damaged.
+    pub fn leave_out(&mut self, sources: &[u32]) {
+        for part in &self.prepared.parts {
+            if sources.contains(&(part.nth as u32)) {
+                part.damaged.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
     /// The columns of rows, in their order, in batches of at most
     /// [`SCAN_BATCH_ROWS`] rows. `None` if a block turns out to be damaged: its
-    /// rows are not there any more when they are looked for again.
-    pub fn read(&mut self, rows: &[RowRef]) -> Result<Option<Vec<RecordBatch>>, StoreError> {
+    /// rows are not there any more when they are looked for again. `go_on` is told the
+    /// bytes so far, and may end it.
+    pub fn read(
+        &mut self,
+        rows: &[RowRef],
+        go_on: &mut dyn FnMut(usize) -> Result<(), StoreError>,
+    ) -> Result<Option<Vec<RecordBatch>>, StoreError> {
+        self.readers.trim(WALK_READERS_BYTES);
+        let mut bytes = 0;
         let Some(rows) = self.as_parts(rows) else { return Ok(None) };
         let mut batches = Vec::with_capacity(rows.len().div_ceil(SCAN_BATCH_ROWS));
         let mut left: Vec<Vec<RowRef>> =
@@ -121,7 +138,11 @@ impl TraceReader {
                     left.push(second);
                     left.push(rows);
                 }
-                Ok(Some(batch)) if batch.num_rows() == wanted => batches.push(batch),
+                Ok(Some(batch)) if batch.num_rows() == wanted => {
+                    bytes += batch.get_array_memory_size();
+                    go_on(bytes)?;
+                    batches.push(batch);
+                }
                 _ => return Ok(None),
             }
         }
@@ -205,9 +226,13 @@ impl TraceReader {
         }
     }
 
-    /// The parents of the rows of one trace, as [`rows_of`](Self::rows_of) gave them. `None` as
-    /// [`read`](Self::read).
-    pub fn links(&mut self, rows: &[RowRef]) -> Result<Option<Vec<Link>>, StoreError> {
+    /// The parents of the rows of one trace, as [`rows_of`](Self::rows_of) gave them, with the ids of
+    /// their spans. `None` as [`read`](Self::read).
+    pub fn links(
+        &mut self,
+        rows: &[RowRef],
+        ids: &[[u8; 8]],
+    ) -> Result<Option<Vec<Link>>, StoreError> {
         let Some(rows) = self.as_parts(rows) else { return Ok(None) };
         let mut links = Vec::with_capacity(rows.len());
         let mut by_id: Vec<(usize, [u8; 8])> = Vec::new();
@@ -222,7 +247,6 @@ impl TraceReader {
         if by_id.is_empty() {
             return Ok(Some(links));
         }
-        let Some(ids) = self.span_ids(&rows)? else { return Ok(None) };
         let mut places: HashMap<[u8; 8], u32> = HashMap::with_capacity(ids.len());
         for (nth, id) in ids.iter().enumerate() {
             places.entry(*id).or_insert(nth as u32);
@@ -287,14 +311,8 @@ impl TraceReader {
     }
 
     /// The ids of spans. `None` as [`read`](Self::read).
-    pub fn span_ids_of(&mut self, rows: &[RowRef]) -> Result<Option<Vec<[u8; 8]>>, StoreError> {
-        match self.as_parts(rows) {
-            Some(rows) => self.span_ids(&rows),
-            None => Ok(None),
-        }
-    }
-
-    fn span_ids(&mut self, rows: &[RowRef]) -> Result<Option<Vec<[u8; 8]>>, StoreError> {
+    pub fn span_ids(&mut self, rows: &[RowRef]) -> Result<Option<Vec<[u8; 8]>>, StoreError> {
+        let Some(rows) = self.as_parts(rows) else { return Ok(None) };
         let mut ids = Vec::with_capacity(rows.len());
         let place = |row: &RowRef| (row.source, row.row as usize / GRANULE_ROWS);
         for group in rows.chunk_by(|a, b| place(a) == place(b)) {
@@ -304,13 +322,17 @@ impl TraceReader {
             let loaded = reader.load(Leaf::Field(field::SPAN_ID), granule, &mut self.stats);
             let loaded = match loaded {
                 Ok(Some(loaded)) => loaded,
-                Ok(None) => return Err(StoreError::corrupt("spans without ids")),
+                Ok(None) => {
+                    let error = StoreError::corrupt("spans without ids");
+                    return self.prepared.tolerate(part, error).map(|()| None);
+                }
                 Err(error) => return self.prepared.tolerate(part, error).map(|()| None),
             };
             let first = granule_rows.start as u32;
             let piece = loaded.piece(granule, granule_rows);
             let Slice::Id8(values) = piece.values else {
-                return Err(StoreError::corrupt("ids of spans have another type"));
+                let error = StoreError::corrupt("ids of spans have another type");
+                return self.prepared.tolerate(part, error).map(|()| None);
             };
             ids.extend(group.iter().map(|row| values[(row.row - first) as usize]));
         }

@@ -18,15 +18,11 @@ use super::work::{Readers, Unit, Work};
 use super::{Order, Prepared, Scan, ScanContext, ScanStats};
 use crate::block::source::Source;
 use crate::error::StoreError;
+use crate::limits::{
+    WALK_FIRST_GRANULES, WALK_GRANULES_PER_THREAD, WALK_MOST_GRANULES, WALK_READERS_BYTES,
+};
 use crate::schema::Signal;
 use crate::tables::spans;
-
-/// Granules of the first round; each round is four times as large as the last.
-const FIRST_ROUND: usize = 2;
-/// Granules of the largest round, after which the caller is asked whether to go on.
-const LARGEST_ROUND: usize = 128;
-/// Granules for which another thread is worth starting.
-const UNITS_PER_THREAD: usize = 4;
 
 /// A trace with rows that pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +67,7 @@ impl Walk {
             readers: (0..threads).map(|_| Readers::new(&prepared)).collect(),
             work,
             next_unit: 0,
-            round: FIRST_ROUND,
+            round: WALK_FIRST_GRANULES,
             newest: HashMap::new(),
             queue: BinaryHeap::new(),
             given: HashSet::new(),
@@ -137,7 +133,7 @@ impl Walk {
     fn read_round(&mut self) -> Result<(), StoreError> {
         let end = (self.next_unit + self.round).min(self.work.units.len());
         let units = &self.work.units[self.next_unit..end];
-        self.round = (self.round * 4).min(LARGEST_ROUND);
+        self.round = (self.round * 4).min(WALK_MOST_GRANULES);
         self.next_unit = end;
         let prepared = &self.work.prepared;
         for unit in units {
@@ -149,7 +145,7 @@ impl Walk {
                 }
             }
         }
-        let threads = self.readers.len().min(units.len() / UNITS_PER_THREAD).max(1);
+        let threads = self.readers.len().min(units.len() / WALK_GRANULES_PER_THREAD).max(1);
         let (maps, share) = (&self.maps, units.len().div_ceil(threads));
         let visit = |units: &[Unit], readers: &mut Readers| {
             let mut found = Vec::new();
@@ -178,6 +174,7 @@ impl Walk {
                 joined.collect()
             })
         };
+        self.readers.iter_mut().for_each(|readers| readers.trim(WALK_READERS_BYTES));
         for result in results {
             let (found, stats) = result?;
             self.stats.add(&stats);
@@ -196,6 +193,44 @@ impl Walk {
             self.queue.push((newest_nanos, Reverse(hash)));
         }
     }
+}
+
+/// Hashes of all traces that have a row which passes the predicate of `scan` and lies in its time.
+pub fn traces_with(
+    sources: &[Source],
+    scan: &Scan,
+    context: ScanContext,
+) -> Result<HashSet<u64>, StoreError> {
+    let scan = Scan { columns: Vec::new(), limit: None, elements: None, ..scan.clone() };
+    let threads = context.threads.max(1);
+    let prepared = Prepared::new(sources, Signal::Spans, &scan, context)?;
+    let work = prepared.start();
+    let collect = || {
+        let mut readers = Readers::new(&prepared);
+        let mut found = Vec::new();
+        let mut hashes = HashSet::new();
+        let mut stats = ScanStats::default();
+        while let Some(unit) = work.take_unit() {
+            let source = &prepared.parts[unit.part as usize].source;
+            let visited = TraceMap::of(source, &prepared.context.cache)
+                .and_then(|map| visit(&prepared, unit, &map, &mut readers, &mut found, &mut stats));
+            if let Err(error) = visited {
+                prepared.tolerate(unit.part, error)?;
+            }
+            hashes.extend(found.drain(..).map(|(hash, _)| hash));
+            readers.trim(WALK_READERS_BYTES);
+        }
+        Ok(hashes)
+    };
+    let parts: Result<Vec<HashSet<u64>>, StoreError> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(collect)).collect();
+        let joined = workers.into_iter().map(|worker| match worker.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.collect()
+    });
+    Ok(parts?.into_iter().flatten().collect())
 }
 
 /// Finds the traces of one granule's rows that pass, with the newest row of each.

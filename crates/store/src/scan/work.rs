@@ -149,6 +149,14 @@ impl Readers {
         })
     }
 
+    /// Forgets what readers hold, if that is much. The cache may still have it.
+    pub(super) fn trim(&mut self, max_bytes: usize) {
+        let bytes: usize = self.readers.iter().flatten().map(Reader::held_bytes).sum();
+        if bytes > max_bytes {
+            self.readers.iter_mut().for_each(|reader| *reader = None);
+        }
+    }
+
     /// Forgets a part that is not read any more.
     pub(super) fn forget_all_but(&mut self, part: usize) {
         for (nth, reader) in self.readers.iter_mut().enumerate() {

@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use super::expression::{At, Expression, Node, Reads, Source, Texts};
+use super::Slots;
+use super::constant::folded;
+use super::expression::{Expression, Node, Source, Texts};
 use super::structure::Structure;
-use super::{List, Slots, Trace};
 use crate::ast::{Attribute, BinaryOp, Expr, Intrinsic, Literal, Name};
 use crate::error::QueryError;
 use crate::limits::{LARGE_SET, MAX_PATTERN_BYTES};
@@ -16,14 +17,11 @@ use crate::pattern;
 use crate::value::{OwnedValue, Value};
 
 pub(super) fn expression(expr: &Expr, slots: &mut Slots) -> Result<Expression, QueryError> {
-    let mut compiler = Compiler { slots, reads: Reads::default() };
-    let root = compiler.node(expr)?;
-    Ok(Expression { root, reads: compiler.reads })
+    Ok(Expression::of(Compiler { slots }.node(expr)?))
 }
 
 struct Compiler<'s> {
     slots: &'s mut Slots,
-    reads: Reads,
 }
 
 impl Compiler<'_> {
@@ -46,19 +44,14 @@ impl Compiler<'_> {
                 return Node::Constant(OwnedValue::Nil);
             }
             if Structure::has(which) {
-                self.reads.structure = true;
                 return Node::Read(Source::Structure { which, of_parent });
             }
         }
         let slot = self.slots.slot_of(&attribute.name);
-        let Some(list) = attribute.name.list() else {
-            return Node::Read(Source::Slot { slot, of_parent });
-        };
-        match list {
-            List::Events => self.reads.events = true,
-            List::Links => self.reads.links = true,
-        }
-        Node::Read(Source::Element { list, slot })
+        Node::Read(match attribute.name.list() {
+            Some(list) => Source::Element { list, slot },
+            None => Source::Slot { slot, of_parent },
+        })
     }
 
     /// Operands of one of `&&` and `||`, however they are nested.
@@ -129,12 +122,8 @@ impl Compiler<'_> {
         if *of == Expr::Literal(Literal::Nil) {
             return Ok(Node::Constant(OwnedValue::Bool(false)));
         }
-        let before = std::mem::take(&mut self.reads);
         let of = Box::new(self.node(of)?);
-        let reads = self.reads;
-        self.reads.events |= before.events;
-        self.reads.links |= before.links;
-        self.reads.structure |= before.structure;
+        let reads = of.reads();
         Ok(Node::Nil { of, is_negated, reads })
     }
 }
@@ -215,64 +204,13 @@ fn with_sets(nodes: Vec<Node>, wanted: BinaryOp) -> Vec<Node> {
     places.into_iter().map(set_of).collect()
 }
 
-/// The value of a node of constants.
-fn folded(node: Node) -> Node {
-    let is_constant = |node: &Node| matches!(node, Node::Constant(_));
-    let can_fold = match &node {
-        Node::Constant(_) | Node::Read(_) | Node::In { .. } => false,
-        Node::Not(of) | Node::Negate(of) | Node::Match { of, .. } | Node::Nil { of, .. } => {
-            is_constant(of)
-        }
-        Node::All(nodes) | Node::Any(nodes) => nodes.iter().all(is_constant),
-        Node::Compare { left, right, .. } | Node::Compute { left, right, .. } => {
-            is_constant(left) && is_constant(right)
-        }
-    };
-    if !can_fold {
-        return node;
-    }
-    let structure = Structure::default();
-    let at = At { trace: &Nowhere, structure: &structure, span: 0, event: None, link: None };
-    Node::Constant(node.eval(&at).into())
-}
-
-/// A trace without spans: constants need none.
-struct Nowhere;
-
-impl Trace for Nowhere {
-    fn spans(&self) -> usize {
-        0
-    }
-    fn value(&self, _span: usize, _slot: usize) -> Value<'_> {
-        Value::Nil
-    }
-    fn elements(&self, _span: usize, _list: List) -> usize {
-        0
-    }
-    fn element_value(&self, _span: usize, _slot: usize, _nth: usize) -> Value<'_> {
-        Value::Nil
-    }
-    fn parent(&self, _span: usize) -> Option<usize> {
-        None
-    }
-    fn is_root(&self, _span: usize) -> bool {
-        false
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::tests::filter;
     use super::*;
-    use crate::parse;
 
-    fn root(filter: &str) -> Node {
-        let query = parse(filter).unwrap();
-        let crate::ast::Body::Spans(pipeline) = query.body else { panic!() };
-        let crate::ast::Stage::Spansets(crate::ast::Spansets::Filter(expr)) = &pipeline.stages[0]
-        else {
-            panic!()
-        };
-        Expression::new(expr, &mut Slots::new()).unwrap().root
+    fn root(text: &str) -> Node {
+        Expression::new(&filter(text), &mut Slots::new()).unwrap().root
     }
 
     fn is(node: &Node, value: bool) -> bool {

@@ -1,7 +1,8 @@
 //! Pipelines over a trace.
 
 use super::family::Family;
-use super::steps::{self, Spans, Step};
+use super::sets::Spans;
+use super::steps::{self, Step};
 use super::{Slots, Structure, Trace};
 use crate::ast::Pipeline;
 use crate::error::QueryError;

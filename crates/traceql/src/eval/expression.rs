@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use regex::Regex;
 
+use super::conditions::Conditions;
+use super::reads::Reads;
 use super::structure::Structure;
 use super::{List, Slots, Trace, arithmetic, compare, compile};
 use crate::ast::{BinaryOp, Expr, Intrinsic};
@@ -15,14 +17,7 @@ use crate::value::{OwnedValue, Value};
 pub struct Expression {
     pub(super) root: Node,
     pub(super) reads: Reads,
-}
-
-/// What an expression needs besides values of the span.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Reads {
-    pub(super) events: bool,
-    pub(super) links: bool,
-    pub(super) structure: bool,
+    pub(super) conditions: Conditions,
 }
 
 #[derive(Debug, Clone)]
@@ -108,7 +103,28 @@ pub(super) struct At<'a, 's, T> {
     pub(super) link: Option<usize>,
 }
 
+impl<'a, 's, T> At<'a, 's, T> {
+    /// A span without an event or a link.
+    pub(super) fn new(trace: &'a T, structure: &'s Structure, span: usize) -> Self {
+        Self { trace, structure, span, event: None, link: None }
+    }
+}
+
+// Derived, they would ask the same of the trace.
+impl<T> Clone for At<'_, '_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for At<'_, '_, T> {}
+
 impl Expression {
+    pub(super) fn of(mut root: Node) -> Expression {
+        let conditions = Conditions::of(&mut root);
+        Expression { reads: root.reads(), conditions, root }
+    }
+
     /// Compiles an expression. The names it reads get their numbers in `slots`.
     pub fn new(expr: &Expr, slots: &mut Slots) -> Result<Expression, QueryError> {
         compile::expression(expr, slots)
@@ -120,6 +136,13 @@ impl Expression {
         self.reads.structure
     }
 
+    /// Whether it is decided by the span's own values: evaluating it asks for nothing but
+    /// [`Trace::value`] of that span. It is about no parent, event or link, not about how spans are
+    /// nested, and not about whether the span is a root.
+    pub fn reads_row_only(&self) -> bool {
+        self.reads == Reads::default()
+    }
+
     /// Whether it is true of a span: of one of its events, and one of its links, if it is about
     /// these.
     pub fn matches<T: Trace>(&self, trace: &T, span: usize) -> bool {
@@ -128,7 +151,7 @@ impl Expression {
 
     /// Whether it is true of a span of a trace with this structure.
     pub fn matches_in<T: Trace>(&self, trace: &T, structure: &Structure, span: usize) -> bool {
-        self.any_element(trace, structure, span, |at| self.root.eval(at) == Value::Bool(true))
+        self.conditions.hold(&self.root, At::new(trace, structure, span))
     }
 
     /// Its value on a span: on the first event and the first link, if it is about these.
@@ -144,8 +167,8 @@ impl Expression {
         span: usize,
     ) -> Value<'a> {
         let mut value = Value::Nil;
-        self.any_element(trace, structure, span, |at| {
-            value = self.root.eval(at);
+        self.any_pair(trace, structure, span, |at| {
+            value = self.root.eval(&at);
             true
         });
         value
@@ -159,8 +182,8 @@ impl Expression {
         span: usize,
         mut take: impl FnMut(Value<'a>),
     ) {
-        self.any_element(trace, structure, span, |at| {
-            take(self.root.eval(at));
+        self.any_pair(trace, structure, span, |at| {
+            take(self.root.eval(&at));
             false
         });
     }
@@ -170,31 +193,16 @@ impl Expression {
     }
 
     /// Tries a span with each event and each link that matters, until something holds.
-    fn any_element<'a, T: Trace>(
+    pub(super) fn any_pair<'a, T: Trace>(
         &self,
         trace: &'a T,
         structure: &Structure,
         span: usize,
-        mut holds: impl FnMut(&At<'a, '_, T>) -> bool,
+        mut holds: impl FnMut(At<'a, '_, T>) -> bool,
     ) -> bool {
-        let mut at = At { trace, structure, span, event: None, link: None };
-        if !self.reads.events && !self.reads.links {
-            return holds(&at);
-        }
-        let count = |is_read: bool, list| if is_read { trace.elements(span, list) } else { 0 };
-        let events = count(self.reads.events, List::Events);
-        let links = count(self.reads.links, List::Links);
-        // Once without, if there are none.
-        for event in 0..events.max(1) {
-            at.event = (event < events).then_some(event);
-            for link in 0..links.max(1) {
-                at.link = (link < links).then_some(link);
-                if holds(&at) {
-                    return true;
-                }
-            }
-        }
-        false
+        At::new(trace, structure, span).any_of(List::Events, self.reads.events, |at| {
+            at.any_of(List::Links, self.reads.links, &mut holds)
+        })
     }
 }
 
@@ -233,7 +241,7 @@ impl Node {
         }
     }
 
-    fn holds<T: Trace>(&self, at: &At<'_, '_, T>) -> bool {
+    pub(super) fn holds<T: Trace>(&self, at: &At<'_, '_, T>) -> bool {
         self.eval(at) == Value::Bool(true)
     }
 }

@@ -20,25 +20,32 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`Expression`] | expressions over one span |
-//! | `compile` | … from trees |
+//! | `compile`, [`constant`](constant()) | … from trees, and those that are the same everywhere |
+//! | `reads` | what of a span they need |
+//! | `conditions` | filters on spans with several events and links |
 //! | `compare`, `arithmetic` | operators on values |
 //! | [`Structure`] | how the spans of a trace are nested, in numbers |
 //! | `family` | children, ancestors, siblings |
 //! | [`Evaluator`] | pipelines over a trace |
-//! | `steps`, `scalar`, `groups` | … and their stages |
+//! | `steps`, `sets`, `scalar`, `groups` | … and their stages |
 
 mod arithmetic;
 mod compare;
 mod compile;
+mod conditions;
+mod constant;
 mod evaluator;
 mod expression;
 mod family;
 mod groups;
+mod reads;
 mod scalar;
+mod sets;
 mod slots;
 mod steps;
 mod structure;
 
+pub use constant::constant;
 pub use evaluator::{Evaluator, Spanset};
 pub use expression::Expression;
 pub use slots::Slots;

@@ -2,7 +2,8 @@
 
 use super::evaluator::Scratch;
 use super::expression::Expression;
-use super::steps::{self, Spans, Step};
+use super::sets::Spans;
+use super::steps::{self, Step};
 use super::{Slots, Structure, Trace, arithmetic, compare};
 use crate::ast::{Aggregate, BinaryOp, Scalar, ScalarFilter};
 use crate::error::QueryError;

@@ -1,7 +1,18 @@
-//! Traces for tests.
+//! Filters and traces for tests.
 
 use super::{List, Trace};
+use crate::ast::{Body, Expr, Spansets, Stage};
+use crate::parse;
 use crate::value::Value;
+
+/// The filter that a query is.
+pub(super) fn filter(text: &str) -> Expr {
+    let Body::Spans(mut pipeline) = parse(text).unwrap().body else { panic!("{text}") };
+    match pipeline.stages.remove(0) {
+        Stage::Spansets(Spansets::Filter(expr)) => expr,
+        other => panic!("{other:?}"),
+    }
+}
 
 /// Spans that are only parents of each other.
 pub(super) struct Family {

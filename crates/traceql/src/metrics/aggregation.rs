@@ -13,7 +13,7 @@ use super::labels::{NIL, Numbers, plain};
 use super::sketch::Sketch;
 use super::sum::Sum;
 use super::{Grid, Series};
-use crate::ast::{Attribute, Intrinsic, MetricsFunction, Name};
+use crate::ast::{Attribute, MetricsFunction};
 use crate::value::OwnedValue;
 
 /// Durations are measured in seconds, but counted in these.
@@ -96,7 +96,11 @@ impl Aggregation {
             groups: Numbers::default(),
             state,
             candidates: exemplars.then(|| Candidates::new(points)),
-            scale: if measured.is_some_and(is_duration) { NANOS_PER_SECOND } else { 1.0 },
+            scale: if measured.is_some_and(Attribute::is_duration) {
+                NANOS_PER_SECOND
+            } else {
+                1.0
+            },
             owned_bytes: 0,
             nil: OwnedValue::Text(NIL.to_owned()),
         }
@@ -269,17 +273,4 @@ impl Aggregation {
 pub(super) fn scaled(value: f64, scale: f64) -> f64 {
     // What is rounded to zero from below has no sign either.
     if scale == 1.0 { value } else { (value * scale).round() + 0.0 }
-}
-
-fn is_duration(attribute: &Attribute) -> bool {
-    matches!(
-        attribute.name,
-        Name::Intrinsic(
-            Intrinsic::Duration
-                | Intrinsic::SpanDuration
-                | Intrinsic::TraceDuration
-                | Intrinsic::TraceDurationScoped
-                | Intrinsic::EventTimeSinceStart
-        )
-    )
 }

@@ -87,6 +87,11 @@ impl Buckets {
         })
     }
 
+    /// The buckets of all groups.
+    pub(super) fn len(&self) -> usize {
+        self.next_row as usize
+    }
+
     pub(super) fn bytes(&self) -> usize {
         self.rows.capacity() * size_of::<Vec<(f64, u32)>>() + self.rows_bytes + self.counts.bytes()
     }

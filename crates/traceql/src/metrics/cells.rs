@@ -119,6 +119,11 @@ impl<T: Clone> Cells<T> {
         }
     }
 
+    /// How many cells may have been touched, of all rows.
+    pub(super) fn touched(&self) -> usize {
+        self.cells.len()
+    }
+
     /// Memory that cells take, without what they own themselves.
     pub(super) fn bytes(&self) -> usize {
         self.table.capacity() * size_of::<u32>() + self.cells.capacity() * size_of::<T>()

@@ -9,20 +9,15 @@
 //! | `__meta_type` = `baseline_total` or `selection_total`, attribute = nil | spans with any value |
 //! | `__meta_error` = `__too_many_values__`, attribute = nil | nothing, it has no points: there are more values than are told |
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::cells::Cells;
-use super::labels::{Numbers, compare_values, sort};
+use super::counts::{Counts, SIDES};
+use super::labels::sort;
 use super::{Grid, Series};
 use crate::value::OwnedValue;
 
-const TYPE: &str = "__meta_type";
 const ERROR: &str = "__meta_error";
 const TOO_MANY_VALUES: &str = "__too_many_values__";
-
-/// Both sides, with their totals. A value has two rows of counts, in this order.
-const SIDES: [(&str, &str); 2] = [("baseline", "baseline_total"), ("selection", "selection_total")];
 
 /// State of one `{ … } | compare({ … })`: mergeable, and independent of the order of spans and of
 /// how they were divided.
@@ -32,14 +27,10 @@ pub struct Comparison {
     grid: Grid,
     numbers: HashMap<String, u32>,
     attributes: Vec<Counts>,
-}
-
-/// The values of an attribute.
-#[derive(Debug)]
-struct Counts {
-    name: String,
-    values: Numbers,
-    cells: Cells<u64>,
+    /// Memory that attributes take.
+    attributes_bytes: usize,
+    /// Values that may be told, of all attributes: of each its values, but [`Self::top`] at most.
+    told_values: usize,
 }
 
 /// An attribute of a [`Comparison`].
@@ -54,7 +45,14 @@ impl Comparison {
     /// Nothing counted yet. `top` values of each attribute and side are told.
     #[must_use]
     pub fn new(top: usize, grid: &Grid) -> Self {
-        Self { top, grid: *grid, numbers: HashMap::new(), attributes: Vec::new() }
+        Self {
+            top,
+            grid: *grid,
+            numbers: HashMap::new(),
+            attributes: Vec::new(),
+            attributes_bytes: 0,
+            told_values: 0,
+        }
     }
 
     /// The number of an attribute, made if it is new. The name is as answers show it:
@@ -65,22 +63,30 @@ impl Comparison {
         }
         let number = self.attributes.len() as u32;
         self.numbers.insert(name.to_owned(), number);
-        self.attributes.push(Counts {
-            name: name.to_owned(),
-            values: Numbers::default(),
-            cells: Cells::new(self.grid.points, 0),
-        });
+        let counts = Counts::new(name, self.grid.points);
+        self.attributes_bytes += counts.bytes();
+        self.attributes.push(counts);
         AttributeNumber(number)
     }
 
     /// The number of a value of an attribute, made if it is new. Numbers of different attributes
     /// have nothing to do with each other.
     pub fn value(&mut self, attribute: AttributeNumber, value: OwnedValue) -> ValueNumber {
-        match self.attributes.get_mut(attribute.0 as usize) {
-            Some(counts) => counts.value(&value),
-            // No attribute, nothing to count.
-            None => ValueNumber(u32::MAX),
+        self.number_of(attribute, &value)
+    }
+
+    fn number_of(&mut self, attribute: AttributeNumber, value: &OwnedValue) -> ValueNumber {
+        // No attribute, nothing to count.
+        let Some(counts) = self.attributes.get_mut(attribute.0 as usize) else {
+            return ValueNumber(u32::MAX);
+        };
+        let (values_before, bytes_before) = (counts.values.len(), counts.bytes());
+        let number = counts.value(value);
+        if counts.values.len() > values_before {
+            self.attributes_bytes += counts.bytes() - bytes_before;
+            self.told_values += usize::from(values_before < self.top);
         }
+        ValueNumber(number)
     }
 
     /// Counts `count` spans of a point that have a value.
@@ -94,9 +100,10 @@ impl Comparison {
         count: u64,
     ) {
         let Some(counts) = self.attributes.get_mut(attribute.0 as usize) else { return };
-        let row = 2 * value.0 as usize + usize::from(is_selected);
-        if let Some(cell) = counts.cells.cell(row, point) {
+        let bytes_before = counts.cells.bytes();
+        if let Some(cell) = counts.cell(value.0, is_selected, point) {
             *cell += count;
+            self.attributes_bytes += counts.cells.bytes() - bytes_before;
         }
     }
 
@@ -104,28 +111,32 @@ impl Comparison {
     pub fn merge(&mut self, other: Comparison) {
         debug_assert_eq!(self.grid, other.grid);
         for from in other.attributes {
-            let AttributeNumber(number) = self.attribute(&from.name);
-            let into = &mut self.attributes[number as usize];
+            let attribute = self.attribute(&from.name);
             let mut rows = Vec::with_capacity(2 * from.values.len());
             for value in from.values.values().iter().flatten() {
-                let row = 2 * into.value(value).0 as usize;
+                let row = 2 * self.number_of(attribute, value).0 as usize;
                 rows.extend([row, row + 1]);
             }
+            let into = &mut self.attributes[attribute.0 as usize];
+            let bytes_before = into.cells.bytes();
             into.cells.merge(from.cells, &rows, |into, from| *into += from);
+            self.attributes_bytes += into.cells.bytes() - bytes_before;
         }
     }
 
-    /// An estimate of the memory that this takes. It looks at each attribute.
+    /// An estimate of the memory that this takes, known without counting it.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let names = self.numbers.capacity() * size_of::<(String, u32)>();
-        let counts = self.attributes.iter().map(|counts| {
-            2 * counts.name.len()
-                + size_of::<Counts>()
-                + counts.values.bytes()
-                + counts.cells.bytes()
-        });
-        names + counts.sum::<usize>()
+        self.numbers.capacity() * size_of::<(String, u32)>() + self.attributes_bytes
+    }
+
+    /// How many points [`Comparison::finish`] gives at most, over all series, known without
+    /// counting them.
+    #[must_use]
+    pub fn finished_points(&self) -> usize {
+        // Each side has a total, too.
+        let series = SIDES.len() * (self.told_values + self.attributes.len());
+        series.saturating_mul(self.grid.points)
     }
 
     /// The series, sorted by their labels.
@@ -144,50 +155,6 @@ impl Comparison {
         }
         sort(&mut series);
         series
-    }
-}
-
-impl Counts {
-    fn value(&mut self, value: &OwnedValue) -> ValueNumber {
-        let number = self.values.number([value].into_iter());
-        self.cells.extend_rows(2 * self.values.len());
-        ValueNumber(number)
-    }
-
-    /// The series of one side; gives how many values it has.
-    fn finish(&self, side: usize, top: usize, grid: &Grid, series: &mut Vec<Series>) -> usize {
-        let (side_name, total_name) = SIDES[side];
-        let mut totals = vec![0_u64; grid.points];
-        let mut values = Vec::new();
-        for (number, value) in self.values.values().iter().enumerate() {
-            let row = 2 * number + side;
-            let mut count = 0;
-            for (point, more) in self.cells.row(row) {
-                count += more;
-                totals[point] += more;
-            }
-            if count > 0 {
-                values.push((Reverse(count), &value[0], row));
-            }
-        }
-        if values.is_empty() {
-            return 0;
-        }
-        values.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| compare_values(a.1, b.1)));
-        let mut push = |side: &str, value: &OwnedValue, counts: &mut dyn Iterator<Item = &u64>| {
-            let labels = vec![
-                (TYPE.to_owned(), OwnedValue::Text(side.to_owned())),
-                (self.name.clone(), value.clone()),
-            ];
-            let point = |(point, count): (usize, &u64)| (grid.time_of(point), *count as f64);
-            let points = counts.enumerate().map(point).collect();
-            series.push(Series { labels, points, exemplars: Vec::new() });
-        };
-        for (_, value, row) in values.iter().take(top) {
-            push(side_name, value, &mut self.cells.whole_row(*row).map(|(_, count)| count));
-        }
-        push(total_name, &OwnedValue::Nil, &mut totals.iter());
-        values.len()
     }
 }
 
@@ -267,8 +234,32 @@ mod tests {
                 merged.merge(comparison);
             }
             assert!(merged.bytes() > 4 * 30 * 80);
+            assert_eq!(merged.attributes_bytes, merged.attributes.iter().map(Counts::bytes).sum());
+            assert!(merged.finished_points() >= points(&expected));
             assert_eq!(merged.finish(), expected);
         }
+    }
+
+    fn points(series: &[Series]) -> usize {
+        series.iter().map(|series| series.points.len()).sum()
+    }
+
+    #[test]
+    fn memory_and_points_are_known_as_they_grow() {
+        let mut random = Random::new(3);
+        let mut comparison = Comparison::new(10, &grid(500));
+        assert_eq!(comparison.finished_points(), 0);
+        for nth in 0..3_000 {
+            let name = format!("span.{}", random.below(20));
+            let value = OwnedValue::Int(random.below(1 + nth / 100) as i64);
+            let point = random.below(500) as usize;
+            add(&mut comparison, (&name, value, random.below(2) == 0, point, 1));
+            let walked = comparison.attributes.iter().map(Counts::bytes).sum();
+            assert_eq!(comparison.attributes_bytes, walked);
+        }
+        let told = comparison.finished_points();
+        assert_eq!(told, 20 * 2 * (10 + 1) * 500, "ten values of each, and all");
+        assert_eq!(points(&comparison.finish()), told);
     }
 
     #[test]

@@ -20,6 +20,24 @@ const BUCKET: &str = "__bucket";
 type Labels = Vec<(String, OwnedValue)>;
 
 impl Aggregation {
+    /// How many points [`Aggregation::finish`] gives at most, over all series, known without
+    /// counting them. They take far more memory than what they are made of, where most are zeros.
+    #[must_use]
+    pub fn finished_points(&self) -> usize {
+        let points = self.grid.points;
+        match (&self.state, &self.function) {
+            // Without groups there is one series even if there was no span.
+            (State::Counts(_), _) => self.groups.len().max(1).saturating_mul(points),
+            (State::Least(cells) | State::Greatest(cells), _) => cells.touched(),
+            (State::Sums(cells), _) => cells.touched(),
+            (State::Sketches(_), MetricsFunction::QuantileOverTime(_, quantiles)) => {
+                self.groups.len().saturating_mul(quantiles.len()).saturating_mul(points)
+            }
+            (State::Sketches(_), _) => 0,
+            (State::Buckets(buckets), _) => buckets.len().saturating_mul(points),
+        }
+    }
+
     /// The series, sorted by their labels.
     ///
     /// Rates, counts, quantiles and buckets are zero where nothing was measured; all others have

@@ -7,9 +7,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-/// Points that an answer may have. More than any screen is wide, and as many as Prometheus allows;
-/// memory for each series grows with it.
-pub const MAX_POINTS: usize = 11_000;
+use crate::limits::MAX_POINTS;
 
 /// Points that [`Grid::default_step`] aims at, before it rounds.
 const DEFAULT_POINTS: i64 = 240;

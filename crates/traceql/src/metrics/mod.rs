@@ -35,7 +35,7 @@
 //! | `aggregation`, `finish` | what is kept of spans, and the series that it becomes |
 //! | `sum`, `sketch`, `buckets` | sums without rounding, quantiles, histograms |
 //! | `candidates` | spans that may be shown as examples |
-//! | `comparison` | `compare()` |
+//! | `comparison`, `counts` | `compare()`, and one of its attributes |
 //! | `stages`, `math` | what is done with whole answers |
 //! | `cells`, `labels` | memory by group and point; identity and order of labels |
 
@@ -44,6 +44,7 @@ mod buckets;
 mod candidates;
 mod cells;
 mod comparison;
+mod counts;
 mod finish;
 mod grid;
 mod labels;
@@ -57,10 +58,11 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use crate::limits::MAX_POINTS;
 pub use aggregation::{Aggregation, Group, Measured};
 pub use candidates::Candidate;
 pub use comparison::{AttributeNumber, Comparison, ValueNumber};
-pub use grid::{Grid, GridError, MAX_POINTS};
+pub use grid::{Grid, GridError};
 pub use math::{CombineError, combine};
 pub use series::{Exemplar, Series};
 pub use stages::apply_stages;

@@ -193,6 +193,30 @@ fn examples_are_the_newest_spans_with_what_was_measured() {
 }
 
 #[test]
+fn points_of_an_answer_are_known_before_it_is_made() {
+    let of = || keyed("num");
+    let quantiles = |quantiles| MetricsFunction::QuantileOverTime(of(), quantiles);
+    for (function, of_none, of_two_groups) in [
+        (MetricsFunction::CountOverTime, 1_000, 2_000),
+        (quantiles(vec![0.5, 0.9, 0.99]), 0, 3 * 2_000),
+        (MetricsFunction::HistogramOverTime(of()), 0, 3 * 1_000),
+        // A page for each group.
+        (MetricsFunction::MaxOverTime(of()), 0, 64),
+        (MetricsFunction::AvgOverTime(of()), 0, 64),
+    ] {
+        let mut aggregation = Aggregation::new(&function, &[of()], &grid(1_000), false);
+        assert_eq!(aggregation.finished_points(), of_none, "{function:?}");
+        for (group, value) in [("a", 1.0), ("a", 3.0), ("b", 3.0)] {
+            let group = aggregation.group(&[text(group)]);
+            aggregation.add(group, 500, value, 0, 0);
+        }
+        assert_eq!(aggregation.finished_points(), of_two_groups, "{function:?}");
+        let found: usize = aggregation.finish().iter().map(|of| of.series.points.len()).sum();
+        assert!(found <= of_two_groups, "{function:?}: {found}");
+    }
+}
+
+#[test]
 fn points_that_are_not_on_the_grid_are_ignored() {
     assert_eq!(
         shown_of(MetricsFunction::CountOverTime, &[(3, 1.0), (usize::MAX, 1.0)]),
@@ -270,7 +294,11 @@ fn any_order_and_any_division_gives_the_same_bits() {
                 let new = || Aggregation::new(&function, &by, &grid(points), true);
                 let mut whole = new();
                 aggregate(&mut whole, &spans);
-                let expected = bits(&whole.finish());
+                let most_points = whole.finished_points();
+                let measured = whole.finish();
+                let found: usize = measured.iter().map(|of| of.series.points.len()).sum();
+                assert!(most_points >= found, "{function:?} {points}: {found} of {most_points}");
+                let expected = bits(&measured);
                 assert!(expected.len() >= 9, "{function:?} {}", expected.len());
 
                 random.shuffle(&mut spans);

@@ -114,6 +114,9 @@ impl Parser<'_> {
 
     fn combined(&mut self, op: BinaryOp, left: Typed, right: Typed) -> Result<Typed> {
         let (start, right_start) = (left.start, right.start);
+        if !self.in_stage && types::is_always_true(op, &left, &right) {
+            return Ok(Typed::literal(Literal::Bool(true), start));
+        }
         let height = self.height_above(left.height.max(right.height), start)?;
         let typed = types::combined(op, left, right, height)
             .map_err(|message| self.mistyped(start, message))?;

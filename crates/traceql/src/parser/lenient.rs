@@ -7,11 +7,8 @@
 use super::{Parser, joined};
 use crate::ast::{BinaryOp, Expr};
 use crate::lexer::TokenKind;
+use crate::limits::MAX_UNFINISHED;
 use crate::names::level;
-
-/// Parentheses that hold something unfinished, within each other. What they hold is read once for
-/// each, so they are few.
-const MAX_UNFINISHED: usize = 16;
 
 /// The complete comparisons of a filter, joined by the `&&` and `||` between them; nothing if
 /// there are none, or if the query is more than one filter and stages after it.

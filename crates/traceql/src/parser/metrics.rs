@@ -4,7 +4,7 @@ use super::pipeline::constant;
 use super::{Parser, Result};
 use crate::ast::{Attribute, Literal, Metrics, MetricsFunction, Pipeline, SeriesStage};
 use crate::lexer::TokenKind;
-use crate::limits::{DEFAULT_COMPARE_TOP, MAX_COMPARE_TOP, MAX_GROUP_BY};
+use crate::limits::{DEFAULT_COMPARE_TOP, MAX_COMPARE_TOP, MAX_GROUP_BY, MAX_QUANTILES};
 use crate::names::level;
 
 /// Whether a word is a function over time.
@@ -210,6 +210,10 @@ impl Parser<'_> {
             };
             if !(0.0..=1.0).contains(&quantile) {
                 let message = format!("a quantile is a number from 0 to 1, not {quantile}");
+                return Err(self.mistyped(start, message));
+            }
+            if quantiles.len() == MAX_QUANTILES {
+                let message = format!("at most {MAX_QUANTILES} quantiles are possible at once");
                 return Err(self.mistyped(start, message));
             }
             quantiles.push(quantile);

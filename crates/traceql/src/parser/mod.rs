@@ -22,6 +22,7 @@ mod pipeline;
 mod types;
 
 use crate::ast::{Attribute, Body, Hint, Intrinsic, Literal, Name, Query, Scope};
+use crate::construct::balanced;
 use crate::error::{Position, QueryError};
 use crate::lexer::{self, Token, TokenKind};
 use crate::limits::{
@@ -96,6 +97,9 @@ struct Parser<'a> {
     /// The next token. It never passes the last, which is the end.
     at: usize,
     nesting: usize,
+    /// Whether it is in `by(…)` or an aggregate, which are about the values that spans have, and
+    /// are shown as they were written.
+    in_stage: bool,
     /// Regular expressions so far, and where they are.
     patterns: Vec<(String, usize)>,
 }
@@ -107,7 +111,7 @@ impl<'a> Parser<'a> {
             return Err(QueryError::Syntax { at: Position { line: 1, column: 1 }, message });
         }
         let tokens = lexer::tokens(text);
-        Ok(Parser { text, tokens, at: 0, nesting: 0, patterns: Vec::new() })
+        Ok(Parser { text, tokens, at: 0, nesting: 0, in_stage: false, patterns: Vec::new() })
     }
 
     fn token(&self) -> &Token<'a> {
@@ -292,17 +296,6 @@ fn joined<T>(run: Vec<T>, join: &mut impl FnMut(T, T) -> Result<T>) -> Result<Op
         tree = join(tree, operand)?;
     }
     Ok(Some(tree))
-}
-
-fn balanced<T>(mut run: Vec<T>, join: &mut impl FnMut(T, T) -> Result<T>) -> Result<Option<T>> {
-    if run.len() < 2 {
-        return Ok(run.pop());
-    }
-    let right = run.split_off(run.len() / 2);
-    match (balanced(run, join)?, balanced(right, join)?) {
-        (Some(left), Some(right)) => join(left, right).map(Some),
-        (one, other) => Ok(one.or(other)),
-    }
 }
 
 #[cfg(test)]

@@ -264,7 +264,9 @@ impl Parser<'_> {
             }
             "select" => PartKind::Stage(Stage::Select(self.attributes()?)),
             _ => {
+                self.in_stage = true;
                 let inside = self.nested(|parser| parser.field(level::ANY))?;
+                self.in_stage = false;
                 self.expect(&TokenKind::CloseParen, "an operator or \")\"")?;
                 height = self.height_above(inside.height, start)?;
                 let (checked, kind) = match Aggregate::from_name(word) {

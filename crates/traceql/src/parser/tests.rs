@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ast::{BinaryOp, Expr, Metrics, SeriesStage, Spansets, Stage};
+use crate::limits::MAX_QUANTILES;
 
 /// The filter of a query.
 fn filter(text: &str) -> Expr {
@@ -139,6 +140,16 @@ fn stages_of_series_are_kept_in_order() {
             SeriesStage::BottomK(2),
             SeriesStage::Filter(BinaryOp::Less, Literal::Duration(1_000_000_000)),
         ]
+    );
+}
+
+#[test]
+fn quantiles_are_few() {
+    let quantiles = |count| format!("{{ }} | quantile_over_time(duration{})", ", .5".repeat(count));
+    assert!(parse(&quantiles(MAX_QUANTILES)).is_ok());
+    assert_eq!(
+        error(&quantiles(MAX_QUANTILES + 1)),
+        "line 1, col 116: at most 20 quantiles are possible at once"
     );
 }
 

@@ -206,14 +206,15 @@ pub(super) fn combined(
         _ if op.compares() => compared(op, &left, &right)?,
         _ => computed(op, &left, &right)?,
     };
-    // Every resource has that name in Tempo, even if it was sent without.
-    if op == BinaryOp::NotEqual
-        && (is_service_name(&left) && right.of == Type::Nil
-            || left.of == Type::Nil && is_service_name(&right))
-    {
-        return Ok(Typed::literal(Literal::Bool(true), left.start));
-    }
     Ok(binary(op, left, right, of, height))
+}
+
+/// Whether a filter need not look: every resource has a service name in Tempo, even if it was sent
+/// without.
+pub(super) fn is_always_true(op: BinaryOp, left: &Typed, right: &Typed) -> bool {
+    op == BinaryOp::NotEqual
+        && (is_service_name(left) && right.of == Type::Nil
+            || left.of == Type::Nil && is_service_name(right))
 }
 
 fn matched(op: BinaryOp, left: &Typed, right: &Typed) -> Result<Type, String> {

@@ -5,7 +5,7 @@ use kymo_wire::{EventView, LinkView, ScopeView, SpanView, StatusView, WireError,
 use super::model::{Log, RefType, Reference, Span, Tag, Value};
 use super::value::{tag, text_tag};
 use crate::jaeger::ids;
-use crate::jaeger::times::NANOS_PER_MICRO;
+use crate::jaeger::units::NANOS_PER_MICRO;
 
 /// The bit of the flags that says that a trace is sampled.
 const SAMPLED: u32 = 1;

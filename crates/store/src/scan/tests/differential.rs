@@ -10,6 +10,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 
 use super::model::{Element, OfTrace, Row, Value, blocks, chunk, derive, json};
+use super::traces;
 use crate::block::source::Source;
 use crate::column::Values;
 use crate::limits::SCAN_BATCH_ROWS;
@@ -498,8 +499,15 @@ fn round(seed: u64, scans: u64) {
             check_elements(&sources, &rows, &scan, context, list, &what);
         } else if nth % 4 == 1 {
             check_partitions(&sources, &rows, &scan, context, &what);
+        } else {
+            let passing: Vec<&Row> = passing(&rows, &scan).into_values().collect();
+            let wanted = random.pick(&[1, 5, 1000]);
+            traces::check_walk(&sources, &passing, &scan, context.clone(), wanted, &what);
+            traces::check_keys(&sources, &passing, &scan, context, &what);
         }
     }
+    let context = ScanContext { cache, cancel: Arc::default(), threads: 2 };
+    traces::check_traces(&sources, &rows, context, &format!("seed {seed}"));
 }
 
 #[test]

@@ -4,3 +4,4 @@ mod cases;
 mod differential;
 mod model;
 mod shown;
+mod traces;
