@@ -561,7 +561,10 @@ fn spans_without_a_service_have_one_name_everywhere() {
     let asked = [&TIMES[..], &[("query.serviceName", NOBODY)]].concat();
     let summaries = get(&server, "/api/v3/trace-summaries", &asked).expect(200).json();
     let summary = &summaries["summaries"][0];
-    assert_eq!((&summary["rootServiceName"], &summary["services"][0]["name"]), (&json!(NOBODY), &json!(NOBODY)));
+    assert_eq!(
+        (&summary["rootServiceName"], &summary["services"][0]["name"]),
+        (&json!(NOBODY), &json!(NOBODY))
+    );
 }
 
 #[test]

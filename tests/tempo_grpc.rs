@@ -261,8 +261,7 @@ fn a_large_trace_shows_as_many_spans_as_a_message_holds() {
         server.store(Signal::Traces, traces("shop", spans.collect()).encode_to_vec());
     }
     let find = |spans_per_span_set| {
-        let asked =
-            SearchRequest { spans_per_span_set, ..query("{ } | select(span.text)") };
+        let asked = SearchRequest { spans_per_span_set, ..query("{ } | select(span.text)") };
         let answer = call(&server, "Search", &asked);
         assert!(answer.messages.iter().all(|(_, message)| message.len() < FITS));
         let found: Vec<SearchResponse> = messages(&answer);

@@ -13,6 +13,7 @@
 use std::cell::RefCell;
 use std::io::Read;
 
+use bytes::Bytes;
 use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use zstd::zstd_safe::{
     DCtx, InBuffer, OutBuffer, ResetDirective, get_error_name, get_frame_content_size,
@@ -42,6 +43,15 @@ struct Scratch {
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// A message of a protocol that is not OTLP, decompressed; an empty one stays empty.
+pub fn unpack(compression: Compression, body: Bytes, limit_bytes: usize) -> Result<Bytes, Refusal> {
+    if body.is_empty() || compression == Compression::None {
+        let too_large = Refusal::TooLarge { stage: Stage::Received, limit_bytes };
+        return if body.len() > limit_bytes { Err(too_large) } else { Ok(body) };
+    }
+    decompress(compression, &body, limit_bytes, |plain| Ok(Bytes::copy_from_slice(plain.bytes)))
 }
 
 /// Decompresses a body that is not empty and hands the result to `then`.

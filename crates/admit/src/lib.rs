@@ -52,7 +52,7 @@
 //! | [`limits`] | every limit, with its reason |
 //! | [`outcome`] | what was admitted, or why nothing was |
 //! | [`check_tenant`] | what may be the name of a tenant |
-//! | `decompress` | gzip, deflate and zstd within a bound |
+//! | `decompress` | gzip, deflate and zstd within a bound; for other protocols [`unpack`] |
 
 pub mod admission;
 mod decompress;
@@ -62,6 +62,7 @@ pub mod outcome;
 mod tenant;
 
 pub use admission::Admission;
+pub use decompress::unpack;
 pub use encoding::{Compression, Format};
 pub use kymo_wire::Signal;
 pub use limits::{LimitError, Limits};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use http_body_util::BodyExt;
+use tokio::sync::Notify;
 
 use crate::limits::{BODY_PAUSE_TIMEOUT, COPIED_BYTES, DRAIN_BYTES, DRAIN_TIMEOUT};
 
@@ -23,21 +24,40 @@ pub(crate) enum BodyError {
     Crowded,
 }
 
-/// Memory for all bodies that are being received.
+/// Memory for all bodies that are being received, or sent.
 #[derive(Debug)]
 pub(crate) struct Budget {
     used_bytes: AtomicUsize,
     max_bytes: usize,
+    /// Something was given back.
+    freed: Notify,
 }
 
 impl Budget {
     pub(crate) fn new(max_bytes: usize) -> Arc<Self> {
-        Arc::new(Self { used_bytes: AtomicUsize::new(0), max_bytes })
+        Arc::new(Self { used_bytes: AtomicUsize::new(0), max_bytes, freed: Notify::new() })
     }
 
     /// What is reserved now.
     pub(crate) fn used_bytes(&self) -> usize {
         self.used_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is room for something whose size is not known yet.
+    pub(crate) fn has_room(&self) -> bool {
+        self.used_bytes() < self.max_bytes
+    }
+
+    /// Waits until there is. Who waits must hold nothing, since all could wait for each other.
+    pub(crate) async fn room(&self) {
+        loop {
+            // From here on nothing is missed that is given back.
+            let freed = self.freed.notified();
+            if self.has_room() {
+                return;
+            }
+            freed.await;
+        }
     }
 }
 
@@ -66,9 +86,18 @@ impl Reservation {
     }
 }
 
+impl Reservation {
+    /// What is there already, whether there is room or not: so that others wait.
+    pub(crate) fn of(budget: &Arc<Budget>, bytes: usize) -> Self {
+        budget.used_bytes.fetch_add(bytes, Ordering::Relaxed);
+        Self { budget: budget.clone(), bytes }
+    }
+}
+
 impl Drop for Reservation {
     fn drop(&mut self) {
         self.budget.used_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.budget.freed.notify_waiters();
     }
 }
 
@@ -242,6 +271,23 @@ mod tests {
         assert_eq!(budget.used_bytes(), 0);
         let (alone, _held) = read(pieces(&[b"abcdefgh"]), bounds, &budget).await.unwrap();
         assert_eq!(alone, "abcdefgh");
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_room_gets_it_when_something_is_given_back() {
+        let budget = Budget::new(6);
+        budget.room().await;
+        let (some, more) = (Reservation::of(&budget, 4), Reservation::of(&budget, 4));
+        let waiting = tokio::spawn({
+            let budget = budget.clone();
+            async move { budget.room().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!budget.has_room() && !waiting.is_finished());
+        drop(more);
+        waiting.await.unwrap();
+        assert_eq!(budget.used_bytes(), 4);
+        drop(some);
     }
 
     #[tokio::test]

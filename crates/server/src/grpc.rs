@@ -16,7 +16,6 @@
 //! ```
 
 use std::convert::Infallible;
-use std::io::Read;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -30,14 +29,16 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Request};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody};
-use kymo_admit::Compression;
+use kymo_admit::{Compression, Refusal};
 use kymo_engine::EngineError;
 use prost::Message;
 use tokio::sync::mpsc;
 
 use crate::answer::{Code, Failure, retry_info, rpc_status};
 use crate::body::{self, Bounds};
-use crate::limits::{BODY_PAUSE_TIMEOUT, MAX_QUERY_BYTES, PEER_TIMEOUT, RESPONSE_PIECES};
+use crate::limits::{
+    BODY_PAUSE_TIMEOUT, GRPC_ERROR_BYTES, MAX_QUERY_BYTES, PEER_TIMEOUT, RESPONSE_PIECES,
+};
 use crate::reply::plain;
 use crate::router::Shared;
 use crate::tenant;
@@ -139,28 +140,16 @@ pub(crate) async fn read<M: Message + Default>(
 }
 
 fn decode<M: Message + Default>((compression, packed): (Compression, Bytes)) -> Result<M, Status> {
-    let unread = |error: &dyn std::fmt::Display| {
-        Status::invalid(format!("the gRPC message cannot be read: {error}"))
-    };
-    let message = match compression {
-        Compression::None => packed,
-        Compression::Gzip => {
-            let mut message = Vec::new();
-            let limit_bytes = MAX_QUERY_BYTES as u64 + 1;
-            let mut unpacked = flate2::bufread::GzDecoder::new(&packed[..]).take(limit_bytes);
-            unpacked.read_to_end(&mut message).map_err(|error| unread(&error))?;
-            message.into()
+    let message = kymo_admit::unpack(compression, packed, MAX_QUERY_BYTES);
+    let message = message.map_err(|refusal| match refusal {
+        Refusal::TooLarge { .. } => {
+            let message = format!("the query is longer than {MAX_QUERY_BYTES} bytes");
+            Status::new(Code::ResourceExhausted, message)
         }
-        Compression::Deflate | Compression::Zstd => {
-            let message = "queries can be compressed with gzip only; send them so, or as they are";
-            return Err(Status::new(Code::Unimplemented, message));
-        }
-    };
-    if message.len() > MAX_QUERY_BYTES {
-        let message = format!("the query is longer than {MAX_QUERY_BYTES} bytes");
-        return Err(Status::new(Code::ResourceExhausted, message));
-    }
-    M::decode(message).map_err(|error| unread(&error))
+        other => Failure::from(other).into(),
+    })?;
+    let unread = |error| Status::invalid(format!("the gRPC message cannot be read: {error}"));
+    M::decode(message).map_err(unread)
 }
 
 /// A unary request's one message, compressed as it came.
@@ -296,14 +285,11 @@ pub(crate) fn unimplemented(path: &str) -> Response {
     fail(&Status::new(Code::Unimplemented, message))
 }
 
-/// The longest text of an error. Headers have bounds, and a query that is quoted may be long.
-const MAX_MESSAGE_BYTES: usize = 4 << 10;
-
 /// Text as gRPC's `grpc-message` wants it: printable ASCII, the rest as `%XX`.
 fn percent_encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().min(MAX_MESSAGE_BYTES));
+    let mut out = String::with_capacity(text.len().min(GRPC_ERROR_BYTES));
     for byte in text.bytes() {
-        if out.len() >= MAX_MESSAGE_BYTES {
+        if out.len() >= GRPC_ERROR_BYTES {
             break;
         }
         match byte {
@@ -363,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_is_decoded_as_it_is_and_from_gzip_within_bounds() {
+    fn a_query_is_decoded_as_it_is_and_unpacked_within_bounds() {
         let gzip = |bytes: &[u8]| {
             let mut encoder =
                 flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -385,7 +371,7 @@ mod tests {
     #[test]
     fn messages_are_percent_encoded_and_bounded() {
         assert_eq!(percent_encoded("50 % ü\n"), "50 %25 %C3%BC%0A");
-        assert!(percent_encoded(&"ü".repeat(10_000)).len() <= MAX_MESSAGE_BYTES + 2);
+        assert!(percent_encoded(&"ü".repeat(10_000)).len() <= GRPC_ERROR_BYTES + 2);
     }
 
     #[test]

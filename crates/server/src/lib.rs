@@ -55,4 +55,4 @@ mod upkeep;
 pub use error::ServerError;
 pub use options::{RetentionOptions, ServerOptions};
 pub use server::{Addresses, Server};
-pub use tempo::spans_table;
+pub use tempo::{DAMAGED_BLOCKS, NEXT_CURSOR, NO_ROOT, spans_table};

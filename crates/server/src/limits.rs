@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 /// A connection must send its first request within this time, must end a request head that it has
-/// begun, and may idle so long between requests. Senders export every 60 s by default, and one that finds its connection closed
-/// under its hands loses a try.
+/// begun, and may idle so long between requests. Senders export every 60 s by default, and one that
+/// finds its connection closed under its hands loses a try.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(150);
 
 /// Between two pieces of a request body. A sender that is slower holds memory for nothing.
@@ -21,6 +21,10 @@ pub const COPIED_BYTES: usize = 64 << 10;
 
 /// Bytes of a query's text.
 pub const MAX_QUERY_BYTES: usize = 1 << 20;
+
+/// The longest text of an error over gRPC. It stands in a header, and a query that is quoted may be
+/// long.
+pub const GRPC_ERROR_BYTES: usize = 4 << 10;
 
 /// HTTP/2 flow control: what a sender may have under way on one stream, and on one connection. A
 /// request of common size passes without waiting for a window update.
@@ -85,11 +89,13 @@ pub const DEFAULT_EXEMPLARS: usize = 100;
 /// More examples than anybody looks at.
 pub const MAX_EXEMPLARS: usize = 10_000;
 
-/// Tags of a search of old. Each becomes a level of a tree that is walked by recursion.
+/// Tags of a search by tags, Tempo's of old and Jaeger's. Each is compared with every span.
 pub const MAX_TAGS: usize = 100;
 
-/// A message of a streamed answer. Clients of gRPC take at most 4 MiB.
+/// A message of a streamed answer, where it can be divided.
 pub const STREAM_MESSAGE_BYTES: usize = 1 << 20;
+/// One that cannot. Clients of gRPC take at most 4 MiB.
+pub const MAX_MESSAGE_BYTES: usize = 7 << 19;
 
 /// Rows of a batch of an answer that is a table.
 pub const TABLE_BATCH_ROWS: usize = 8192;
@@ -105,8 +111,17 @@ pub const JAEGER_LOOKBACK: Duration = Duration::from_secs(48 * 3600);
 pub const JAEGER_DEPENDENCIES_LOOKBACK: Duration = Duration::from_secs(24 * 3600);
 /// Services, and operations of one: more than anybody finds something in.
 pub const JAEGER_MAX_NAMES: usize = 10_000;
-/// Traces that are fetched for one answer at a time. Each may be large.
+/// Traces that are fetched for one answer at a time, while there is room for them.
 pub const JAEGER_FETCHED_AT_ONCE: usize = 4;
+/// A trace of which several may wait for a slow reader: as JSON, a thousand spans or so.
+pub const JAEGER_SMALL_TRACE_BYTES: usize = 1 << 20;
+/// Traces that wait for slow readers, over all answers, and files that are sent to be shown. Beyond
+/// that none is fetched, and no file is taken.
+pub const JAEGER_MAX_BYTES: usize = 128 << 20;
+/// The time for which an answer waits for such room.
+pub const JAEGER_ROOM_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time before now whose operations are listed, if there are any.
+pub const JAEGER_OPERATIONS_LOOKBACK: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Summaries of traces in a message: 100 kB or so.
 pub const JAEGER_SUMMARIES_AT_ONCE: usize = 200;
 /// A file that is sent to be shown. It grows to several times its size while it is read.

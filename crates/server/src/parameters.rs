@@ -4,6 +4,7 @@
 //! rather than guessed, and so is a value that is not what its name stands for: all APIs say that
 //! in the same words, those of [`invalid`].
 
+use std::collections::HashSet;
 use std::str::FromStr;
 
 use http::header::CONTENT_TYPE;
@@ -50,6 +51,13 @@ impl Parameters {
     /// The first value of a name.
     pub(crate) fn get<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         self.all(name).next()
+    }
+
+    /// Names that are none of these, each with its first value.
+    pub(crate) fn others(&self, names: &[&str]) -> Vec<(String, String)> {
+        let mut seen: HashSet<&str> = names.iter().copied().collect();
+        let others = self.0.iter().filter(|(name, value)| !value.is_empty() && seen.insert(name));
+        others.cloned().collect()
     }
 
     /// The first of two names that has a value: some may be spelled in two ways.

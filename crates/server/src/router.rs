@@ -19,7 +19,8 @@ use axum::routing::{get, post};
 use http::header::{HeaderValue, RETRY_AFTER};
 use http::{Method, Request, StatusCode};
 use kymo_admit::Signal;
-use kymo_engine::Engine;
+use kymo_engine::{Engine, EngineError};
+use tokio::sync::Semaphore;
 use tower_http::compression::CompressionLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 
@@ -38,9 +39,35 @@ pub(crate) struct Shared {
     pub(crate) receiver: Arc<Receiver>,
     pub(crate) engine: Engine,
     pub(crate) telemetry: Arc<Telemetry>,
+    /// Room for traces in answers of Jaeger's APIs.
+    pub(crate) jaeger: jaeger::Room,
+    /// Turns at reading what is asked.
+    reading: Arc<Semaphore>,
 }
 
 impl Shared {
+    pub(crate) fn new(receiver: Arc<Receiver>, engine: Engine, telemetry: Arc<Telemetry>) -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let (jaeger, reading) = (jaeger::Room::default(), Arc::new(Semaphore::new(cores)));
+        Self { receiver, engine, telemetry, jaeger, reading }
+    }
+
+    /// Reads what is asked, on the engine's threads, whose stacks are large. It may be long: no
+    /// more are read at once than there are cores, whoever waits for them.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let Ok(turn) = self.reading.clone().acquire_owned().await else {
+            return Err(EngineError::Cancelled);
+        };
+        let in_turn = move || {
+            let _turn = turn;
+            work()
+        };
+        self.engine.blocking(in_turn).await
+    }
+
     /// Makes a response on the engine's threads, where it delays no acknowledgement.
     pub(crate) async fn encode(
         &self,
@@ -129,4 +156,47 @@ async fn unknown(request: Request<Body>) -> Response {
         return grpc::unimplemented(path);
     }
     json_error(StatusCode::NOT_FOUND, &format!("there is nothing at {path}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::ServerOptions;
+    use kymo_journal::OsDisk;
+    use kymo_store::Store;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    fn shared(data: &std::path::Path) -> Shared {
+        let options = ServerOptions::default();
+        let (journal, store) = (options.journal, options.store);
+        let store = Store::open_dir(Arc::new(OsDisk), data, None, journal, store).unwrap();
+        let store = Arc::new(store);
+        let telemetry = Arc::new(Telemetry::new());
+        let (journal, admission) = (store.journal().clone(), options.admission);
+        let timeout = options.request_timeout;
+        let receiver = Receiver::new(admission, journal, telemetry.clone(), 1 << 20, timeout);
+        let engine = Engine::new(store, options.engine).unwrap();
+        Shared::new(Arc::new(receiver), engine, telemetry)
+    }
+
+    #[tokio::test]
+    async fn no_more_questions_are_read_at_once_than_there_are_cores() {
+        let place = tempfile::tempdir().unwrap();
+        let shared = shared(place.path());
+        let cores = std::thread::available_parallelism().unwrap().get();
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let reading = (0..4 * cores).map(|_| {
+            let (running, most) = (running.clone(), most.clone());
+            shared.read(move || {
+                most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(20));
+                running.fetch_sub(1, Ordering::SeqCst);
+            })
+        });
+        for read in futures::future::join_all(reading).await {
+            read.unwrap();
+        }
+        assert!(most.load(Ordering::SeqCst) <= cores);
+    }
 }

@@ -66,10 +66,11 @@ impl Server {
             options.max_receiving_bytes,
             options.request_timeout,
         ));
-        telemetry.watch(store.clone(), engine.clone(), receiver.budget.clone());
+        let shared = Shared::new(receiver.clone(), engine.clone(), telemetry.clone());
+        let (receiving, jaeger) = (receiver.budget.clone(), shared.jaeger.budget.clone());
+        telemetry.watch(store.clone(), engine.clone(), receiving, jaeger);
         let upkeep = Upkeep::start(store.clone(), receiver.clone(), engine.clone(), &options)?;
 
-        let shared = Shared { receiver: receiver.clone(), engine: engine.clone(), telemetry };
         let main = router::main(&shared, &base_path, cors);
         let otlp_only = router::otlp(&shared);
         let mut listeners = Listeners::new(options.max_connections, shared.telemetry.clone());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kymo_server::NO_ROOT;
 use kymo_traceql::metrics::Series;
 use kymo_traceql::value::OwnedValue;
 use serde::Deserialize;
@@ -9,8 +10,6 @@ use serde::Deserialize;
 use super::traces::{Service, Trace};
 
 const NANOS_PER_MILLI: i64 = 1_000_000;
-/// What stands for the service of a trace whose root has not come.
-const NO_ROOT: &str = "<root span not yet received>";
 
 /// The answer to a search.
 #[derive(Debug, Default, Deserialize)]

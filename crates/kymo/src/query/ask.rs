@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use kymo_engine::traceql::{Found, MetricsQuery, Search, Sort};
 use kymo_server::format::Format;
+use kymo_server::{DAMAGED_BLOCKS, NEXT_CURSOR};
 use kymo_traceql::ast::Query;
 use kymo_traceql::metrics::Series;
 use reqwest::Url;
@@ -25,9 +26,6 @@ const MAX_ANSWER_BYTES: u64 = 1 << 30;
 /// Parameters that are longer are sent in the body of a request: proxies refuse lines of more than
 /// 8 KiB, and a server those of more than 64.
 const MAX_URL_PARAMETERS_BYTES: usize = 6 << 10;
-/// Headers of a server: where an answer goes on, and what it lacks.
-const NEXT_CURSOR: &str = "x-kymo-next-cursor";
-const DAMAGED_BLOCKS: &str = "x-kymo-damaged-blocks";
 
 /// Whoever answers.
 pub(super) struct Asker<'a>(&'a Source);

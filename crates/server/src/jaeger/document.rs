@@ -11,8 +11,9 @@ use bytes::Bytes;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 use http::StatusCode;
-use kymo_engine::EngineError;
+use kymo_engine::{Engine, EngineError};
 
+use super::fetch::{Fetched, Kept};
 use super::pretty::Pretty;
 use super::reader::TraceId;
 use crate::reply::typed;
@@ -36,18 +37,20 @@ pub(super) enum Answer {
     Nothing(Vec<TraceId>),
 }
 
-type Written = Result<(TraceId, Option<Vec<u8>>), EngineError>;
+type Written = Fetched<Vec<u8>>;
 
-/// Writes traces as they come; those that are written as nothing count as not found.
+/// Writes traces as they come; those that are written as nothing count as not found. The engine
+/// has the threads that indent, if that is wanted.
 pub(super) async fn answer(
     traces: impl Stream<Item = Written> + Send + 'static,
     frame: Frame,
-    is_pretty: bool,
+    pretty: Option<Engine>,
 ) -> Result<Answer, EngineError> {
     let mut writing = Writing {
         traces: traces.boxed(),
         frame,
-        pretty: is_pretty.then(Pretty::default),
+        pretty: pretty.map(|engine| (engine, Pretty::default())),
+        sending: None,
         count: 0,
         missing: Vec::new(),
         is_done: false,
@@ -55,8 +58,7 @@ pub(super) async fn answer(
     let Some(first) = writing.next_trace().await? else {
         return Ok(Answer::Nothing(writing.missing));
     };
-    let begin = [frame.begin.as_bytes(), &first].concat();
-    let begin = writing.piece(begin);
+    let begin = writing.trace_piece(frame.begin, first).await?;
     let rest = futures::stream::unfold(writing, |mut writing| async {
         writing.next_piece().await.map(|piece| (piece, writing))
     });
@@ -67,7 +69,9 @@ pub(super) async fn answer(
 struct Writing {
     traces: BoxStream<'static, Written>,
     frame: Frame,
-    pretty: Option<Pretty>,
+    pretty: Option<(Engine, Pretty)>,
+    /// The trace that is being sent, whose bytes count until then.
+    sending: Option<Kept<()>>,
     count: usize,
     missing: Vec<TraceId>,
     is_done: bool,
@@ -75,10 +79,12 @@ struct Writing {
 
 impl Writing {
     /// The next trace that is there.
-    async fn next_trace(&mut self) -> Result<Option<Vec<u8>>, EngineError> {
+    async fn next_trace(&mut self) -> Result<Option<Kept<Vec<u8>>>, EngineError> {
+        // The reader has it.
+        self.sending = None;
         while let Some(written) = self.traces.next().await {
             match written? {
-                (_, Some(trace)) if !trace.is_empty() => {
+                (_, Some(trace)) if !trace.value.is_empty() => {
                     self.count += 1;
                     return Ok(Some(trace));
                 }
@@ -93,29 +99,47 @@ impl Writing {
             return None;
         }
         let piece = match self.next_trace().await {
-            Ok(Some(trace)) => [b",", &trace[..]].concat(),
+            Ok(Some(trace)) => self.trace_piece(",", trace).await,
             Ok(None) => {
                 self.is_done = true;
-                (self.frame.end)(self.count, &self.missing).into_bytes()
+                let end = (self.frame.end)(self.count, &self.missing);
+                self.piece(end.into_bytes()).await
             }
-            Err(error) => {
-                self.is_done = true;
-                tracing::warn!(%error, "an answer broke off after its first traces");
-                return Some(Err(io::Error::other(error.to_string())));
-            }
+            Err(error) => Err(error),
         };
-        Some(Ok(self.piece(piece)))
+        Some(piece.map_err(|error| {
+            self.is_done = true;
+            tracing::warn!(%error, "an answer broke off after its first traces");
+            io::Error::other(error.to_string())
+        }))
     }
 
-    fn piece(&mut self, piece: Vec<u8>) -> Bytes {
-        match &mut self.pretty {
-            Some(pretty) => pretty.indent(&piece).into(),
-            None => piece.into(),
-        }
+    /// A trace, and what comes before it.
+    async fn trace_piece(
+        &mut self,
+        before: &str,
+        trace: Kept<Vec<u8>>,
+    ) -> Result<Bytes, EngineError> {
+        let (text, counted) = trace.split();
+        self.sending = Some(counted);
+        self.piece([before.as_bytes(), &text].concat()).await
+    }
+
+    async fn piece(&mut self, piece: Vec<u8>) -> Result<Bytes, EngineError> {
+        let Some((engine, pretty)) = &mut self.pretty else { return Ok(piece.into()) };
+        let mut state = std::mem::take(pretty);
+        let indent = move || {
+            let indented = state.indent(&piece);
+            (state, indented)
+        };
+        let indented;
+        (*pretty, indented) = engine.blocking(indent).await?;
+        Ok(indented.into())
     }
 }
 
-/// A small document, written at once.
+/// A document that is written at once. What may be large is written on the engine's threads
+/// ([`Shared::encode`](crate::router::Shared::encode)).
 pub(super) fn whole(
     status: StatusCode,
     document: &impl serde::Serialize,
@@ -141,11 +165,11 @@ mod tests {
         Frame { begin: "[", end: |count, missing| format!("] {count} {}", missing.len()) };
 
     fn trace(number: u8, text: Option<&str>) -> Written {
-        Ok(([number; 16], text.map(|text| text.as_bytes().to_vec())))
+        Ok(([number; 16], text.map(|text| Kept::free(text.as_bytes().to_vec()))))
     }
 
     async fn written(traces: Vec<Written>) -> Result<String, String> {
-        let answer = answer(iter(traces), FRAME, false).await.map_err(|e| e.to_string())?;
+        let answer = answer(iter(traces), FRAME, None).await.map_err(|e| e.to_string())?;
         let Answer::Traces(response) = answer else { return Ok(format!("{answer:?}")) };
         let body = response.into_body().collect().await.map_err(|error| error.to_string())?;
         Ok(String::from_utf8(body.to_bytes().to_vec()).unwrap())
@@ -162,7 +186,7 @@ mod tests {
     #[tokio::test]
     async fn an_error_is_an_error_at_first_and_a_broken_answer_later() {
         let error = || Err(EngineError::Cancelled);
-        assert!(answer(iter(vec![error()]), FRAME, false).await.is_err());
+        assert!(answer(iter(vec![error()]), FRAME, None).await.is_err());
         let broken = written(vec![trace(1, Some("a")), error()]).await;
         assert!(broken.unwrap_err().contains("cancelled"));
     }

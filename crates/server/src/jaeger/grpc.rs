@@ -5,19 +5,20 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{Stream, StreamExt, TryStreamExt, stream};
 use http::Request;
 use kymo_engine::EngineError;
 use kymo_store::otlp::TraceResult;
 use kymo_wire::WireError;
 
 use super::failed::Failed;
+use super::fetch::Kept;
 use super::messages::{
     FindTraceSummariesResponse, FindTracesRequest, GetDependenciesRequest, GetOperationsRequest,
     GetServicesRequest, GetServicesResponse, GetTraceRequest, Time, TracesData,
 };
 use super::question::Question;
-use super::reader::{Reader, TraceId};
+use super::reader::Reader;
 use super::units::of_parts;
 use super::{chunks, ids, summary, v3};
 use crate::grpc::{self, Status, of_engine};
@@ -39,13 +40,14 @@ async fn get_trace(State(shared): State<Shared>, request: Request<Body>) -> Resp
     let method = async |shared: Shared, tenant, asked: GetTraceRequest| {
         let id = ids::parse(&asked.trace_id).map_err(Status::invalid)?;
         let reader = Reader::new(shared, tenant);
-        let Some(trace) = reader.trace(id).await.map_err(|error| of_engine(&error))? else {
-            return Err(Failed::Unknown("trace not found").into());
-        };
-        let dividing = reader.engine().blocking(move || divide(&trace)).await;
-        let chunks = dividing.map_err(|error| of_engine(&error))?;
-        let chunks = chunks.map_err(|error| of_engine(&super::failed::unreadable(error)))?;
-        Ok(grpc::stream(reader.shared(), stream::iter(chunks).map(Ok)))
+        let mut found = Box::pin(reader.traces(vec![id], divide, |chunks| size_of(chunks)));
+        match found.try_next().await.map_err(|error| of_engine(&error))? {
+            Some((_, Some(chunks))) => {
+                let messages = messages_of(Some(chunks)).map_err(|error| of_engine(&error));
+                Ok(grpc::stream(reader.shared(), messages))
+            }
+            _ => Err(Failed::Unknown("trace not found").into()),
+        }
     };
     grpc::answer(shared, request, method).await
 }
@@ -55,19 +57,27 @@ async fn find_traces(State(shared): State<Shared>, request: Request<Body>) -> Re
         let question = question(asked)?;
         let reader = Reader::new(shared, tenant);
         let ids = reader.find_ids(&question).await.map_err(|error| of_engine(&error))?;
-        let chunks = reader.traces(ids, divide).map_ok(chunks_of).try_flatten();
-        let messages = chunks.map_err(|error| of_engine(&error));
+        let traces = reader.traces(ids, divide, |chunks| size_of(chunks));
+        let messages = traces.map_ok(|(_, chunks)| messages_of(chunks)).try_flatten();
+        let messages = messages.map_err(|error| of_engine(&error));
         Ok(grpc::stream(reader.shared(), messages))
     };
     grpc::answer(shared, request, method).await
 }
 
-type Chunks = stream::Iter<std::vec::IntoIter<Result<TracesData, EngineError>>>;
+/// The messages of one trace, none if it is gone. Its bytes count until the last is taken.
+fn messages_of(
+    chunks: Option<Kept<Vec<TracesData>>>,
+) -> impl Stream<Item = Result<TracesData, EngineError>> + Send {
+    let (chunks, counted) = chunks.map(Kept::split).unzip();
+    stream::iter(chunks.unwrap_or_default()).map(move |chunk| {
+        let _counted = &counted;
+        Ok(chunk)
+    })
+}
 
-/// The messages of one trace, none if it is gone.
-fn chunks_of((_, chunks): (TraceId, Option<Vec<TracesData>>)) -> Chunks {
-    let chunks: Vec<_> = chunks.unwrap_or_default().into_iter().map(Ok).collect();
-    stream::iter(chunks)
+fn size_of(chunks: &[TracesData]) -> usize {
+    chunks.iter().flat_map(|chunk| &chunk.resource_spans).map(Vec::len).sum()
 }
 
 async fn find_summaries(State(shared): State<Shared>, request: Request<Body>) -> Response {

@@ -39,8 +39,15 @@ impl Asked {
 
     /// Answers with traces of these ids.
     async fn traces(&self, ids: Vec<TraceId>) -> Result<Answer, Failed> {
-        let traces = self.reader.traces(ids, ui::stored);
-        Ok(answer(traces, TRACES, self.is_pretty).await?)
+        let traces = self.reader.traces(ids, ui::stored, Vec::len);
+        let pretty = self.is_pretty.then(|| self.reader.engine().clone());
+        Ok(answer(traces, TRACES, pretty).await?)
+    }
+
+    /// Answers with a list, written on the engine's threads.
+    async fn list<T: Serialize + Send + 'static>(&self, list: Vec<T>) -> Response {
+        let is_pretty = self.is_pretty;
+        self.reader.shared().encode(move || envelope::list(&list, is_pretty)).await
     }
 }
 
@@ -56,7 +63,7 @@ pub(super) async fn services(
 ) -> Response {
     let answered = async {
         let asked = Asked::new(&shared, &uri, &headers)?;
-        Ok(envelope::list(&asked.reader.services().await?, asked.is_pretty))
+        Ok(asked.list(asked.reader.services().await?).await)
     };
     reply(answered.await)
 }
@@ -76,7 +83,7 @@ pub(super) async fn operation_names(
         let operations = asked.reader.operations(service, &[]).await?;
         let mut names: Vec<String> = operations.into_iter().map(|found| found.name).collect();
         names.dedup();
-        Ok(envelope::list(&names, asked.is_pretty))
+        Ok(asked.list(names).await)
     };
     reply(answered.await)
 }
@@ -103,7 +110,7 @@ pub(super) async fn operations(
             name: operation.name,
             kind: if operation.kind == "unspecified" { String::new() } else { operation.kind },
         });
-        Ok(envelope::list(&shown.collect::<Vec<_>>(), asked.is_pretty))
+        Ok(asked.list(shown.collect()).await)
     };
     reply(answered.await)
 }
@@ -194,21 +201,22 @@ pub(super) async fn dependencies(
             .into_iter()
             .filter(|link| [&link.parent, &link.child].contains(&&service) || service.is_empty())
             .map(|link| Link { parent: link.parent, child: link.child, calls: link.calls });
-        Ok(envelope::list(&links.collect::<Vec<_>>(), asked.is_pretty))
+        Ok(asked.list(links.collect()).await)
     };
     reply(answered.await)
 }
 
-/// OTLP/JSON as the JSON of Jaeger UI, which asks for it when a file is dropped on it.
+/// OTLP/JSON as the JSON of Jaeger UI, which asks for it when a file is dropped on it. It takes
+/// room from answers here, not from those who send.
 pub(super) async fn transform(State(shared): State<Shared>, request: Request<Body>) -> Response {
     let (head, body) = request.into_parts();
     let answered = async {
         let asked = Asked::new(&shared, &head.uri, &head.headers)?;
         let bounds = Bounds::new(JAEGER_MAX_TRANSFORM_BYTES, BODY_PAUSE_TIMEOUT);
-        let read = body::read(body, bounds, &shared.receiver.budget).await;
+        let read = body::read(body, bounds, &shared.jaeger.budget).await;
         let (text, reservation) = read.map_err(|error| Failed::Unread(error.into()))?;
         let is_pretty = asked.is_pretty;
-        let made = asked.reader.engine().blocking(move || {
+        let made = shared.read(move || {
             let _reservation = reservation;
             let otlp = kymo_wire::json::decode(Signal::Traces, &text)
                 .map_err(|error| format!("the body is not OTLP/JSON: {error}"))?;

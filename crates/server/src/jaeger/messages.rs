@@ -59,7 +59,7 @@ impl TraceQueryParameters {
                 .map(Some)
                 .ok_or_else(|| format!("{name} is beyond what nanoseconds can count")),
         };
-        let [start_name, end_name, shortest_name, longest_name] = V3_NAMES;
+        let [start_name, end_name, shortest_name, longest_name, _] = V3_NAMES;
         let start = nanos(start_name, self.start_time_min)?;
         let end = nanos(end_name, self.start_time_max)?;
         let (Some(start), Some(end)) = (start, end) else {

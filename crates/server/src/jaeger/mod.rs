@@ -12,9 +12,9 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `question`, `tags` | what a search asks for, and how that is said in TraceQL |
+//! | `question`, `tags`, `service` | what a search asks for, and how that is said in TraceQL |
 //! | `ids`, `units` | ids and moments as Jaeger writes them |
-//! | `reader` | the engine, asked for one tenant |
+//! | `reader`, `fetch` | the engine, asked for one tenant; whole traces, within bounds |
 //! | `legacy`, `envelope`, `ui` | the JSON API of Jaeger's first version |
 //! | `v3`, `summary` | the API over HTTP of the third |
 //! | `grpc`, `messages`, `chunks` | the same over gRPC |
@@ -25,6 +25,7 @@ mod chunks;
 mod document;
 mod envelope;
 mod failed;
+mod fetch;
 mod grpc;
 mod ids;
 mod legacy;
@@ -32,6 +33,7 @@ mod messages;
 mod pretty;
 mod question;
 mod reader;
+mod service;
 mod summary;
 mod tags;
 mod ui;
@@ -42,6 +44,7 @@ use axum::Router;
 use axum::routing::{get, post};
 
 use crate::router::Shared;
+pub(crate) use fetch::Room;
 
 /// The paths over HTTP.
 pub(crate) fn over_http() -> Router<Shared> {

@@ -6,12 +6,12 @@ use std::ops::Range;
 use http::Uri;
 use kymo_engine::traceql::{Search, Sort};
 use kymo_traceql::ast::{
-    BinaryOp, Body, Expr, Intrinsic, Literal, Pipeline, Query, Scope, Spansets, Stage,
+    BinaryOp, Body, Expr, Intrinsic, Literal, Pipeline, Query, Spansets, Stage,
 };
 
-use super::tags::{self, all_of, compare, intrinsic, keyed};
-use super::units;
-use crate::limits::{JAEGER_DEFAULT_TRACES, JAEGER_LOOKBACK, JAEGER_MAX_TRACES};
+use super::tags::{self, compare, intrinsic};
+use super::{service, units};
+use crate::limits::{JAEGER_DEFAULT_TRACES, JAEGER_LOOKBACK, JAEGER_MAX_TRACES, MAX_TAGS};
 use crate::parameters::{Parameters, invalid};
 use crate::times::{self, DURATION, TIME};
 
@@ -52,7 +52,7 @@ impl Question {
             longest_nanos: parameters.duration("maxDuration")?.unwrap_or(0),
             limit: limit(parameters.number("limit")?)?,
         };
-        question.checked(["start", "end", "minDuration", "maxDuration"])
+        question.checked(["start", "end", "minDuration", "maxDuration", "tags"])
     }
 
     /// Of the third version over HTTP: `query.serviceName` and so on, also as `query.service_name`.
@@ -87,7 +87,8 @@ impl Question {
     /// Of the third version, as the body of a request: `{"query": {"serviceName": "…"}}`.
     pub(super) fn of_body(body: &[u8]) -> Result<Self, String> {
         let Request { query } = serde_json::from_slice(body).map_err(|error| {
-            format!("the body cannot be read: {error}; expected {{\"query\": {{…}}}}")
+            let expected = "an object such as {\"query\": {\"serviceName\": \"shop\", …}}";
+            format!("{}: {error}", invalid("body", expected, &String::from_utf8_lossy(body)))
         })?;
         if query.filter.is_some() {
             return Err(NO_FILTER.to_owned());
@@ -111,12 +112,18 @@ impl Question {
             operation: query.operation_name,
             tags: query.attributes,
         };
-        question.checked(["startTimeMin", "startTimeMax", "durationMin", "durationMax"])
+        let names = ["startTimeMin", "startTimeMax", "durationMin", "durationMax", "attributes"];
+        question.checked(names)
     }
 
-    /// Refuses what cannot have an answer; `names` are those of start, end and durations.
-    pub(super) fn checked(self, names: [&str; 4]) -> Result<Self, String> {
-        let [start, end, shortest, longest] = names;
+    /// Refuses what cannot have an answer; `names` are those of start, end, durations and tags.
+    pub(super) fn checked(self, names: [&str; 5]) -> Result<Self, String> {
+        let [start, end, shortest, longest, tags] = names;
+        let count = self.tags.len();
+        if count > MAX_TAGS {
+            let what = tags.rsplit('.').next().unwrap_or(tags);
+            return Err(format!("invalid {tags}: expected at most {MAX_TAGS} {what}, not {count}"));
+        }
         if self.time.start >= self.time.end {
             return Err(format!("{start} must be before {end}"));
         }
@@ -145,8 +152,7 @@ impl Question {
         let mut parts = Vec::new();
         let equal = BinaryOp::Equal;
         if !self.service.is_empty() {
-            let service = Literal::Text(self.service.clone());
-            parts.push(compare(keyed(Scope::Resource, "service.name"), equal, service));
+            parts.push(service::filter(&self.service));
         }
         if !self.operation.is_empty() {
             let operation = Literal::Text(self.operation.clone());
@@ -160,13 +166,18 @@ impl Question {
             parts.push(compare(intrinsic(Intrinsic::Duration), op, Literal::Duration(nanos)));
         }
         parts.extend(self.tags.iter().map(|(key, value)| tags::filter(key, value)));
-        all_of(parts)
+        Expr::all(parts)
     }
 }
 
 /// Names of the third version.
-pub(super) const V3_NAMES: [&str; 4] =
-    ["query.startTimeMin", "query.startTimeMax", "query.durationMin", "query.durationMax"];
+pub(super) const V3_NAMES: [&str; 5] = [
+    "query.startTimeMin",
+    "query.startTimeMax",
+    "query.durationMin",
+    "query.durationMax",
+    "query.attributes",
+];
 
 /// Never left out silently: without it more traces would be answered than were asked for.
 pub(super) const NO_FILTER: &str =
@@ -298,9 +309,27 @@ mod tests {
         for query in ["query.filter=%7B%7D", "query.attributes=5", "query.searchDepth=-1"] {
             assert!(Question::v3(&uri(&format!("{TIMES}&{query}"))).is_err(), "{query}");
         }
-        for body in ["", "{}", r#"{"query":{"unknown":1}}"#, r#"{"query":{"filter":{}}}"#] {
-            assert!(Question::of_body(body.as_bytes()).is_err(), "{body}");
+        for body in ["", "{}", r#"{"query":{"unknown":1}}"#, r#"{"query":5}"#] {
+            let message = Question::of_body(body.as_bytes()).unwrap_err();
+            let expected = "invalid body: expected an object such as {\"query\": ";
+            assert!(message.starts_with(expected), "{message}");
+            assert!(message.contains(&format!("not {body:?}: ")), "{message}");
         }
+        assert_eq!(Question::of_body(br#"{"query":{"filter":{}}}"#), Err(NO_FILTER.to_owned()));
+    }
+
+    #[test]
+    fn a_search_has_no_more_tags_than_its_bound() {
+        let tagged = |count: usize| {
+            let tags = (0..count).map(|nth| (nth.to_string(), String::new())).collect();
+            Question { tags, ..question() }.checked(V3_NAMES)
+        };
+        let most = tagged(MAX_TAGS).unwrap().filter();
+        let tree = format!("{most:#?}");
+        let depth = tree.lines().map(|line| line.len() - line.trim_start().len());
+        assert!(depth.max().unwrap() < 200, "the tree is low");
+        let message = "invalid query.attributes: expected at most 100 attributes, not 101";
+        assert_eq!(tagged(MAX_TAGS + 1), Err(message.to_owned()));
     }
 
     #[test]

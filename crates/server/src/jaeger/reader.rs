@@ -2,19 +2,20 @@
 
 use std::ops::Range;
 
-use futures::{Stream, StreamExt, stream};
+use futures::{Stream, StreamExt};
 use http::HeaderMap;
 use kymo_engine::traceql::{Dependency, FoundTrace, TagQuery};
 use kymo_engine::{Engine, EngineError};
 use kymo_store::otlp::TraceResult;
-use kymo_traceql::ast::Scope;
 use kymo_wire::WireError;
 
 use super::failed::{Failed, unreadable};
+use super::fetch::{self, Fetched, Kept};
 use super::question::Question;
-use super::tags::keyed;
+use super::service::{self, quoted};
+use crate::body::Reservation;
 use crate::format::cell;
-use crate::limits::{JAEGER_FETCHED_AT_ONCE, JAEGER_MAX_NAMES};
+use crate::limits::{JAEGER_MAX_NAMES, JAEGER_OPERATIONS_LOOKBACK};
 use crate::router::Shared;
 use crate::telemetry::Timed;
 use crate::tenant;
@@ -52,9 +53,9 @@ impl Reader {
         &self.shared
     }
 
-    /// Names of services.
+    /// Names of services. That there are spans without one is not told: all would have to be read.
     pub(super) async fn services(&self) -> Result<Vec<String>, EngineError> {
-        let service = keyed(Scope::Resource, "service.name");
+        let service = service::attribute();
         let query = TagQuery { limit: Some(JAEGER_MAX_NAMES), ..TagQuery::default() };
         let asked = self.shared.engine.tag_values(&self.tenant, service, query);
         let values = self.counted("tags", asked).await?;
@@ -62,14 +63,20 @@ impl Reader {
         Ok(names.filter(|name| !name.is_empty()).collect())
     }
 
-    /// Operations of a service, or of all if its name is empty; of one of these kinds, if any.
+    /// Operations of a service, or of all if its name is empty; of one of these kinds, if any. They
+    /// are those of late; only if there are none is all read that is stored.
     pub(super) async fn operations(
         &self,
         service: &str,
         kinds: &[&str],
     ) -> Result<Vec<Operation>, EngineError> {
-        let query = operations_query(service, kinds);
-        self.counted("sql", self.rows(&query)).await
+        let late = operations_query(service, kinds, true);
+        let found = self.counted("sql", self.rows(&late)).await?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let ever = operations_query(service, kinds, false);
+        self.counted("sql", self.rows(&ever)).await
     }
 
     async fn rows(&self, query: &str) -> Result<Vec<Operation>, EngineError> {
@@ -97,7 +104,13 @@ impl Reader {
         time: Range<i64>,
     ) -> Result<Vec<Dependency>, EngineError> {
         let asked = self.shared.engine.dependencies(&self.tenant, time);
-        self.counted("dependencies", asked).await
+        let found = self.counted("dependencies", asked).await?;
+        let shown = found.into_iter().map(|link| Dependency {
+            parent: service::shown(link.parent),
+            child: service::shown(link.child),
+            ..link
+        });
+        Ok(shown.collect())
     }
 
     /// Traces that answer a question, newest first.
@@ -119,27 +132,37 @@ impl Reader {
         self.counted("trace", self.shared.engine.trace(&self.tenant, id)).await
     }
 
-    /// Whole traces in the order of their ids, a few fetched at a time, each made into something on
-    /// the engine's threads. A trace that is not there is `None`.
+    /// Whole traces in the order of their ids, each made into something on the engine's threads,
+    /// which `size_of` tells the bytes of. A trace that is not there is `None`.
     pub(super) fn traces<T, F>(
         &self,
         ids: Vec<TraceId>,
         make: F,
-    ) -> impl Stream<Item = Result<(TraceId, Option<T>), EngineError>> + Send + use<T, F>
+        size_of: fn(&T) -> usize,
+    ) -> impl Stream<Item = Fetched<T>> + Send + use<T, F>
     where
         T: Send + 'static,
-        F: Fn(&TraceResult) -> Result<T, WireError> + Clone + Send + 'static,
+        F: Fn(&TraceResult) -> Result<T, WireError> + Clone + Send + Sync + 'static,
     {
-        let reader = self.clone();
+        let (reader, engine) = (self.clone(), self.shared.engine.clone());
         let fetch = move |id| {
             let (reader, make) = (reader.clone(), make.clone());
             async move {
                 let Some(trace) = reader.trace(id).await? else { return Ok((id, None)) };
-                let made = reader.shared.engine.blocking(move || make(&trace)).await?;
+                let room = reader.shared.jaeger.clone();
+                // It is there until something is made of it.
+                let raw = Reservation::of(&room.budget, trace.body.len());
+                let making = move || {
+                    let made = make(&trace)?;
+                    let size_bytes = size_of(&made);
+                    drop((trace, raw));
+                    Ok(Kept::new(made, size_bytes, &room))
+                };
+                let made = reader.shared.engine.blocking(making).await?;
                 Ok((id, Some(made.map_err(unreadable)?)))
             }
         };
-        stream::iter(ids).map(fetch).buffered(JAEGER_FETCHED_AT_ONCE)
+        fetch::in_order(ids, self.shared.jaeger.clone(), move |task| engine.spawn(task), fetch)
     }
 
     /// Counts a query with its outcome and time.
@@ -160,15 +183,19 @@ impl Reader {
     }
 }
 
-/// SQL for operations.
-fn operations_query(service: &str, kinds: &[&str]) -> String {
+/// SQL for operations, of late or ever.
+fn operations_query(service: &str, kinds: &[&str], of_late: bool) -> String {
     let mut conditions = Vec::new();
     if !service.is_empty() {
-        conditions.push(format!("\"resource.service.name\" = {}", quoted(service)));
+        conditions.push(service::condition(service));
     }
     if !kinds.is_empty() {
         let kinds: Vec<String> = kinds.iter().map(|kind| quoted(kind)).collect();
         conditions.push(format!("kind IN ({})", kinds.join(", ")));
+    }
+    if of_late {
+        let secs = JAEGER_OPERATIONS_LOOKBACK.as_secs();
+        conditions.push(format!("start_time > now() - INTERVAL '{secs} seconds'"));
     }
     let condition = match conditions.is_empty() {
         true => String::new(),
@@ -179,11 +206,6 @@ fn operations_query(service: &str, kinds: &[&str]) -> String {
     )
 }
 
-/// A text in SQL, whatever is in it.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,11 +213,13 @@ mod tests {
     #[test]
     fn a_service_cannot_leave_its_quotes() {
         assert_eq!(
-            operations_query("it's' OR 1=1 --", &["server"]),
+            operations_query("it's' OR 1=1 --", &["server"], false),
             "SELECT DISTINCT name, kind FROM spans WHERE \"resource.service.name\" = \
              'it''s'' OR 1=1 --' AND kind IN ('server') ORDER BY name, kind LIMIT 10000"
         );
         let all = "SELECT DISTINCT name, kind FROM spans ORDER BY name, kind LIMIT 10000";
-        assert_eq!(operations_query("", &[]), all);
+        assert_eq!(operations_query("", &[], false), all);
+        let late = " WHERE start_time > now() - INTERVAL '604800 seconds' ORDER BY";
+        assert!(operations_query("", &[], true).contains(late));
     }
 }

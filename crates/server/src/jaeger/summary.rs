@@ -3,10 +3,10 @@
 use kymo_engine::EngineError;
 use kymo_engine::traceql::FoundTrace;
 
-use super::ids;
 use super::messages::{ServiceSummary, TraceSummary};
 use super::question::Question;
 use super::reader::Reader;
+use super::{ids, service};
 
 /// Summaries of traces that answer a question, newest first.
 pub(super) async fn find(
@@ -21,7 +21,11 @@ fn summary(trace: FoundTrace) -> TraceSummary {
     let end_nanos = trace.start_nanos.saturating_add(trace.duration_nanos);
     TraceSummary {
         trace_id: ids::trace(&trace.trace_id),
-        root_service_name: trace.root_service.unwrap_or_default(),
+        // Where there is no root, there is no name to be shown.
+        root_service_name: match trace.root_name {
+            Some(_) => service::shown(trace.root_service.unwrap_or_default()),
+            None => String::new(),
+        },
         root_operation_name: trace.root_name.unwrap_or_default(),
         min_start_time_unix_nano: u64::try_from(trace.start_nanos).unwrap_or(0),
         max_end_time_unix_nano: u64::try_from(end_nanos).unwrap_or(0),
@@ -32,7 +36,7 @@ fn summary(trace: FoundTrace) -> TraceSummary {
             .services
             .into_iter()
             .map(|service| ServiceSummary {
-                name: service.service,
+                name: service::shown(service.service),
                 span_count: count(service.spans),
                 error_span_count: count(service.errors),
             })

@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use kymo_traceql::ast::{Attribute, BinaryOp, Expr, Intrinsic, Kind, Literal, Name, Scope, Status};
+use kymo_traceql::ast::{BinaryOp, Expr, Intrinsic, Kind, Literal, Name, Scope, Status};
 
 use crate::parameters::{Parameters, invalid};
 
@@ -37,7 +37,8 @@ pub(super) fn of_parameters(parameters: &Parameters) -> Result<BTreeMap<String, 
 /// Tags as a JSON object of texts.
 pub(super) fn of_json(name: &str, json: &str) -> Result<BTreeMap<String, String>, String> {
     serde_json::from_str(json).map_err(|error| {
-        format!("the parameter {name} must be an object such as {{\"key\": \"value\"}}: {error}")
+        let expected = "an object such as {\"key\": \"value\"}";
+        format!("{}: {error}", invalid(name, expected, json))
     })
 }
 
@@ -48,7 +49,7 @@ pub(super) fn filter(key: &str, value: &str) -> Expr {
         let of_scope = literals(value).into_iter();
         ways.extend(of_scope.map(|value| compare(keyed(scope, key), BinaryOp::Equal, value)));
     }
-    any_of(ways)
+    Expr::any(ways)
 }
 
 /// What a tag says that is not an attribute.
@@ -99,36 +100,18 @@ fn literals(text: &str) -> Vec<Literal> {
 }
 
 /// An attribute.
-pub(super) fn keyed(scope: Scope, key: &str) -> Attribute {
-    Attribute { of_parent: false, name: Name::Keyed { scope, key: key.to_owned() } }
+pub(super) fn keyed(scope: Scope, key: &str) -> Expr {
+    Expr::attribute(Name::Keyed { scope, key: key.to_owned() })
 }
 
 /// What every span has.
-pub(super) fn intrinsic(intrinsic: Intrinsic) -> Attribute {
-    Attribute { of_parent: false, name: Name::Intrinsic(intrinsic) }
+pub(super) fn intrinsic(intrinsic: Intrinsic) -> Expr {
+    Expr::attribute(Name::Intrinsic(intrinsic))
 }
 
 /// A comparison with a constant.
-pub(super) fn compare(attribute: Attribute, op: BinaryOp, literal: Literal) -> Expr {
-    let left = Box::new(Expr::Attribute(attribute));
-    Expr::Binary { op, left, right: Box::new(Expr::Literal(literal)) }
-}
-
-/// All of these; everything if there are none.
-pub(super) fn all_of(parts: Vec<Expr>) -> Expr {
-    joined(BinaryOp::And, parts).unwrap_or(Expr::Literal(Literal::Bool(true)))
-}
-
-fn any_of(parts: Vec<Expr>) -> Expr {
-    joined(BinaryOp::Or, parts).unwrap_or(Expr::Literal(Literal::Bool(false)))
-}
-
-fn joined(op: BinaryOp, parts: Vec<Expr>) -> Option<Expr> {
-    parts.into_iter().reduce(|left, right| Expr::Binary {
-        op,
-        left: Box::new(left),
-        right: Box::new(right),
-    })
+pub(super) fn compare(of_span: Expr, op: BinaryOp, literal: Literal) -> Expr {
+    Expr::compare(op, of_span, Expr::Literal(literal))
 }
 
 #[cfg(test)]

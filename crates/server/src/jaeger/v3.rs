@@ -75,10 +75,15 @@ fn grpc_code(status: StatusCode) -> i32 {
     }
 }
 
+/// An answer that is not a trace, written on the engine's threads.
+async fn document(shared: &Shared, answer: impl Serialize + Send + 'static) -> Response {
+    shared.encode(move || whole(StatusCode::OK, &answer, false)).await
+}
+
 pub(super) async fn services(State(shared): State<Shared>, headers: HeaderMap) -> Response {
     let answered = async {
         let services = Reader::of(&shared, &headers)?.services().await?;
-        Ok(whole(StatusCode::OK, &GetServicesResponse { services }, false))
+        Ok(document(&shared, GetServicesResponse { services }).await)
     };
     reply(answered.await)
 }
@@ -94,7 +99,7 @@ pub(super) async fn operations(
         let service = parameters.text("service");
         let kind = parameters.text(parameters.either("spanKind", "span_kind"));
         let operations = find_operations(&reader, &service, &kind).await?;
-        Ok(whole(StatusCode::OK, &operations, false))
+        Ok(document(&shared, operations).await)
     };
     reply(answered.await)
 }
@@ -202,7 +207,7 @@ pub(super) async fn dependencies(
         let parameters = Parameters::of(&uri).map_err(Failed::Invalid)?;
         let (start, end) = start_and_end(&parameters).map_err(Failed::Invalid)?;
         let dependencies = find_dependencies(&reader, start, end).await?;
-        Ok(whole(StatusCode::OK, &dependencies, false))
+        Ok(document(&shared, dependencies).await)
     };
     reply(answered.await)
 }
@@ -246,17 +251,17 @@ async fn question_in(
     let bounds = Bounds::new(MAX_QUERY_BYTES, BODY_PAUSE_TIMEOUT);
     let read = body::read(body, bounds, &shared.receiver.budget).await;
     let (text, _reservation) = read.map_err(|error| Failed::Unread(error.into()))?;
-    let question = Question::of_body(&text).map_err(Failed::Invalid)?;
-    Ok((reader, question))
+    let question = shared.read(move || Question::of_body(&text)).await?;
+    Ok((reader, question.map_err(Failed::Invalid)?))
 }
 
 async fn found(reader: &Reader, question: &Question) -> Result<Response, Failed> {
     let summaries = summary::find(reader, question).await?;
-    Ok(whole(StatusCode::OK, &FindTraceSummariesResponse { summaries }, false))
+    Ok(document(reader.shared(), FindTraceSummariesResponse { summaries }).await)
 }
 
 async fn traces(reader: &Reader, ids: Vec<TraceId>) -> Result<Response, Failed> {
-    match answer(reader.traces(ids, groups), TRACES, false).await? {
+    match answer(reader.traces(ids, groups, Vec::len), TRACES, None).await? {
         Answer::Traces(response) => Ok(response),
         Answer::Nothing(_) => Err(Failed::Unknown(NOT_FOUND)),
     }

@@ -21,7 +21,8 @@ use crate::body::Budget;
 pub(crate) struct Sources {
     store: Arc<Store>,
     engine: Engine,
-    budget: Arc<Budget>,
+    receiving: Arc<Budget>,
+    jaeger: Arc<Budget>,
     tenants: Arc<Tenants>,
 }
 
@@ -29,10 +30,11 @@ impl Sources {
     pub(super) fn new(
         store: Arc<Store>,
         engine: Engine,
-        budget: Arc<Budget>,
+        receiving: Arc<Budget>,
+        jaeger: Arc<Budget>,
         tenants: Arc<Tenants>,
     ) -> Self {
-        Self { store, engine, budget, tenants }
+        Self { store, engine, receiving, jaeger, tenants }
     }
 }
 
@@ -120,7 +122,12 @@ impl Collector for Sources {
         out.gauge(
             "receiving_bytes",
             "Bytes of requests that are being received",
-            self.budget.used_bytes() as u64,
+            self.receiving.used_bytes() as u64,
+        )?;
+        out.gauge(
+            "jaeger_bytes",
+            "Bytes of traces that wait for readers of Jaeger's APIs, and of files to be shown there",
+            self.jaeger.used_bytes() as u64,
         )
     }
 }

@@ -185,8 +185,14 @@ impl Telemetry {
     }
 
     /// Adds what the store, the journal and the engine count.
-    pub(crate) fn watch(&self, store: Arc<Store>, engine: Engine, budget: Arc<Budget>) {
-        let sources = Sources::new(store, engine, budget, self.tenants.clone());
+    pub(crate) fn watch(
+        &self,
+        store: Arc<Store>,
+        engine: Engine,
+        receiving: Arc<Budget>,
+        jaeger: Arc<Budget>,
+    ) {
+        let sources = Sources::new(store, engine, receiving, jaeger, self.tenants.clone());
         lock(&self.registry).register_collector(Box::new(sources));
     }
 

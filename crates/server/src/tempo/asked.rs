@@ -147,13 +147,13 @@ pub(super) fn outcome<T>(answered: &Result<T, Unanswered>) -> &'static str {
     answered.as_ref().err().map_or("ok", Unanswered::kind)
 }
 
-/// Reads a query, on the engine's threads: it may be long, and their stacks are large.
+/// Reads a query.
 pub(super) async fn parse(
     shared: &Shared,
     text: String,
     say: impl FnOnce(String) -> String,
 ) -> Result<Query, Unanswered> {
-    let parsed = shared.engine.blocking(move || kymo_traceql::parse(&text)).await?;
+    let parsed = shared.read(move || kymo_traceql::parse(&text)).await?;
     parsed.map_err(|error| Unanswered::Wrong(say(error.to_string())))
 }
 

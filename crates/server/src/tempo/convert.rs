@@ -11,7 +11,7 @@ use super::messages::*;
 use super::tags::Scoped;
 
 /// `PartialStatus`: something is missing.
-const PARTIAL: i32 = 1;
+pub(super) const PARTIAL: i32 = 1;
 
 fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
@@ -22,15 +22,19 @@ fn unsigned(number: i64) -> u64 {
 }
 
 impl SearchResponse {
-    /// A search of old has no spansets.
+    /// A search of old has no spansets. The first of each trace is there twice, as in Tempo.
     pub(super) fn of(found: Found, has_sets: bool) -> Self {
-        let traces = found.traces.into_iter();
-        let traces = traces.map(|trace| TraceSearchMetadata::of(trace, has_sets)).collect();
-        Self { traces, metrics: Some(found.stats.into()) }
+        let traces = found.traces.into_iter().map(|trace| {
+            let mut trace = TraceSearchMetadata::of(trace, has_sets);
+            trace.span_set = trace.span_sets.first().cloned();
+            trace
+        });
+        Self { traces: traces.collect(), metrics: Some(found.stats.into()) }
     }
 }
 
 impl TraceSearchMetadata {
+    /// With all its spansets, each once.
     pub(super) fn of(trace: FoundTrace, has_sets: bool) -> Self {
         let id = u128::from_be_bytes(trace.trace_id);
         let service = trace.root_service.filter(|service| !service.is_empty());
@@ -47,7 +51,7 @@ impl TraceSearchMetadata {
             root_trace_name: trace.root_name.unwrap_or_default(),
             start_time_unix_nano: unsigned(trace.start_nanos),
             duration_ms: u32::try_from(millis(trace.duration_nanos)).unwrap_or(u32::MAX),
-            span_set: span_sets.first().cloned(),
+            span_set: None,
             span_sets,
             service_stats: services.collect(),
         }

@@ -11,7 +11,7 @@ use super::tags::Scoped;
 use crate::jsonpb::Json;
 
 /// What stands for the service of a trace whose root has not come.
-pub(super) const NO_ROOT: &str = "<root span not yet received>";
+pub const NO_ROOT: &str = "<root span not yet received>";
 
 /// What an answer lacks, in words; nothing if it is complete.
 pub(super) fn damaged(blocks: usize) -> Option<String> {

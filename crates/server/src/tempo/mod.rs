@@ -9,13 +9,14 @@
 //! | `traces`, `subset`, `complete` | traces by id, whole or in part |
 //! | `explain` | how a query would be answered; not Tempo's |
 //! | `streaming` | the same questions over gRPC |
-//! | `messages`, `convert` | the messages of that, and answers made into them |
+//! | `messages`, `convert`, `fit` | the messages of that, and answers made into them |
 //! | `json`, `table` | answers as JSON, and as tables |
 
 mod asked;
 mod complete;
 mod convert;
 mod explain;
+mod fit;
 mod json;
 mod messages;
 mod metrics;
@@ -35,7 +36,8 @@ use http::StatusCode;
 
 use crate::reply::typed;
 use crate::router::Shared;
-pub(crate) use search::{DAMAGED_BLOCKS, NEXT_CURSOR};
+pub use json::NO_ROOT;
+pub use search::{DAMAGED_BLOCKS, NEXT_CURSOR};
 pub(crate) use streaming::over_grpc;
 pub use table::pieces as spans_table;
 

@@ -26,9 +26,14 @@ use crate::router::Shared;
 use crate::times::{self, DURATION};
 
 /// Where an answer goes on, to be sent back as `cursor`.
-pub(crate) const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-kymo-next-cursor");
+pub const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-kymo-next-cursor");
 /// Blocks that an answer lacks because they are damaged; there is no field for it.
-pub(crate) const DAMAGED_BLOCKS: HeaderName = HeaderName::from_static("x-kymo-damaged-blocks");
+pub const DAMAGED_BLOCKS: HeaderName = HeaderName::from_static("x-kymo-damaged-blocks");
+
+/// Parameters of a search. As in Tempo of old, others are tags where there is neither query nor
+/// tags; otherwise they mean nothing.
+const NAMES: [&str; 10] =
+    ["q", "tags", "minDuration", "maxDuration", "limit", "spss", "start", "end", "sort", "cursor"];
 
 /// A search as it was asked for, over HTTP or gRPC.
 #[derive(Debug, Default)]
@@ -53,8 +58,13 @@ impl Wanted {
             let parse = |text: &str| times::duration(text).filter(|nanos| *nanos >= 0);
             parameters.read(name, DURATION, parse)
         };
+        let tags = match parameters.get("tags") {
+            Some(tags) => logfmt(tags)?,
+            None if query.is_none() => parameters.others(&NAMES),
+            None => Vec::new(),
+        };
         let tags = TagSearch {
-            tags: parameters.get("tags").map_or(Ok(Vec::new()), logfmt)?,
+            tags,
             min_duration_nanos: duration("minDuration")?,
             max_duration_nanos: duration("maxDuration")?,
         };
@@ -204,6 +214,16 @@ mod tests {
         assert!(tags.query.is_none());
         assert_eq!(tags.tags.tags, [("a".to_owned(), "b".to_owned())]);
         assert_eq!(tags.tags.min_duration_nanos, Some(1_000_000_000));
+    }
+
+    #[test]
+    fn other_parameters_are_tags_if_there_is_neither_query_nor_tags() {
+        let pairs = |text| wanted(text).unwrap().tags.tags;
+        let tag = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let found = pairs("service.name=shop&limit=5&a=1&a=2&b=&start=1&q=");
+        assert_eq!(found, [tag("service.name", "shop"), tag("a", "1")]);
+        assert_eq!(pairs("tags=x%3Dy&a=1"), [tag("x", "y")]);
+        assert_eq!(pairs("q=%7B%7D&a=1"), []);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::asked::{self, Unanswered};
 use super::messages::*;
 use super::metrics::{self, Shape};
 use super::tag_search::TagSearch;
-use super::{range, search, tags};
+use super::{fit, range, search, tags};
 use crate::grpc::{self, Status};
 use crate::limits::STREAM_MESSAGE_BYTES;
 use crate::router::Shared;
@@ -103,10 +103,10 @@ impl Part {
     }
 
     fn take(&mut self, found: Found) {
-        let message = SearchResponse::of(found, self.has_sets);
-        self.metrics = message.metrics.unwrap_or_default();
-        self.waiting = message.traces;
-        self.waiting.reverse();
+        self.metrics = found.stats.into();
+        let traces = found.traces.into_iter().rev();
+        let fitting = |trace| fit::trace(TraceSearchMetadata::of(trace, self.has_sets));
+        self.waiting = traces.map(fitting).collect();
     }
 
     /// The next message: what waits, as much as a message may hold, and one trace at least.
@@ -240,7 +240,8 @@ async fn query_range(State(shared): Call, request: Request<Body>) -> Response {
         let wanted =
             metrics::Wanted { query: asked.query, start_nanos, end_nanos, shape, exemplars };
         let query = wanted.metrics_query(shared).await?;
-        Ok(QueryRangeResponse::from(shared.engine.metrics(tenant, query).await?))
+        let found = shared.engine.metrics(tenant, query).await?;
+        Ok(shared.engine.blocking(move || fit::series(QueryRangeResponse::from(found))).await?)
     };
     one(shared, "metrics", request, answer).await
 }
@@ -251,7 +252,8 @@ async fn query_instant(State(shared): Call, request: Request<Body>) -> Response 
         let (query, shape) = (asked.query, Shape::Instant);
         let wanted = metrics::Wanted { query, start_nanos, end_nanos, shape, exemplars: None };
         let query = wanted.metrics_query(shared).await?;
-        Ok(QueryInstantResponse::from(shared.engine.metrics(tenant, query).await?))
+        let found = shared.engine.metrics(tenant, query).await?;
+        Ok(shared.engine.blocking(move || fit::series(QueryInstantResponse::from(found))).await?)
     };
     one(shared, "metrics", request, answer).await
 }

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use kymo_engine::traceql::{Search, Sort};
 use kymo_traceql::ast::{
-    Attribute, BinaryOp, Body, Expr, Intrinsic, Literal, Name, Pipeline, Query, Spansets, Stage,
+    BinaryOp, Body, Expr, Intrinsic, Literal, Name, Pipeline, Query, Spansets, Stage,
 };
 use kymo_wire::encode::Writer;
 use kymo_wire::{Reader, WireError};
@@ -102,13 +102,10 @@ fn of_trace(query: Query, trace_id: [u8; 16]) -> Result<Query, String> {
     else {
         return Err(refused());
     };
-    let id = Attribute { of_parent: false, name: Name::Intrinsic(Intrinsic::TraceId) };
-    let hex = format!("{:032x}", u128::from_be_bytes(trace_id));
-    let binary =
-        |op, left, right| Expr::Binary { op, left: Box::new(left), right: Box::new(right) };
-    let is_trace = binary(BinaryOp::Equal, Expr::Attribute(id), Expr::Literal(Literal::Text(hex)));
-    let both = binary(BinaryOp::And, is_trace, filter);
-    stages.push(Stage::Spansets(Spansets::Filter(both)));
+    let id = Expr::attribute(Name::Intrinsic(Intrinsic::TraceId));
+    let hex = Literal::Text(format!("{:032x}", u128::from_be_bytes(trace_id)));
+    let is_trace = Expr::compare(BinaryOp::Equal, id, Expr::Literal(hex));
+    stages.push(Stage::Spansets(Spansets::Filter(Expr::all([is_trace, filter]))));
     Ok(Query { body: Body::Spans(Pipeline { stages }), hints: query.hints })
 }
 

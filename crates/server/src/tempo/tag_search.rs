@@ -5,9 +5,11 @@
 //! `{ .a = "1" } && { .b = "2" }`. A value that looks like a number or a boolean matches those too.
 
 use kymo_traceql::ast::{
-    Attribute, BinaryOp, Body, Expr, Intrinsic, Literal, Name, Pipeline, Query, Scope, SpansetOp,
-    Spansets, Stage, Status,
+    BinaryOp, Body, Expr, Intrinsic, Literal, Name, Pipeline, Query, Scope, SpansetOp, Spansets,
+    Stage, Status,
 };
+
+use crate::limits::MAX_TAGS;
 
 /// Keys and values of a search of old.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,18 +30,14 @@ impl TagSearch {
             if is_of_trace { &mut of_trace } else { &mut of_spans }.push(condition);
         }
         let duration = |op, nanos| {
-            binary(op, intrinsic(Intrinsic::TraceDuration), Expr::Literal(Literal::Duration(nanos)))
+            let literal = Expr::Literal(Literal::Duration(nanos));
+            Expr::compare(op, intrinsic(Intrinsic::TraceDuration), literal)
         };
         of_trace.extend(self.min_duration_nanos.map(|n| duration(BinaryOp::GreaterEqual, n)));
         of_trace.extend(self.max_duration_nanos.map(|n| duration(BinaryOp::LessEqual, n)));
         // What is true of a trace is true of each of its spans.
-        let of_trace = of_trace.into_iter().reduce(|a, b| binary(BinaryOp::And, a, b));
         let mut of_spans = of_spans.into_iter();
-        let first = match (of_spans.next(), of_trace) {
-            (None, None) => Expr::Literal(Literal::Bool(true)),
-            (Some(one), None) | (None, Some(one)) => one,
-            (Some(one), Some(other)) => binary(BinaryOp::And, one, other),
-        };
+        let first = Expr::all(of_spans.next().into_iter().chain(of_trace));
         let both = |left, right| Spansets::Binary {
             op: SpansetOp::And,
             left: Box::new(left),
@@ -51,54 +49,46 @@ impl TagSearch {
     }
 }
 
-fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
-    Expr::Binary { op, left: Box::new(left), right: Box::new(right) }
-}
-
 fn intrinsic(intrinsic: Intrinsic) -> Expr {
-    Expr::Attribute(Attribute { of_parent: false, name: Name::Intrinsic(intrinsic) })
+    Expr::attribute(Name::Intrinsic(intrinsic))
 }
 
 fn keyed(scope: Scope, key: &str) -> Expr {
-    Expr::Attribute(Attribute {
-        of_parent: false,
-        name: Name::Keyed { scope, key: key.to_owned() },
-    })
+    Expr::attribute(Name::Keyed { scope, key: key.to_owned() })
+}
+
+fn equal(left: Expr, right: Literal) -> Expr {
+    Expr::compare(BinaryOp::Equal, left, Expr::Literal(right))
 }
 
 /// What a tag asks of a span.
 fn condition(key: &str, value: &str) -> Expr {
-    let text = || Expr::Literal(Literal::Text(value.to_owned()));
-    let status = |status| {
-        let literal = Expr::Literal(Literal::Status(status));
-        binary(BinaryOp::Equal, intrinsic(Intrinsic::Status), literal)
-    };
+    let text = || Literal::Text(value.to_owned());
+    let status = |status| equal(intrinsic(Intrinsic::Status), Literal::Status(status));
     match (key, value) {
-        ("name", _) => binary(BinaryOp::Equal, intrinsic(Intrinsic::Name), text()),
-        ("root.name", _) => binary(BinaryOp::Equal, intrinsic(Intrinsic::RootName), text()),
-        ("root.service.name", _) => {
-            binary(BinaryOp::Equal, intrinsic(Intrinsic::RootServiceName), text())
-        }
-        ("service.name", _) => binary(BinaryOp::Equal, keyed(Scope::Resource, key), text()),
+        ("name", _) => equal(intrinsic(Intrinsic::Name), text()),
+        ("root.name", _) => equal(intrinsic(Intrinsic::RootName), text()),
+        ("root.service.name", _) => equal(intrinsic(Intrinsic::RootServiceName), text()),
+        ("service.name", _) => equal(keyed(Scope::Resource, key), text()),
         ("status.code", "unset") => status(Status::Unset),
         ("status.code", "ok") => status(Status::Ok),
         ("status.code", "error") => status(Status::Error),
-        ("error", "true") => binary(BinaryOp::Or, attribute(key, value), status(Status::Error)),
+        ("error", "true") => Expr::any([attribute(key, value), status(Status::Error)]),
         _ => attribute(key, value),
     }
 }
 
 /// An attribute that has the value as text, or as what the text looks like.
 fn attribute(key: &str, value: &str) -> Expr {
-    let equal = |literal| binary(BinaryOp::Equal, keyed(Scope::Any, key), Expr::Literal(literal));
-    let text = equal(Literal::Text(value.to_owned()));
+    let is = |literal| equal(keyed(Scope::Any, key), literal);
+    let text = is(Literal::Text(value.to_owned()));
     let other = match (value.parse::<bool>(), value.parse::<i64>(), value.parse::<f64>()) {
         (Ok(flag), _, _) => Literal::Bool(flag),
         (_, Ok(number), _) => Literal::Int(number),
         (_, _, Ok(number)) if number.is_finite() => Literal::Float(number),
         _ => return text,
     };
-    binary(BinaryOp::Or, text, equal(other))
+    Expr::any([text, is(other)])
 }
 
 /// Reads `key=value key="quoted value"`.
@@ -138,6 +128,9 @@ pub(super) fn logfmt(text: &str) -> Result<Vec<(String, String)>, String> {
         };
         if pairs.iter().any(|(known, _)| known == key) {
             return Err(format!("invalid tags: tag {key} has been set twice"));
+        }
+        if pairs.len() == MAX_TAGS {
+            return Err(format!("invalid tags: more than {MAX_TAGS} are too many"));
         }
         pairs.push((key.to_owned(), value));
     }

@@ -18,7 +18,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{Request, StatusCode};
 use kymo_engine::traceql::{TagQuery, TagValue};
-use kymo_traceql::ast::{Attribute, Expr, Intrinsic, Name, Scope};
+use kymo_traceql::ast::{Attribute, Intrinsic, Name, Scope};
 
 use super::asked::{self, Asked, Unanswered};
 use super::messages::{
@@ -116,16 +116,10 @@ impl Wanted {
     async fn tag_query(self, shared: &Shared) -> Result<TagQuery, Unanswered> {
         let filter = match self.query.is_empty() {
             true => None,
-            false => filter(shared, self.query).await?,
+            false => shared.read(move || kymo_traceql::parse_filter_leniently(&self.query)).await?,
         };
         Ok(TagQuery { time: self.time, filter, limit: self.limit })
     }
-}
-
-/// Reads a filter on the engine's threads, whose stacks are large.
-async fn filter(shared: &Shared, text: String) -> Result<Option<Expr>, Unanswered> {
-    let read = move || kymo_traceql::parse_filter_leniently(&text);
-    Ok(shared.engine.blocking(read).await?)
 }
 
 /// Names by scope, each in order; scopes without names are left out.

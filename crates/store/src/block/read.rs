@@ -20,13 +20,16 @@ use super::footer::{self, Footer, Region};
 use crate::column::{Column, Dict, Lists, Rows, Values};
 use crate::error::StoreError;
 use crate::objects::Objects;
-use crate::pages::decode::{Decoded, Decoder, Nesting, Physical, decompress};
+use crate::pages::decode::{Decoded, Decoder, Dictionary, Nesting, Physical, decompress};
 use crate::pages::{GRANULE_ROWS, read_varint};
 use crate::schema::{AttributeKey, Signal, Table, ValueType};
 use crate::tables::spans;
 
 /// Bytes read from the end of a file that nothing is known of.
 const TAIL_GUESS_BYTES: u64 = 128 << 10;
+/// Places of tables among the dictionaries of leaves.
+const ORIGINS: usize = usize::MAX;
+const SHAPES: usize = usize::MAX - 1;
 
 /// An attribute column of a block.
 #[derive(Debug, Clone)]
@@ -52,8 +55,6 @@ pub struct Block {
     metadata: ParquetMetaData,
     metadata_bytes: usize,
     attributes: Vec<Attribute>,
-    origins: OnceLock<Arc<Dict>>,
-    shapes: OnceLock<Arc<Dict>>,
     trace_index: OnceLock<Bytes>,
     filters: OnceLock<Arc<Filters>>,
     dictionaries: Arc<DictionaryCache>,
@@ -145,8 +146,6 @@ impl Block {
             metadata_bytes: metadata.memory_size(),
             metadata,
             attributes,
-            origins: OnceLock::new(),
-            shapes: OnceLock::new(),
             trace_index: OnceLock::new(),
             filters: OnceLock::new(),
             cache_number: dictionaries.join(),
@@ -220,10 +219,7 @@ impl Block {
 
     /// Bytes held on the heap, nearly: metadata, and regions that were read.
     pub fn heap_bytes(&self) -> usize {
-        let table = |table: &OnceLock<Arc<Dict>>| table.get().map_or(0, |dict| dict.heap_bytes());
         self.metadata_bytes
-            + table(&self.origins)
-            + table(&self.shapes)
             + self.trace_index.get().map_or(0, Bytes::len)
             + self.filters.get().map_or(0, |filters| filters.heap_bytes())
             + self.hidden.get().map_or(0, |hidden| hidden.len())
@@ -424,7 +420,18 @@ impl Block {
         Ok(plain.into())
     }
 
-    fn dictionary(&self, region: Option<Region>) -> Result<Arc<Dict>, StoreError> {
+    /// A table of byte strings. Origins of a block may be larger than all its columns: they are kept
+    /// with the dictionaries, in a bounded cache, not with the block.
+    fn table_of(&self, place: usize, region: Option<Region>) -> Result<Arc<Dict>, StoreError> {
+        if let Some(Dictionary::Bytes(dict)) = self.dictionaries.get(self.cache_number, place) {
+            return Ok(dict);
+        }
+        let dict = self.read_table(region)?;
+        self.dictionaries.keep(self.cache_number, place, Dictionary::Bytes(dict.clone()));
+        Ok(dict)
+    }
+
+    fn read_table(&self, region: Option<Region>) -> Result<Arc<Dict>, StoreError> {
         let bytes = self.region(region)?;
         let mut dict = Dict::default();
         let mut at = 0;
@@ -442,12 +449,12 @@ impl Block {
 
     /// Encoded origins by number.
     pub fn origins(&self) -> Result<Arc<Dict>, StoreError> {
-        once(&self.origins, || self.dictionary(self.footer.origins))
+        self.table_of(ORIGINS, self.footer.origins)
     }
 
     /// Encoded shapes by number.
     pub fn shapes(&self) -> Result<Arc<Dict>, StoreError> {
-        once(&self.shapes, || self.dictionary(self.footer.shapes))
+        self.table_of(SHAPES, self.footer.shapes)
     }
 
     /// The trace index.

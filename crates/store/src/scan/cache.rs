@@ -66,10 +66,29 @@ pub struct ColumnCache(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    max_bytes: usize,
-    entries: Mutex<Entries>,
+    /// Columns, of which one long scan may want more than there is room for.
+    columns: Shelf,
+    /// What is small and takes long to make: a scan of columns must not push it out.
+    others: Shelf,
     hits: AtomicU64,
     misses: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Shelf {
+    max_bytes: usize,
+    entries: Mutex<Entries>,
+}
+
+impl Shelf {
+    fn new(max_bytes: usize) -> Self {
+        Self { max_bytes, entries: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        // Counts stay right even if a thread died while it held the lock.
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Default for ColumnCache {
@@ -79,11 +98,11 @@ impl Default for ColumnCache {
 }
 
 impl ColumnCache {
-    /// A cache of at most so many bytes.
+    /// A cache of at most so many bytes of columns, and a quarter of that of other things.
     pub fn new(max_bytes: usize) -> Self {
         Self(Arc::new(Inner {
-            max_bytes,
-            entries: Mutex::default(),
+            columns: Shelf::new(max_bytes),
+            others: Shelf::new(max_bytes / 4),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         }))
@@ -91,7 +110,14 @@ impl ColumnCache {
 
     /// Bytes held or reserved.
     pub fn bytes(&self) -> usize {
-        self.lock().bytes
+        self.0.columns.lock().bytes + self.0.others.lock().bytes
+    }
+
+    fn shelf(&self, what: &What) -> &Shelf {
+        match what {
+            What::Leaf(_) => &self.0.columns,
+            _ => &self.0.others,
+        }
     }
 
     /// Look-ups that found what they wanted.
@@ -104,11 +130,6 @@ impl ColumnCache {
         self.0.misses.load(Ordering::Relaxed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Entries> {
-        // Counts stay right even if a thread died while it held the lock.
-        self.0.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// What is kept under that key, unless it is being decoded just now.
     pub(super) fn get(&self, path: &str, what: &What) -> Option<Kept> {
         let found = self.touch(path, what).and_then(|slot| slot.try_lock().ok()?.clone());
@@ -118,7 +139,7 @@ impl ColumnCache {
     }
 
     fn touch(&self, path: &str, what: &What) -> Option<Arc<Mutex<Option<Kept>>>> {
-        let mut entries = self.lock();
+        let mut entries = self.shelf(what).lock();
         entries.clock += 1;
         let clock = entries.clock;
         let entry = entries.by_key.get_mut(&(Arc::from(path), what.clone()))?;
@@ -158,11 +179,12 @@ impl ColumnCache {
         if let Some(slot) = self.touch(path, what) {
             return Some(slot);
         }
-        if bytes > self.0.max_bytes {
+        let shelf = self.shelf(what);
+        if bytes > shelf.max_bytes {
             return None;
         }
-        let mut entries = self.lock();
-        entries.make_room(self.0.max_bytes - bytes);
+        let mut entries = shelf.lock();
+        entries.make_room(shelf.max_bytes - bytes);
         entries.bytes += bytes;
         let used = entries.clock;
         let entry = Entry { value: Arc::default(), bytes, used };
@@ -176,7 +198,8 @@ impl ColumnCache {
     /// Replaces the reserved size by the true one, or gives it back.
     fn settle(&self, path: &str, what: &What, bytes: Option<usize>) {
         let key = (Arc::from(path), what.clone());
-        let mut entries = self.lock();
+        let shelf = self.shelf(what);
+        let mut entries = shelf.lock();
         let Some(entry) = entries.by_key.get_mut(&key) else { return };
         let reserved = entry.bytes;
         entry.bytes = bytes.unwrap_or(0);
@@ -184,7 +207,7 @@ impl ColumnCache {
         if bytes.is_none() {
             entries.by_key.remove(&key);
         }
-        entries.make_room(self.0.max_bytes);
+        entries.make_room(shelf.max_bytes);
     }
 }
 
@@ -230,6 +253,18 @@ mod tests {
         let cache = ColumnCache::new(100);
         let made = cache.get_or_make("a", &What::Leaf(0), 101, || panic!("no room")).unwrap();
         assert!(made.is_none());
+    }
+
+    #[test]
+    fn columns_do_not_push_out_what_takes_long_to_make() {
+        let cache = ColumnCache::new(10_000);
+        let made = cache
+            .get_or_make("a", &What::RestKeys, 100, || Ok((Kept::RestKeys(Arc::default()), 100)));
+        assert!(made.unwrap().is_some());
+        for leaf in 0..50 {
+            cache.get_or_make("a", &What::Leaf(leaf), 900, || column(100)).unwrap();
+        }
+        assert!(cache.get("a", &What::RestKeys).is_some());
     }
 
     #[test]

@@ -61,8 +61,8 @@ impl OriginColumn {
             return Ok(column);
         }
         let origins = block.origins()?;
-        // At worst every origin has a value of its own, and that is all it has.
-        let estimate_bytes = 2 * (origins.len() * 8 + origins.total_bytes());
+        // Most values are shared by many origins; what it really takes is known soon.
+        let estimate_bytes = 2 * origins.len() * 8;
         let kept = cache.get_or_make(block.path(), &what, estimate_bytes, || {
             let column = Self::new(&origins, value);
             // Codes and values may be there a second time, as batches show them.

@@ -21,9 +21,7 @@ use kymo_wire::{ResourceView, TracesView, View, WireError};
 
 use self::model::{Process, Processes, Trace};
 use super::ids;
-
-/// The name of a process whose resource has none: that of Jaeger's own conversion.
-const NO_SERVICE: &str = "OTLPResourceNoServiceName";
+use super::service::NO_SERVICE;
 
 /// A stored trace as JSON; nothing if it has no spans.
 pub(super) fn stored(trace: &TraceResult) -> Result<Vec<u8>, WireError> {
@@ -99,7 +97,10 @@ fn process<'a>(resource: Option<&ResourceView<'a>>) -> Result<Process<'a>, WireE
     for attribute in resource.attributes {
         let attribute = attribute?;
         if attribute.key == b"service.name" {
-            process.service_name = value::text_of(attribute.value)?;
+            let name = value::text_of(attribute.value)?;
+            if !name.is_empty() {
+                process.service_name = name;
+            }
         } else {
             process.tags.push(value::tag(&attribute)?);
         }
