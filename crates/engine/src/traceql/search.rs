@@ -108,13 +108,17 @@ impl<'l> Searcher<'l> {
                 true => left.min(SEARCH_STEP_TRACES),
                 false => SEARCH_STEP_TRACES,
             };
-            let (traces, frontier) = match steps.next(self.look, walk, wanted)? {
+            let (mut traces, frontier) = match steps.next(self.look, walk, wanted)? {
                 Some(step) => step,
                 None => {
                     is_over = true;
                     (Vec::new(), i64::MIN)
                 }
             };
+            if let (true, Some(cursor)) = (self.candidates.is_answer, self.search.after) {
+                // Their place is known; those of other answers need not be read again.
+                traces.retain(|trace| cursor.precedes(trace.newest_nanos, trace.hash));
+            }
             for trace in self.find(workers, &traces, steps)? {
                 let (key, hash) = (trace.newest_nanos, trace_hash(&trace.trace_id));
                 if self.search.after.is_none_or(|cursor| cursor.precedes(key, hash)) {
