@@ -29,7 +29,7 @@ const BASE: [ColumnRef; 1] = [ColumnRef::Field(field::START_TIME)];
 const START: usize = 0;
 
 /// A number in the unit of answers: durations in seconds.
-pub(super) fn number(value: Value<'_>) -> Option<f64> {
+fn number(value: Value<'_>) -> Option<f64> {
     match value {
         Value::Int(value) => Some(value as f64),
         Value::Float(value) => Some(value),
@@ -50,7 +50,7 @@ pub(super) struct Counting<'a> {
 
 impl Counting<'_> {
     /// What is grouped by, then what is measured.
-    pub(super) fn names(&self) -> Vec<Name> {
+    fn names(&self) -> Vec<Name> {
         let measured = measured_of(self.leaf.function);
         self.leaf.by.iter().chain(measured).map(|attribute| attribute.name.clone()).collect()
     }
@@ -77,17 +77,12 @@ impl Counting<'_> {
         Aggregation::new(self.leaf.function, self.leaf.by, self.grid, self.keeps_candidates)
     }
 
-    /// The scan of the spans that count.
-    fn scan(&self, columns: Vec<ColumnRef>) -> Scan {
-        let predicate = Some(self.candidates.tested.predicate.clone());
-        Scan { columns, predicate, time: Some(self.grid.time()), ..Scan::default() }
-    }
-
     /// Counts rows as they are scanned.
     fn rows(&self, layout: &Layout, stats: &mut SearchStats) -> Result<Aggregation, EngineError> {
         let look = self.look;
         let failed = |error| look.failed(error);
-        let scan = self.scan(layout.columns.clone());
+        let columns = layout.columns.clone();
+        let scan = Scan { columns, ..self.candidates.started(&self.grid.time()) };
         let prepared = Prepared::new(&look.sources, Signal::Spans, &scan, look.context());
         let prepared = prepared.map_err(failed)?;
         let work = prepared.start();

@@ -63,6 +63,23 @@ impl Prepared {
     }
 }
 
+/// Runs the same work on so many threads; the first error counts.
+pub(super) fn on_threads<T: Send>(
+    threads: usize,
+    work: impl Fn() -> Result<T, StoreError> + Sync,
+) -> Result<Vec<T>, StoreError> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let joined = workers.into_iter().map(|worker| match worker.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        // All are waited for, whatever the first says.
+        joined.collect::<Vec<_>>().into_iter().collect()
+    })
+}
+
 /// Waits for workers and adds up what they did; the first error counts.
 pub(super) fn join(
     workers: Vec<std::thread::ScopedJoinHandle<'_, Result<ScanStats, StoreError>>>,

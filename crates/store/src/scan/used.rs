@@ -12,6 +12,7 @@ use super::packed::{Piece, Slice};
 use super::part::{Leaf, Part};
 use super::predicate::Scope;
 use super::reader::Reader;
+use super::run::on_threads;
 use super::work::{Readers, Unit, Work};
 use super::{Prepared, Scan, ScanContext, ScanStats};
 use crate::block::listing::Keys;
@@ -43,14 +44,7 @@ pub fn used_keys(
     let threads = context.threads.max(1);
     let prepared = Prepared::new(sources, Signal::Spans, &scan, context)?;
     let work = prepared.start();
-    let parts = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| visit_all(&work))).collect();
-        let joined = workers.into_iter().map(|worker| match worker.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        joined.collect::<Result<Vec<_>, _>>()
-    })?;
+    let parts = on_threads(threads, || visit_all(&work))?;
     let mut keys = Keys::new();
     for (part, referred) in parts.into_iter().flatten() {
         let found = resolve(&prepared.parts[part as usize], referred);

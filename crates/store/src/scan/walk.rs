@@ -13,6 +13,7 @@ use hashbrown::{HashMap, HashSet};
 
 use super::packed::Slice;
 use super::part::Leaf;
+use super::run::on_threads;
 use super::trace_map::TraceMap;
 use super::work::{Readers, Unit, Work};
 use super::{Order, Prepared, Scan, ScanContext, ScanStats};
@@ -222,15 +223,7 @@ pub fn traces_with(
         }
         Ok(hashes)
     };
-    let parts: Result<Vec<HashSet<u64>>, StoreError> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(collect)).collect();
-        let joined = workers.into_iter().map(|worker| match worker.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        joined.collect()
-    });
-    Ok(parts?.into_iter().flatten().collect())
+    Ok(on_threads(threads, collect)?.into_iter().flatten().collect())
 }
 
 /// Finds the traces of one granule's rows that pass, with the newest row of each.
