@@ -397,6 +397,13 @@ fn a_tenant_of_a_query_and_wrong_queries_reach_the_command_line() {
     };
     assert_eq!(ask(&["--tenant", "red"]).as_deref(), Some("3"));
     assert_eq!(ask(&[]).as_deref(), Some("0"));
+    server.store(Signal::Logs, Signal::Logs.small(2));
+    assert_eq!(ask(&["--tenant", "red|default"]).as_deref(), Some("6"));
+    let data = server.data().to_string_lossy().into_owned();
+    let several = ["sql", query, "--data", &data, "--format", "csv", "--tenant", "red|default"];
+    assert_eq!(run(kymo().args(several)).expect(0).stdout.lines().nth(1), Some("6"));
+    let ran = run(kymo().args(["sql", query, "--url", &url, "--tenant", "a||b"])).expect(2);
+    assert!(ran.stderr.contains("--tenant: the tenant's name is empty"), "{}", ran.stderr);
     let ran = run(kymo().args(["sql", "SELECT nme FROM spans", "--url", &url])).expect(1);
     assert!(ran.stderr.contains("nme"), "{}", ran.stderr);
 }

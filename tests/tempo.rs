@@ -230,8 +230,8 @@ fn wrong_questions_are_told_what_is_wrong() {
     assert!(answer.text().contains("too many"), "{}", answer.text());
     let bad_escape = server.get("/tempo/api/search?q=%zz").expect(400);
     assert!(bad_escape.text().contains("escape"), "{}", bad_escape.text());
-    let tenant = server.client.get(server.url("/tempo/api/search")).header("x-scope-orgid", "a|b");
-    Answer::of(tenant).expect(400);
+    let tenant = server.client.get(server.url("/tempo/api/search")).header("x-scope-orgid", "a||b");
+    assert!(Answer::of(tenant).expect(400).text().contains("is empty"));
     // What nobody sent is not wrong.
     assert_eq!(search(&server, "{ span.nobody.has.this = 1 }")["traces"], json!([]));
     let failed = ["kind=\"search\"", "outcome=\"invalid\""];
@@ -463,7 +463,7 @@ fn a_part_of_a_trace_can_be_asked_for() {
 }
 
 #[test]
-fn a_tenant_sees_its_own_traces_alone() {
+fn a_tenant_sees_its_own_traces_alone_and_several_can_be_read_together() {
     let server = Server::start();
     for (tenant, request) in ["one", "two"].into_iter().zip(requests()) {
         let sent =
@@ -480,4 +480,8 @@ fn a_tenant_sees_its_own_traces_alone() {
     assert_eq!(of("three", "/api/search?q=%7B%7D")["traces"], json!([]));
     let services = of("two", "/api/search/tag/service.name/values");
     assert_eq!(services["tagValues"], json!(["db"]));
+    // Parts of one trace.
+    assert_eq!(matched("two|one|two"), json!(3));
+    let services = of("one|two", "/api/search/tag/service.name/values");
+    assert_eq!(services["tagValues"], json!(["db", "shop"]));
 }

@@ -21,6 +21,7 @@ use crate::session::Sessions;
 use crate::sql;
 use crate::state::Reading;
 use crate::stats::{Counters, EngineStats};
+use crate::tenants::Tenants;
 
 /// Answers queries on threads of its own. Clones are the same engine.
 #[derive(Clone)]
@@ -66,31 +67,31 @@ impl Engine {
         Self { pushes_down: false, ..self.clone() }
     }
 
-    /// Answers a query over what was acknowledged for a tenant. Returns when the query had its
+    /// Answers a query over what was acknowledged for some tenants. Returns when the query had its
     /// turn and its plan is made; rows follow as they are found.
-    pub async fn sql(&self, tenant: &str, query: &str) -> Result<Rows, EngineError> {
+    pub async fn sql(&self, tenants: impl Into<Tenants>, query: &str) -> Result<Rows, EngineError> {
         let mut asker = Asker::new(&self.core.counters);
-        let begun = self.begin(tenant, query, &mut asker).await;
+        let begun = self.begin(tenants.into(), query, &mut asker).await;
         asker.answered(&begun);
         begun
     }
 
     async fn begin(
         &self,
-        tenant: &str,
+        tenants: Tenants,
         query: &str,
         asker: &mut Asker,
     ) -> Result<Rows, EngineError> {
         let text = query.to_owned();
         let parsed = self.runtime.blocking(move || sql::parse(&text).map(Aside::new)).await?;
-        let turn = self.core.queries.turn(tenant).await?;
+        let turn = self.core.queries.turn(tenants.line()).await?;
         let clock = asker.starts(self.core.options.query_timeout);
         let query_clock = clock.clone();
-        let (core, tenant, pushes_down) = (self.core.clone(), tenant.to_owned(), self.pushes_down);
+        let (core, pushes_down) = (self.core.clone(), self.pushes_down);
         let planning = move || {
             let parsed = parsed.into_inner()?;
             let clock = query_clock;
-            let query = Query { core, tenant, parsed, clock, _turn: turn, pushes_down };
+            let query = Query { core, tenants, parsed, clock, _turn: turn, pushes_down };
             let planned = match query.plan() {
                 Err(error) if error.is_stale() => {
                     Counters::add(&query.core.counters.planned_again, 1);
@@ -111,11 +112,11 @@ impl Engine {
     /// A trace by its id, whole; `None` if there is no such trace.
     pub async fn trace(
         &self,
-        tenant: &str,
+        tenants: impl Into<Tenants>,
         trace_id: [u8; 16],
     ) -> Result<Option<TraceResult>, EngineError> {
         let mut asker = Asker::new(&self.core.counters);
-        let found = self.find_trace(tenant, trace_id, &mut asker).await;
+        let found = self.find_trace(tenants.into(), trace_id, &mut asker).await;
         asker.answered(&found);
         if found.is_ok() {
             Counters::add(&self.core.counters.finished, 1);
@@ -125,19 +126,19 @@ impl Engine {
 
     async fn find_trace(
         &self,
-        tenant: &str,
+        tenants: Tenants,
         trace_id: [u8; 16],
         asker: &mut Asker,
     ) -> Result<Option<TraceResult>, EngineError> {
-        let turn = self.core.traces.turn(tenant).await?;
+        let turn = self.core.traces.turn(tenants.line()).await?;
         let clock = asker.starts(self.core.options.query_timeout);
-        let (core, tenant, of_trace) = (self.core.clone(), tenant.to_owned(), clock.clone());
+        let (core, of_trace) = (self.core.clone(), clock.clone());
         let finding = move || {
             let _turn = turn;
-            match core.trace(&tenant, &trace_id, &of_trace) {
+            match core.trace(&tenants, &trace_id, &of_trace) {
                 Err(error) if error.is_stale() => {
                     Counters::add(&core.counters.planned_again, 1);
-                    core.trace(&tenant, &trace_id, &of_trace)
+                    core.trace(&tenants, &trace_id, &of_trace)
                 }
                 found => found,
             }
@@ -201,7 +202,7 @@ impl Core {
     /// Looks for a trace, as long as it may and someone waits for it.
     fn trace(
         &self,
-        tenant: &str,
+        tenants: &Tenants,
         trace_id: &[u8; 16],
         clock: &Clock,
     ) -> Result<Option<TraceResult>, EngineError> {
@@ -220,7 +221,7 @@ impl Core {
             })
         };
         let store = &self.reading.store;
-        let snapshot = store.snapshot(tenant, Signal::Spans)?;
+        let snapshot = store.snapshot_of(tenants.names(), Signal::Spans)?;
         let (sources, damaged_blocks) = store.trace_sources(&snapshot, trace_id)?;
         let found = TraceResult::find(&sources, damaged_blocks, trace_id, &mut go_on);
         found.map_err(|error| stopped.take().unwrap_or(EngineError::Store(error)))

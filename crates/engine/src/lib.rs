@@ -12,6 +12,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `engine`, `query`, `answer`, `rows` | the engine, the life of a query, its answer |
+//! | `tenants` | whose data is read |
 //! | `queue`, `memory`, `clock` | who may run, what it may hold, for how long |
 //! | `runtime`, `state` | where it runs, what its parts share |
 //! | `sql` | text to a statement that may run |
@@ -43,6 +44,7 @@ mod sql;
 mod state;
 mod stats;
 mod tables;
+mod tenants;
 pub mod traceql;
 #[cfg(test)]
 extern crate self as kymo_engine;
@@ -54,3 +56,4 @@ pub use error::EngineError;
 pub use options::EngineOptions;
 pub use rows::Rows;
 pub use stats::EngineStats;
+pub use tenants::Tenants;

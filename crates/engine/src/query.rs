@@ -31,6 +31,7 @@ use crate::sql::Parsed;
 use crate::state::QueryState;
 use crate::stats::Counters;
 use crate::tables::QueryTable;
+use crate::tenants::Tenants;
 
 /// What an answer is handed over as: batches, then `None`.
 pub(crate) type Message = Result<Option<Held>, EngineError>;
@@ -38,7 +39,7 @@ pub(crate) type Message = Result<Option<Held>, EngineError>;
 /// A query that has its turn.
 pub(crate) struct Query {
     pub(crate) core: Arc<Core>,
-    pub(crate) tenant: String,
+    pub(crate) tenants: Tenants,
     pub(crate) parsed: Parsed,
     pub(crate) clock: Arc<Clock>,
     /// Given back when the query ends.
@@ -89,7 +90,8 @@ impl Query {
             let snapshot: &Arc<Snapshot> = match snapshots.entry(name.signal()) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(first) => {
-                    let snapshot = reading.store.snapshot(&self.tenant, name.signal())?;
+                    let names = self.tenants.names();
+                    let snapshot = reading.store.snapshot_of(names, name.signal())?;
                     first.insert(Arc::new(snapshot))
                 }
             };

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use kymo_engine::{Engine, EngineOptions};
+use kymo_engine::{Engine, EngineOptions, Tenants};
 use kymo_journal::OsDisk;
+use kymo_server::joined_tenants;
 use kymo_store::{Options, Store, owner};
 use tokio::runtime::{Builder, Runtime};
 
@@ -31,7 +32,7 @@ pub(crate) struct SourceArgs {
     /// Where the blocks of --data are, if elsewhere: a directory or s3://BUCKET/PREFIX
     #[arg(long, value_name = "URL", requires = "data")]
     store: Option<String>,
-    /// Whose data [default: default] [env: KYMO_TENANT]
+    /// Whose data; several as A|B [default: default] [env: KYMO_TENANT]
     #[arg(long, value_name = "TENANT")]
     tenant: Option<String>,
 }
@@ -46,7 +47,7 @@ pub(crate) enum Source {
 pub(crate) struct Directory {
     pub(crate) engine: Engine,
     pub(crate) runtime: Runtime,
-    pub(crate) tenant: String,
+    pub(crate) tenants: Tenants,
     pub(crate) path: PathBuf,
 }
 
@@ -54,9 +55,11 @@ impl SourceArgs {
     pub(crate) fn open(&self) -> Result<Source, Failure> {
         let tenant = self.tenant.clone().or_else(|| variable("KYMO_TENANT"));
         let tenant = tenant.unwrap_or_else(|| "default".to_owned());
+        let tenants =
+            joined_tenants(&tenant).map_err(|why| Failure::Usage(format!("--tenant: {why}")))?;
         let Some(data) = &self.data else {
             let url = self.url.clone().or_else(|| variable("KYMO_URL"));
-            let client = Client::new(url.as_deref().unwrap_or(DEFAULT_URL), &tenant)?;
+            let client = Client::new(url.as_deref().unwrap_or(DEFAULT_URL), &tenants.to_string())?;
             return Ok(Source::Server(client));
         };
         if !data.is_dir() {
@@ -79,7 +82,7 @@ impl SourceArgs {
             what: "a runtime for the query".into(),
             source,
         })?;
-        Ok(Source::Directory(Box::new(Directory { engine, runtime, tenant, path: data.clone() })))
+        Ok(Source::Directory(Box::new(Directory { engine, runtime, tenants, path: data.clone() })))
     }
 }
 

@@ -9,8 +9,8 @@
 //! A method of a query API is a function from a message to a response; [`answer`] does the rest:
 //!
 //! ```text
-//! grpc::answer(shared, request, async |shared, tenant, asked: Asked| {
-//!     let found = shared.engine.…(&tenant, …).await.map_err(|error| grpc::of_engine(&error))?;
+//! grpc::answer(shared, request, async |shared, tenants, asked: Asked| {
+//!     let found = shared.engine.…(&tenants, …).await.map_err(|error| grpc::of_engine(&error))?;
 //!     Ok(grpc::unary(&Answer { … }))          // or grpc::stream(&shared, messages)
 //! })
 //! ```
@@ -30,7 +30,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody};
 use kymo_admit::{Compression, Refusal};
-use kymo_engine::EngineError;
+use kymo_engine::{EngineError, Tenants};
 use prost::Message;
 use tokio::sync::mpsc;
 
@@ -109,19 +109,19 @@ pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
 pub(crate) async fn answer<M: Message + Default>(
     shared: Shared,
     request: Request<Body>,
-    method: impl AsyncFnOnce(Shared, String, M) -> Result<Response, Status>,
+    method: impl AsyncFnOnce(Shared, Tenants, M) -> Result<Response, Status>,
 ) -> Response {
     let (head, body) = request.into_parts();
     if !is_grpc(&head.headers) {
         let other = Failure::unsupported("content_type", "this path speaks gRPC only");
         return plain(other.status, other.message);
     }
-    let tenant = match tenant::of(&head.headers) {
-        Ok(tenant) => tenant.to_owned(),
+    let tenants = match tenant::readable(&head.headers) {
+        Ok(tenants) => tenants,
         Err(message) => return fail(&Status::invalid(message)),
     };
     let answered = match read(&shared, &head.headers, body).await {
-        Ok(message) => method(shared, tenant, message).await,
+        Ok(message) => method(shared, tenants, message).await,
         Err(status) => Err(status),
     };
     answered.unwrap_or_else(|status| fail(&status))

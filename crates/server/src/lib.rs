@@ -23,6 +23,7 @@
 //! | `otlp` | the protocols around it: gRPC, HTTP with protobuf and JSON |
 //! | `grpc`, `jsonpb` | what all gRPC methods share; JSON as protobuf maps it |
 //! | `sql`, `tempo`, `jaeger`, `reply` | query APIs, and how they say what went wrong |
+//! | `mcp` | queries as tools of language models |
 //! | `parameters`, `times` | what stands in URLs and forms: values, moments, durations |
 //! | [`mod@format`] | batches as JSON, CSV and Arrow |
 //! | `upkeep` | threads that apply, flush, compact and delete |
@@ -38,6 +39,7 @@ mod jaeger;
 mod jsonpb;
 pub mod limits;
 mod listen;
+mod mcp;
 pub mod options;
 mod otlp;
 mod parameters;
@@ -56,3 +58,4 @@ pub use error::ServerError;
 pub use options::{RetentionOptions, ServerOptions};
 pub use server::{Addresses, Server};
 pub use tempo::{DAMAGED_BLOCKS, NEXT_CURSOR, NO_ROOT, spans_table};
+pub use tenant::joined_tenants;

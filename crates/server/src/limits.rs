@@ -81,6 +81,23 @@ pub const DEFAULT_SEARCH_TRACES: usize = 20;
 pub const MAX_SPANS_PER_SET: usize = 100_000;
 /// Spans where none are asked for, as Tempo has it.
 pub const DEFAULT_SPANS_PER_SET: usize = 3;
+/// Patterns by which attributes of spans to prune are chosen. Each is tried on every name that a trace
+/// has.
+pub const MAX_PRUNING_PATTERNS: usize = 100;
+
+/// A question for the differences between two traces. It holds two ids.
+pub const DIFF_MAX_REQUEST_BYTES: usize = 8 << 10;
+/// Both traces together, as they are encoded. They are in memory as a whole, and so is what is made
+/// of them: for each span, as much again.
+pub const DIFF_MAX_TRACES_BYTES: usize = 64 << 20;
+/// Their spans: what is made of a span does not get smaller with it.
+pub const DIFF_MAX_SPANS: usize = 500_000;
+/// Comparisons at once, for the same reason.
+pub const DIFFS_AT_ONCE: usize = 2;
+/// The differences as JSON.
+pub const DIFF_MAX_ANSWER_BYTES: usize = 64 << 20;
+/// A patch that is sent with a summary, as Tempo has it.
+pub const DIFF_ATTACHED_PATCH_BYTES: usize = 64 << 10;
 
 /// Time that a query for series covers if it names none.
 pub const DEFAULT_METRICS_RANGE: Duration = Duration::from_secs(3600);
@@ -97,6 +114,9 @@ pub const STREAM_MESSAGE_BYTES: usize = 1 << 20;
 /// One that cannot. Clients of gRPC take at most 4 MiB.
 pub const MAX_MESSAGE_BYTES: usize = 7 << 19;
 
+/// Tenants that a query may read together.
+pub const MAX_TENANTS: usize = 64;
+
 /// Rows of a batch of an answer that is a table.
 pub const TABLE_BATCH_ROWS: usize = 8192;
 
@@ -109,6 +129,14 @@ pub const JAEGER_DEFAULT_TRACES: usize = 100;
 pub const JAEGER_LOOKBACK: Duration = Duration::from_secs(48 * 3600);
 /// The same for dependencies.
 pub const JAEGER_DEPENDENCIES_LOOKBACK: Duration = Duration::from_secs(24 * 3600);
+/// Time before the end that the Monitor tab looks at if it names none, as Jaeger has it.
+pub const JAEGER_MONITOR_LOOKBACK: Duration = Duration::from_secs(3600);
+/// Time from one of its points to the next.
+pub const JAEGER_MONITOR_STEP: Duration = Duration::from_secs(5);
+/// Time before a point that it tells of.
+pub const JAEGER_MONITOR_RATE: Duration = Duration::from_secs(600);
+/// Services that it may ask for at once.
+pub const JAEGER_MAX_SERVICES: usize = 100;
 /// Services, and operations of one: more than anybody finds something in.
 pub const JAEGER_MAX_NAMES: usize = 10_000;
 /// Traces that are fetched for one answer at a time, while there is room for them.
@@ -126,3 +154,12 @@ pub const JAEGER_OPERATIONS_LOOKBACK: Duration = Duration::from_secs(7 * 24 * 36
 pub const JAEGER_SUMMARIES_AT_ONCE: usize = 200;
 /// A file that is sent to be shown. It grows to several times its size while it is read.
 pub const JAEGER_MAX_TRANSFORM_BYTES: usize = 64 << 20;
+
+/// Text that the tools of one request to MCP give. A model cannot read more; many cannot read as
+/// much.
+pub const MCP_MAX_ANSWER_BYTES: usize = 4 << 20;
+/// Messages of a batch. They are answered one after another, while others wait.
+pub const MCP_MAX_BATCH: usize = 32;
+/// How long clients of MCP may keep the lists of tools and documents, which change with versions of
+/// the server only.
+pub const MCP_FRESH_FOR: Duration = Duration::from_secs(3600);

@@ -53,6 +53,8 @@ pub struct ServerOptions {
     pub shutdown_timeout: Duration,
     /// Origins of web pages that may query. OTLP is accepted from every origin.
     pub allowed_origins: Vec<String>,
+    /// Whether language models may query, over MCP.
+    pub mcp: bool,
 }
 
 impl Default for ServerOptions {
@@ -76,6 +78,7 @@ impl Default for ServerOptions {
             request_timeout: Duration::from_secs(60),
             shutdown_timeout: Duration::from_secs(5),
             allowed_origins: Vec::new(),
+            mcp: false,
         }
     }
 }

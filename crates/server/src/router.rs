@@ -24,12 +24,12 @@ use tokio::sync::Semaphore;
 use tower_http::compression::CompressionLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 
-use crate::limits::PREFLIGHT_AGE;
+use crate::limits::{DIFFS_AT_ONCE, PREFLIGHT_AGE};
 use crate::otlp::{grpc as otlp_grpc, http as otlp_http};
 use crate::receive::Receiver;
 use crate::reply::{json_error, plain, typed};
 use crate::telemetry::Telemetry;
-use crate::{grpc, jaeger, sql, tempo};
+use crate::{grpc, jaeger, mcp, sql, tempo};
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];
 
@@ -43,13 +43,16 @@ pub(crate) struct Shared {
     pub(crate) jaeger: jaeger::Room,
     /// Turns at reading what is asked.
     reading: Arc<Semaphore>,
+    /// Turns at comparing traces.
+    pub(crate) comparing: Arc<Semaphore>,
 }
 
 impl Shared {
     pub(crate) fn new(receiver: Arc<Receiver>, engine: Engine, telemetry: Arc<Telemetry>) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let (jaeger, reading) = (jaeger::Room::default(), Arc::new(Semaphore::new(cores)));
-        Self { receiver, engine, telemetry, jaeger, reading }
+        let comparing = Arc::new(Semaphore::new(DIFFS_AT_ONCE));
+        Self { receiver, engine, telemetry, jaeger, reading, comparing }
     }
 
     /// Reads what is asked, on the engine's threads, whose stacks are large. It may be long: no
@@ -89,13 +92,13 @@ pub(crate) fn otlp(shared: &Shared) -> Router {
 }
 
 /// Everything: the main port.
-pub(crate) fn main(shared: &Shared, base_path: &str, cors: CorsLayer) -> Router {
+pub(crate) fn main(shared: &Shared, base_path: &str, cors: CorsLayer, mcp: mcp::Access) -> Router {
     let queries = Router::new()
         .route("/api/sql", post(sql::post))
         .merge(tempo::over_http())
-        .merge(jaeger::over_http())
-        .layer(CompressionLayer::new())
-        .layer(cors);
+        .merge(jaeger::over_http());
+    let tools = mcp::over_http(mcp, queries.clone().with_state(shared.clone()));
+    let queries = queries.merge(tools).layer(CompressionLayer::new()).layer(cors);
     let own = Router::new()
         .route("/ready", get(|| async { "ready\n" }))
         .route("/healthz", get(|| async { "ok\n" }))

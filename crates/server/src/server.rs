@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use crate::error::ServerError;
 use crate::limits::LAST_FLUSH_TIMEOUT;
 use crate::listen::{Listeners, bind};
+use crate::mcp;
 use crate::options::ServerOptions;
 use crate::receive::Receiver;
 use crate::router::{self, Shared};
@@ -71,7 +72,9 @@ impl Server {
         telemetry.watch(store.clone(), engine.clone(), receiving, jaeger);
         let upkeep = Upkeep::start(store.clone(), receiver.clone(), engine.clone(), &options)?;
 
-        let main = router::main(&shared, &base_path, cors);
+        let allowed_origins = options.allowed_origins.clone();
+        let mcp = mcp::Access { is_on: options.mcp, allowed_origins };
+        let main = router::main(&shared, &base_path, cors, mcp);
         let otlp_only = router::otlp(&shared);
         let mut listeners = Listeners::new(options.max_connections, shared.telemetry.clone());
         listeners.serve(http, main);

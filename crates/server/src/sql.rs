@@ -28,8 +28,8 @@ use crate::tenant;
 pub(crate) async fn post(State(shared): State<Shared>, request: Request<Body>) -> Response {
     let began = Instant::now();
     let (head, body) = request.into_parts();
-    let tenant = match tenant::of(&head.headers) {
-        Ok(tenant) => tenant.to_owned(),
+    let tenants = match tenant::readable(&head.headers) {
+        Ok(tenants) => tenants,
         Err(message) => return json_error(StatusCode::BAD_REQUEST, &message),
     };
     let bounds = Bounds::new(MAX_QUERY_BYTES, BODY_PAUSE_TIMEOUT);
@@ -44,7 +44,7 @@ pub(crate) async fn post(State(shared): State<Shared>, request: Request<Body>) -
     let accept = head.headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or("");
     let format = Format::accepted(accept);
     let telemetry = shared.telemetry.clone();
-    let first = match shared.engine.sql(&tenant, &query).await {
+    let first = match shared.engine.sql(&tenants, &query).await {
         Ok(mut rows) => match rows.next().await.transpose() {
             Ok(first) => Ok((first, rows)),
             Err(error) => Err(error),

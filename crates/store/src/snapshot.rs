@@ -29,13 +29,20 @@ use crate::schema::Signal;
 use crate::status::Counters;
 use crate::store::{Store, lock};
 
-/// What is visible of a tenant and signal at one moment.
+/// What is visible of a signal at one moment, of one tenant or several.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// Whose.
-    pub tenant: String,
     /// Of what.
     pub signal: Signal,
+    /// Of whom. Each was looked at for itself: what one moment is for one is not for all.
+    pub tenants: Vec<TenantSnapshot>,
+}
+
+/// What is visible of a tenant and signal at one moment.
+#[derive(Debug, Clone)]
+pub struct TenantSnapshot {
+    /// Whose.
+    pub tenant: String,
     /// Rows in memory.
     pub chunks: Vec<Arc<Chunk>>,
     /// The log: blocks, and conditions whose rows are hidden in some of them.
@@ -48,6 +55,22 @@ pub struct Snapshot {
 impl Snapshot {
     /// All blocks.
     pub fn blocks(&self) -> impl Iterator<Item = &BlockMeta> {
+        self.tenants.iter().flat_map(TenantSnapshot::blocks)
+    }
+
+    /// All rows in memory.
+    pub fn chunks(&self) -> impl Iterator<Item = &Arc<Chunk>> {
+        self.tenants.iter().flat_map(|tenant| &tenant.chunks)
+    }
+
+    /// All blocks, and whose they are.
+    fn owned_blocks(&self) -> impl Iterator<Item = (&TenantSnapshot, &BlockMeta)> {
+        self.tenants.iter().flat_map(|tenant| tenant.blocks().map(move |meta| (tenant, meta)))
+    }
+}
+
+impl TenantSnapshot {
+    fn blocks(&self) -> impl Iterator<Item = &BlockMeta> {
         self.log.blocks.values().chain(&self.level_zero)
     }
 }
@@ -65,11 +88,25 @@ struct Pinned {
 }
 
 impl Store {
-    /// Pins what is visible now: everything that was acknowledged before.
+    /// Pins what is visible of a tenant now: everything that was acknowledged before.
     pub fn snapshot(&self, tenant: &str, signal: Signal) -> Result<Snapshot, StoreError> {
+        self.snapshot_of([tenant], signal)
+    }
+
+    /// Pins what is visible of several tenants, each of which is to be named once.
+    pub fn snapshot_of<'a>(
+        &self,
+        tenants: impl IntoIterator<Item = &'a str>,
+        signal: Signal,
+    ) -> Result<Snapshot, StoreError> {
         if self.read_only.is_none() {
             self.catch_up()?;
         }
+        let tenants = tenants.into_iter().map(|tenant| self.pin_tenant(tenant, signal));
+        Ok(Snapshot { signal, tenants: tenants.collect::<Result<_, _>>()? })
+    }
+
+    fn pin_tenant(&self, tenant: &str, signal: Signal) -> Result<TenantSnapshot, StoreError> {
         let pin = self.pins.begin(tenant, signal);
         let Pinned { batches, own, others, log } = self.pin_once(tenant, signal)?;
         let mut chunks = Vec::new();
@@ -79,7 +116,7 @@ impl Store {
         let nodes = std::iter::once(&*own).chain(&others);
         let level_zero = level_zero(nodes, &log, tenant, signal);
         pin.settle(log.clone(), level_zero.clone());
-        Ok(Snapshot { tenant: tenant.to_owned(), signal, chunks, log, level_zero, _pin: pin })
+        Ok(TenantSnapshot { tenant: tenant.to_owned(), chunks, log, level_zero, _pin: pin })
     }
 
     /// Heads, nodes and log that do not show a row twice.
@@ -186,7 +223,8 @@ impl Store {
         }
     }
 
-    /// Keeps a log's state unless a newer one is known already.
+    /// Keeps a log's state unless a newer one is known already. That there is none is kept of
+    /// those only who have sent something: who asks may name anybody, and often.
     pub(crate) fn remember_log(
         &self,
         tenant: &str,
@@ -195,6 +233,9 @@ impl Store {
         log: Arc<LogState>,
     ) -> Arc<LogState> {
         let mut state = lock(&self.state);
+        if log.generation == 0 && !state.knows(tenant) {
+            return log;
+        }
         let slot = state
             .logs
             .entry((tenant.to_owned(), signal))
@@ -212,15 +253,15 @@ impl Store {
         snapshot: &Snapshot,
         time_nanos: Option<Range<i64>>,
     ) -> Result<Vec<Source>, StoreError> {
-        let mut sources: Vec<Source> = snapshot.chunks.iter().cloned().map(Source::Chunk).collect();
-        for meta in snapshot.blocks() {
+        let mut sources: Vec<Source> = snapshot.chunks().cloned().map(Source::Chunk).collect();
+        for (tenant, meta) in snapshot.owned_blocks() {
             if let Some(range) = &time_nanos
                 && (meta.max_time_nanos < range.start || meta.min_time_nanos >= range.end)
             {
                 continue;
             }
-            let path = meta.path(&snapshot.tenant, snapshot.signal);
-            match self.open_visible(snapshot, &path, meta) {
+            let path = meta.path(&tenant.tenant, snapshot.signal);
+            match self.open_visible(tenant, &path, meta) {
                 Ok(block) => sources.push(Source::Block(block)),
                 Err(error @ StoreError::Corrupt(_)) => self.warn_damaged(&path, &error),
                 Err(error) => return Err(error),
@@ -237,11 +278,11 @@ impl Store {
         trace_id: &[u8; 16],
     ) -> Result<(Vec<Source>, usize), StoreError> {
         let hash = trace_index::trace_hash(trace_id);
-        let mut sources: Vec<Source> = snapshot.chunks.iter().cloned().map(Source::Chunk).collect();
+        let mut sources: Vec<Source> = snapshot.chunks().cloned().map(Source::Chunk).collect();
         let mut damaged_blocks = 0;
-        for meta in snapshot.blocks() {
-            let path = meta.path(&snapshot.tenant, snapshot.signal);
-            let open = || self.open_visible(snapshot, &path, meta);
+        for (tenant, meta) in snapshot.owned_blocks() {
+            let path = meta.path(&tenant.tenant, snapshot.signal);
+            let open = || self.open_visible(tenant, &path, meta);
             let block = match self.blocks.may_hold_trace(&path, hash, open) {
                 Ok(false) => continue,
                 Ok(true) => open(),
@@ -262,21 +303,21 @@ impl Store {
     /// The block, with the rows hidden that tombstones hide.
     fn open_visible(
         &self,
-        snapshot: &Snapshot,
+        tenant: &TenantSnapshot,
         path: &str,
         meta: &BlockMeta,
     ) -> Result<Arc<Block>, StoreError> {
-        if snapshot.log.tombstones.is_empty() {
+        if tenant.log.tombstones.is_empty() {
             return self.blocks.open(path, meta, "");
         }
         let name = meta.name();
-        let tombstones = snapshot.log.tombstones.values();
+        let tombstones = tenant.log.tombstones.values();
         let ids: Vec<&str> =
             tombstones.filter(|t| t.blocks.contains(&name)).map(|t| t.id.as_str()).collect();
         let block = self.blocks.open(path, meta, &ids.join(","))?;
         if !ids.is_empty() && block.hidden().is_none() {
             let source = Source::Block(block.clone());
-            if let Some(hidden) = self.hidden_rows(&source, meta, &snapshot.log)? {
+            if let Some(hidden) = self.hidden_rows(&source, meta, &tenant.log)? {
                 block.hide(hidden);
             }
         }
@@ -338,4 +379,42 @@ pub(crate) fn level_zero<'a>(
         .filter(|b| b.tenant == tenant)
         .map(|b| b.block.clone())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use kymo_journal::{Compression, Format, Journal, OsDisk, Record};
+
+    use super::*;
+    use crate::options::Options;
+
+    #[test]
+    fn tenants_that_do_not_exist_are_not_remembered() {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = Arc::new(OsDisk);
+        let (journal, _) =
+            Journal::open(disk.clone(), &dir.path().join("journal"), Default::default()).unwrap();
+        let blocks = dir.path().join("blocks");
+        let objects = crate::objects::open(&blocks.to_string_lossy(), disk.clone()).unwrap();
+        let store = Store::open(disk, journal, objects, Options::default()).unwrap();
+        let record = Record {
+            signal: kymo_journal::Signal::Traces,
+            format: Format::OtlpJson,
+            compression: Compression::None,
+            tenant: "known",
+            body: br#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"a"}]}]}]}"#[..].into(),
+            received_nanos: 0,
+        };
+        store.journal().append(record).unwrap();
+        for tenant in ["known", "nobody", "known", "none"] {
+            store.snapshot(tenant, Signal::Spans).unwrap();
+        }
+        let names: Vec<String> =
+            lock(&store.state).logs.keys().map(|(tenant, _)| tenant.clone()).collect();
+        assert_eq!(names, ["known"]);
+        store.flush().unwrap();
+        let several = store.snapshot_of(["known", "nobody"], Signal::Spans).unwrap();
+        assert_eq!((several.tenants.len(), several.blocks().count()), (2, 1));
+        assert_eq!(store.sources(&several, None).unwrap().len(), 1);
+    }
 }

@@ -28,7 +28,7 @@ use kymo_journal::{CursorOptions, Disk, Journal, Reader};
 
 use crate::block::cache::BlockCache;
 use crate::commit::log::Log;
-use crate::commit::node::{NodeObject, valid_node};
+use crate::commit::node::{NodeObject, TenantBlock, valid_node};
 use crate::commit::state::LogState;
 use crate::error::StoreError;
 use crate::flush::Pending;
@@ -73,6 +73,13 @@ impl State {
             logs: HashMap::new(),
             flush_failed_nanos: None,
         }
+    }
+
+    /// Whether this node has rows of a tenant that the log may not have.
+    pub(crate) fn knows(&self, tenant: &str) -> bool {
+        let is_tenants = |block: &TenantBlock| block.tenant == tenant;
+        self.heads.tenants().any(|known| known == tenant)
+            || Signal::ALL.iter().any(|signal| self.node.blocks_of(*signal).iter().any(is_tenants))
     }
 }
 

@@ -157,7 +157,7 @@ fn deleted_rows_are_gone_at_once_and_later_ones_stay() {
         store.flush().unwrap();
         store.compact(Effort::Everything).unwrap();
         let snapshot = store.snapshot("default", Signal::Spans).unwrap();
-        assert!(snapshot.log.tombstones.is_empty(), "nothing is left to hide");
+        assert!(snapshot.tenants[0].log.tombstones.is_empty(), "nothing is left to hide");
         assert_eq!(snapshot.blocks().map(|b| b.rows).sum::<u64>(), 100);
         assert_eq!(count(&store, Some(user(3))), 10);
         drop(store);
@@ -275,11 +275,11 @@ fn a_hundred_generations_are_read_from_checkpoints() {
             store.flush().unwrap();
             store.compact_log("default", Signal::Spans, Effort::Tiered).unwrap();
         }
-        let log = store.snapshot("default", Signal::Spans).unwrap().log;
+        let log = store.snapshot("default", Signal::Spans).unwrap().tenants[0].log.clone();
         assert_eq!(log.generation, 100);
         drop(store);
         let store = open(dir, objects, options);
-        let again = store.snapshot("default", Signal::Spans).unwrap().log;
+        let again = store.snapshot("default", Signal::Spans).unwrap().tenants[0].log.clone();
         assert_eq!(again.blocks, log.blocks);
         assert_eq!(count(&store, None), 1000);
     });

@@ -68,7 +68,7 @@ fn facts(plan: &ScanPlan) -> Vec<(&'static str, String)> {
     if let Some(limit) = plan.limit {
         facts.push(("limit", limit.to_string()));
     }
-    let in_memory: usize = plan.snapshot.chunks.iter().map(|chunk| chunk.rows).sum();
+    let in_memory: usize = plan.snapshot.chunks().map(|chunk| chunk.rows).sum();
     facts.push(("blocks", format!("{in_time} of {blocks}")));
     facts.push(("rows in memory", in_memory.to_string()));
     facts

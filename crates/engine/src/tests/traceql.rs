@@ -9,7 +9,8 @@ use kymo_traceql::ast::Body;
 
 use super::differential::Random;
 use super::support::Place;
-use crate::traceql::{Cursor, MetricsQuery, Search, Sort};
+use crate::Tenants;
+use crate::traceql::{Cursor, MetricsQuery, Points, Search, Sort};
 use crate::{Engine, EngineError};
 
 const START_NANOS: i64 = 1_700_000_000_000_000_000;
@@ -257,40 +258,56 @@ fn search(
         after: None,
     };
     change(&mut search);
-    let found = wait(async { engine.search("default", search).await?.all().await })?;
+    let found = wait(async { engine.search(&tenants(), search).await?.all().await })?;
     Ok(found.traces.into_iter().map(|trace| format!("{trace:?}")).collect())
 }
 
+/// Series of points of their own, and of windows that overlap.
 fn series(engine: &Engine, text: &str) -> Result<Vec<String>, EngineError> {
     let query =
         kymo_traceql::parse(text).map_err(|error| EngineError::Invalid(error.to_string()))?;
-    let query = MetricsQuery {
-        query,
-        start_nanos: START_NANOS,
-        end_nanos: START_NANOS + 4_000_000_000,
-        step_nanos: Some(500_000_000),
-        exemplars: 0,
-    };
-    let answer = wait(engine.metrics("default", query))?;
-    Ok(answer.series.into_iter().map(|series| format!("{series:?}")).collect())
+    let mut shown = Vec::new();
+    let step_nanos = 500_000_000;
+    for points in [Points::Every(step_nanos), Points::Sliding { step_nanos, window: 3 }] {
+        if points != Points::Every(step_nanos) && text.contains("compare(") {
+            continue;
+        }
+        let query = MetricsQuery {
+            query: query.clone(),
+            start_nanos: START_NANOS,
+            end_nanos: START_NANOS + 4_000_000_000,
+            points,
+            exemplars: 0,
+        };
+        let answer = wait(engine.metrics(&tenants(), query))?;
+        shown.extend(answer.series.into_iter().map(|series| format!("{series:?}")));
+    }
+    Ok(shown)
 }
 
-/// The same spans: in memory; in blocks and in memory; in one block.
+/// All who may have spans.
+fn tenants() -> Tenants {
+    Tenants::new(["default", "other", "third"].map(str::to_owned))
+}
+
+/// The same spans: in memory; in blocks and in memory; in one block; of several tenants.
 fn places(random: &mut Random) -> Vec<Place> {
     let requests = requests(random);
-    let place = |flush_after: &dyn Fn(usize) -> bool| {
+    let place_of = |tenants: &[&str], flush_after: &dyn Fn(usize) -> bool| {
         let place = super::place();
         for (nth, request) in requests.iter().enumerate() {
-            place.append("default", request);
+            place.append(tenants[nth % tenants.len()], request);
             if flush_after(nth) {
                 place.store.flush().unwrap();
             }
         }
         place
     };
+    let place = |flush_after: &dyn Fn(usize) -> bool| place_of(&["default"], flush_after);
     let compacted = place(&|_| true);
     compacted.store.compact(Effort::Everything).unwrap();
-    vec![place(&|_| false), place(&|nth| nth < PARTS - 1), compacted]
+    let of_several = place_of(&["default", "other", "third"], &|nth| nth < PARTS - 1);
+    vec![place(&|_| false), place(&|nth| nth < PARTS - 1), compacted, of_several]
 }
 
 #[test]
@@ -389,7 +406,7 @@ fn pages_of_any_size_give_every_trace_once_in_every_order() {
                     let search =
                         Search { query, time: None, limit, spans_per_set: 1000, sort, after };
                     let found = wait(async {
-                        place.engine.search("default", search).await.unwrap().all().await.unwrap()
+                        place.engine.search(&tenants(), search).await.unwrap().all().await.unwrap()
                     });
                     paged.extend(found.traces.iter().map(|trace| format!("{trace:?}")));
                     // As clients send it back.

@@ -22,6 +22,7 @@ use crate::limits::FOUND_WAITING;
 use crate::queue::Turn;
 use crate::runtime::panic_message;
 use crate::stats::{Counters, Running};
+use crate::tenants::Tenants;
 
 type Part = Result<Option<Found>, EngineError>;
 
@@ -77,27 +78,31 @@ impl Drop for Searching {
 
 impl Engine {
     /// Looks for traces. Returns when the search had its turn; traces follow as they are found.
-    pub async fn search(&self, tenant: &str, search: Search) -> Result<Searching, EngineError> {
+    pub async fn search(
+        &self,
+        tenants: impl Into<Tenants>,
+        search: Search,
+    ) -> Result<Searching, EngineError> {
         let mut asker = Asker::new(self.counters());
-        let begun = self.begin_search(tenant, search, &mut asker).await;
+        let begun = self.begin_search(tenants.into(), search, &mut asker).await;
         asker.answered(&begun);
         begun
     }
 
     async fn begin_search(
         &self,
-        tenant: &str,
+        tenants: Tenants,
         search: Search,
         asker: &mut Asker,
     ) -> Result<Searching, EngineError> {
-        let (turn, clock) = self.turn(tenant, asker).await?;
+        let (turn, clock) = self.turn(&tenants, asker).await?;
         let (sender, parts) = mpsc::channel(FOUND_WAITING);
-        let (core, tenant, of_search) = (self.core().clone(), tenant.to_owned(), clock.clone());
+        let (core, of_search) = (self.core().clone(), clock.clone());
         let pushes_down = self.pushes_down();
         drop(self.handle()?.spawn_blocking(move || {
             let _turn = turn;
             let counters = core.counters.clone();
-            let run = || run_search(&core, &tenant, &search, &of_search, pushes_down, &sender);
+            let run = || run_search(&core, &tenants, &search, &of_search, pushes_down, &sender);
             let ended = catch_unwind(AssertUnwindSafe(run))
                 .unwrap_or_else(|panic| Err(EngineError::Internal(panic_message(panic))));
             match &ended {
@@ -118,62 +123,63 @@ impl Engine {
     /// Series of numbers over time.
     pub async fn metrics(
         &self,
-        tenant: &str,
+        tenants: impl Into<Tenants>,
         query: MetricsQuery,
     ) -> Result<MetricsAnswer, EngineError> {
         let grid = measure::grid_of(&query)?;
         let time = grid.time();
-        self.look(tenant, Some(time), move |look| measure::answer(look, &query)).await
+        self.look(tenants.into(), Some(time), move |look| measure::answer(look, &query)).await
     }
 
     /// Keys of attributes by scope: of spans, resources, instrumentation scopes, events and links.
     pub async fn tag_names(
         &self,
-        tenant: &str,
+        tenants: impl Into<Tenants>,
         query: TagQuery,
     ) -> Result<Vec<ScopeTags>, EngineError> {
         let time = query.time.clone();
-        self.look(tenant, time, move |look| tags::names(look, &query)).await
+        self.look(tenants.into(), time, move |look| tags::names(look, &query)).await
     }
 
     /// Values of an attribute or intrinsic, in order.
     pub async fn tag_values(
         &self,
-        tenant: &str,
+        tenants: impl Into<Tenants>,
         attribute: Attribute,
         query: TagQuery,
     ) -> Result<Vec<TagValue>, EngineError> {
         let time = query.time.clone();
-        self.look(tenant, time, move |look| tags::values(look, &attribute, &query)).await
+        self.look(tenants.into(), time, move |look| tags::values(look, &attribute, &query)).await
     }
 
     /// Which services called which, by the spans that began within `time`.
     pub async fn dependencies(
         &self,
-        tenant: &str,
+        tenants: impl Into<Tenants>,
         time: Range<i64>,
     ) -> Result<Vec<Dependency>, EngineError> {
         let within = time.clone();
-        self.look(tenant, Some(time), move |look| dependencies::answer(look, &within)).await
+        self.look(tenants.into(), Some(time), move |look| dependencies::answer(look, &within)).await
     }
 
     /// How a query would be answered: what the store tests, what is read, what is evaluated.
     pub async fn explain_traceql(
         &self,
-        tenant: &str,
+        tenants: impl Into<Tenants>,
         query: Query,
         time: Option<Range<i64>>,
     ) -> Result<String, EngineError> {
         let within = time.clone();
-        self.look(tenant, time, move |look| explain::answer(look, &query, within.as_ref())).await
+        self.look(tenants.into(), time, move |look| explain::answer(look, &query, within.as_ref()))
+            .await
     }
 
     async fn turn(
         &self,
-        tenant: &str,
+        tenants: &Tenants,
         asker: &mut Asker,
     ) -> Result<(Turn, Arc<Clock>), EngineError> {
-        let turn = self.core().queries.turn(tenant).await?;
+        let turn = self.core().queries.turn(tenants.line()).await?;
         Ok((turn, asker.starts(self.core().options.query_timeout)))
     }
 
@@ -181,20 +187,20 @@ impl Engine {
     /// meanwhile.
     async fn look<T: Send + 'static>(
         &self,
-        tenant: &str,
+        tenants: Tenants,
         time: Option<Range<i64>>,
         answer: impl Fn(&Look) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
         let mut asker = Asker::new(self.counters());
         let answered = async {
-            let (turn, clock) = self.turn(tenant, &mut asker).await?;
-            let (core, tenant, of_look) = (self.core().clone(), tenant.to_owned(), clock.clone());
+            let (turn, clock) = self.turn(&tenants, &mut asker).await?;
+            let (core, of_look) = (self.core().clone(), clock.clone());
             let pushes_down = self.pushes_down();
             let looking = move || {
                 let _turn = turn;
                 let _running = Running::new(&core.counters);
                 let once =
-                    || answer(&Look::new(&core, &tenant, time.as_ref(), &of_look, pushes_down)?);
+                    || answer(&Look::new(&core, &tenants, time.as_ref(), &of_look, pushes_down)?);
                 match once() {
                     Err(error) if error.is_stale() => {
                         Counters::add(&core.counters.planned_again, 1);
@@ -216,7 +222,7 @@ impl Engine {
 
 fn run_search(
     core: &Arc<Core>,
-    tenant: &str,
+    tenants: &Tenants,
     search: &Search,
     clock: &Arc<Clock>,
     pushes_down: bool,
@@ -234,7 +240,7 @@ fn run_search(
         }
     };
     let mut once = || {
-        let look = Look::new(core, tenant, search.time.as_ref(), clock, pushes_down)?;
+        let look = Look::new(core, tenants, search.time.as_ref(), clock, pushes_down)?;
         Searcher::new(&look, search.clone())?.run(&mut give)
     };
     match once() {

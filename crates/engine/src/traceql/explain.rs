@@ -100,7 +100,7 @@ fn candidates(found: &Candidates, text: &mut String) {
 fn sources(look: &Look, granules: Option<usize>, text: &mut String) {
     let rows: usize = look.sources.iter().map(|source| source.rows()).sum();
     let blocks = look.snapshot.blocks().count();
-    let chunks = look.snapshot.chunks.len();
+    let chunks = look.snapshot.chunks().count();
     let _ = write!(text, "  rows         {rows} in {blocks} blocks and {chunks} batches in memory");
     if let Some(granules) = granules {
         let _ = write!(text, "; at most {granules} granules to read");

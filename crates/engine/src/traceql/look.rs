@@ -21,6 +21,7 @@ use crate::clock::Clock;
 use crate::engine::Core;
 use crate::error::EngineError;
 use crate::memory::QueryMemory;
+use crate::tenants::Tenants;
 
 /// A question that has its turn: what it sees, its time and its memory.
 pub(crate) struct Look {
@@ -40,13 +41,13 @@ impl Look {
     /// Looks at what is visible now, of traces that may reach into `time`.
     pub(crate) fn new(
         core: &Arc<Core>,
-        tenant: &str,
+        tenants: &Tenants,
         time: Option<&Range<i64>>,
         clock: &Arc<Clock>,
         pushes_down: bool,
     ) -> Result<Self, EngineError> {
         let store = &core.reading.store;
-        let snapshot = store.snapshot(tenant, Signal::Spans)?;
+        let snapshot = store.snapshot_of(tenants.names(), Signal::Spans)?;
         let sources = store.sources(&snapshot, time.map(reach))?;
         let memory = QueryMemory::new(core.options.query_memory_bytes, &core.memory);
         Ok(Self {

@@ -7,7 +7,7 @@ use super::answer::{MetricsAnswer, SearchStats};
 use super::counting::Counting;
 use super::look::Look;
 use super::plan::Candidates;
-use super::request::MetricsQuery;
+use super::request::{MetricsQuery, Points};
 use super::{compare, exemplars};
 use crate::error::EngineError;
 use crate::limits::POINT_BYTES;
@@ -21,9 +21,11 @@ pub(super) struct Leaf<'q> {
 
 /// The grid of an answer.
 pub(super) fn grid_of(query: &MetricsQuery) -> Result<Grid, EngineError> {
-    let grid = match query.step_nanos {
-        Some(step) => Grid::range(query.start_nanos, query.end_nanos, step),
-        None => Grid::instant(query.start_nanos, query.end_nanos),
+    let MetricsQuery { start_nanos: start, end_nanos: end, .. } = *query;
+    let grid = match query.points {
+        Points::One => Grid::instant(start, end),
+        Points::Every(step) => Grid::range(start, end, step),
+        Points::Sliding { step_nanos, window } => Grid::sliding(start, end, step_nanos, window),
     };
     grid.map_err(|error| EngineError::Invalid(error.to_string()))
 }
@@ -70,6 +72,9 @@ fn measure(
     stats: &mut SearchStats,
 ) -> Result<Vec<Series>, EngineError> {
     if let MetricsFunction::Compare { .. } = leaf.function {
+        if grid.window() > 1 {
+            return Err(EngineError::Invalid("compare() has no sliding windows".to_owned()));
+        }
         return compare::answer(look, leaf, grid, stats);
     }
     let candidates = Candidates::of(look, leaf.pipeline).map_err(|error| look.failed(error))?;

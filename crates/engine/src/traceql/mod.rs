@@ -55,4 +55,4 @@ pub use answer::{
     ServiceStats, TagKind, TagValue,
 };
 pub use ask::Searching;
-pub use request::{Cursor, MetricsQuery, Search, Sort, TagQuery};
+pub use request::{Cursor, MetricsQuery, Points, Search, Sort, TagQuery};

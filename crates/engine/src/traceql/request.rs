@@ -78,10 +78,27 @@ pub struct MetricsQuery {
     pub start_nanos: i64,
     /// Nanoseconds since 1970.
     pub end_nanos: i64,
-    /// Nanoseconds between points; `None` for one point over all the time.
-    pub step_nanos: Option<i64>,
+    /// Which points.
+    pub points: Points,
     /// Examples of spans to give with the series, at most.
     pub exemplars: usize,
+}
+
+/// The points of a series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Points {
+    /// One, over all the time.
+    One,
+    /// So many nanoseconds apart, on multiples of them; each tells of the time since the one
+    /// before.
+    Every(i64),
+    /// From the end back to the start; each tells of several steps before it. Not for `compare()`.
+    Sliding {
+        /// Nanoseconds from one point to the next.
+        step_nanos: i64,
+        /// Steps that a point tells of.
+        window: usize,
+    },
 }
 
 /// Which tags, or values of a tag.

@@ -259,6 +259,13 @@ pub(crate) static GROUPS: &[Group] = &[
                 |c| &mut c.server.engine.max_waiting,
                 "Queries that wait for their turn. Further ones are refused.",
             ),
+            setting(
+                "query.mcp",
+                Kind::Switch,
+                |c| &mut c.server.mcp,
+                "Let language models query, by the Model Context Protocol at /tempo/api/mcp. What \
+                 they read goes to whoever runs the model.",
+            ),
         ],
     },
     Group {

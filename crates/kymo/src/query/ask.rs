@@ -3,7 +3,7 @@
 use std::io::{BufReader, Cursor, Read};
 use std::ops::Range;
 
-use kymo_engine::traceql::{Found, MetricsQuery, Search, Sort};
+use kymo_engine::traceql::{Found, MetricsQuery, Points, Search, Sort};
 use kymo_server::format::Format;
 use kymo_server::{DAMAGED_BLOCKS, NEXT_CURSOR};
 use kymo_traceql::ast::Query;
@@ -50,8 +50,8 @@ impl<'a> Asker<'a> {
         let client = match self.0 {
             Source::Server(client) => client,
             Source::Directory(directory) => {
-                let Directory { engine, runtime, tenant, .. } = &**directory;
-                return Ok(runtime.block_on(engine.explain_traceql(tenant, query, time))?);
+                let Directory { engine, runtime, tenants, .. } = &**directory;
+                return Ok(runtime.block_on(engine.explain_traceql(tenants, query, time))?);
             }
         };
         let mut parameters = vec![("q", query.to_string())];
@@ -111,8 +111,8 @@ impl<'a> Asker<'a> {
         match self.0 {
             Source::Server(client) => ask_series(client, &query),
             Source::Directory(directory) => {
-                let Directory { engine, runtime, tenant, .. } = &**directory;
-                let answer = runtime.block_on(engine.metrics(tenant, query))?;
+                let Directory { engine, runtime, tenants, .. } = &**directory;
+                let answer = runtime.block_on(engine.metrics(tenants, query))?;
                 warn(answer.stats.damaged_blocks);
                 Ok(answer.series)
             }
@@ -121,8 +121,8 @@ impl<'a> Asker<'a> {
 }
 
 fn find(directory: &Directory, search: Search) -> Result<Found, Failure> {
-    let Directory { engine, runtime, tenant, .. } = directory;
-    let found = runtime.block_on(async { engine.search(tenant, search).await?.all().await })?;
+    let Directory { engine, runtime, tenants, .. } = directory;
+    let found = runtime.block_on(async { engine.search(tenants, search).await?.all().await })?;
     warn(found.stats.damaged_blocks);
     Ok(found)
 }
@@ -134,12 +134,16 @@ fn ask_series(client: &Client, query: &MetricsQuery) -> Result<Vec<Series>, Fail
         ("end", nanos(query.end_nanos)),
         ("exemplars", query.exemplars.to_string()),
     ];
-    let (place, instant_nanos) = match query.step_nanos {
-        Some(step) => {
+    let (place, instant_nanos) = match query.points {
+        Points::One => ("/tempo/api/metrics/query", Some(query.end_nanos)),
+        Points::Every(step) => {
             parameters.push(("step", format!("{step}ns")));
             ("/tempo/api/metrics/query_range", None)
         }
-        None => ("/tempo/api/metrics/query", Some(query.end_nanos)),
+        Points::Sliding { .. } => {
+            let message = "sliding windows cannot be asked for over Tempo's API";
+            return Err(Failure::Other(message.to_owned()));
+        }
     };
     let answer: SeriesResponse = json(send(client, place, &parameters, "application/json")?)?;
     if let Some(missing) = answer.missing() {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use kymo_engine::traceql::MetricsQuery;
+use kymo_engine::traceql::{MetricsQuery, Points};
 use kymo_traceql::ast::{Attribute, Body, Metrics, MetricsFunction, Query};
 use kymo_traceql::metrics::Series;
 use kymo_traceql::parse_attribute;
@@ -91,7 +91,7 @@ pub(super) fn find(
             query: query.clone(),
             start_nanos: range.start,
             end_nanos: range.end,
-            step_nanos: None,
+            points: Points::One,
             exemplars: 0,
         })?);
     }

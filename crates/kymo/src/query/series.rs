@@ -1,7 +1,7 @@
 //! Series of numbers as a table: for people a line for each series, with a drawing if there is a
 //! terminal; for programs a row for each point.
 
-use kymo_engine::traceql::MetricsQuery;
+use kymo_engine::traceql::{MetricsQuery, Points};
 use kymo_traceql::ast::{Body, Metrics, Query};
 use kymo_traceql::metrics::Series;
 use kymo_traceql::value::OwnedValue;
@@ -37,7 +37,7 @@ pub(super) fn find(
         query,
         start_nanos: range.start,
         end_nanos: range.end,
-        step_nanos,
+        points: step_nanos.map_or(Points::One, Points::Every),
         exemplars: 0,
     })?;
     match (reader.is_person(), step_nanos) {

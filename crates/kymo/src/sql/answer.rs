@@ -45,8 +45,8 @@ impl<'a> Answer<'a> {
     }
 
     fn of_directory(directory: &'a Directory, query: &str) -> Result<Self, Failure> {
-        let Directory { engine, runtime, tenant, .. } = directory;
-        let mut rows = runtime.block_on(engine.sql(tenant, query))?;
+        let Directory { engine, runtime, tenants, .. } = directory;
+        let mut rows = runtime.block_on(engine.sql(tenants, query))?;
         let schema = rows.schema();
         let next = move || Some(runtime.block_on(rows.next())?.map_err(Failure::from));
         Ok(Self { schema, batches: Box::new(std::iter::from_fn(next)) })

@@ -141,8 +141,8 @@ impl<'a> Response<'a> {
 }
 
 fn look_up(directory: &Directory, id: &[u8; 16]) -> Result<Bytes, Failure> {
-    let Directory { engine, runtime, tenant, path } = directory;
-    match runtime.block_on(engine.trace(tenant, *id))? {
+    let Directory { engine, runtime, tenants, path } = directory;
+    match runtime.block_on(engine.trace(tenants, *id))? {
         Some(trace) if trace.damaged_blocks > 0 => {
             let damaged = blocks(trace.damaged_blocks);
             let missing = format!("{damaged} could not be read; spans may be missing");
@@ -153,7 +153,7 @@ fn look_up(directory: &Directory, id: &[u8; 16]) -> Result<Bytes, Failure> {
             Ok(trace.body.into())
         }
         Some(trace) => Ok(trace.body.into()),
-        None => Err(not_found(id, tenant, &path.display().to_string())),
+        None => Err(not_found(id, &tenants.to_string(), &path.display().to_string())),
     }
 }
 

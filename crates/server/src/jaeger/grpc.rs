@@ -37,9 +37,9 @@ pub(super) fn methods() -> Router<Shared> {
 }
 
 async fn get_trace(State(shared): State<Shared>, request: Request<Body>) -> Response {
-    let method = async |shared: Shared, tenant, asked: GetTraceRequest| {
+    let method = async |shared: Shared, tenants, asked: GetTraceRequest| {
         let id = ids::parse(&asked.trace_id).map_err(Status::invalid)?;
-        let reader = Reader::new(shared, tenant);
+        let reader = Reader::new(shared, tenants);
         let mut found = Box::pin(reader.traces(vec![id], divide, |chunks| size_of(chunks)));
         match found.try_next().await.map_err(|error| of_engine(&error))? {
             Some((_, Some(chunks))) => {
@@ -53,9 +53,9 @@ async fn get_trace(State(shared): State<Shared>, request: Request<Body>) -> Resp
 }
 
 async fn find_traces(State(shared): State<Shared>, request: Request<Body>) -> Response {
-    let method = async |shared: Shared, tenant, asked: FindTracesRequest| {
+    let method = async |shared: Shared, tenants, asked: FindTracesRequest| {
         let question = question(asked)?;
-        let reader = Reader::new(shared, tenant);
+        let reader = Reader::new(shared, tenants);
         let ids = reader.find_ids(&question).await.map_err(|error| of_engine(&error))?;
         let traces = reader.traces(ids, divide, |chunks| size_of(chunks));
         let messages = traces.map_ok(|(_, chunks)| messages_of(chunks)).try_flatten();
@@ -81,9 +81,9 @@ fn size_of(chunks: &[TracesData]) -> usize {
 }
 
 async fn find_summaries(State(shared): State<Shared>, request: Request<Body>) -> Response {
-    let method = async |shared: Shared, tenant, asked: FindTracesRequest| {
+    let method = async |shared: Shared, tenants, asked: FindTracesRequest| {
         let question = question(asked)?;
-        let reader = Reader::new(shared, tenant);
+        let reader = Reader::new(shared, tenants);
         let found = summary::find(&reader, &question).await.map_err(|error| of_engine(&error))?;
         let messages: Vec<_> = found
             .chunks(JAEGER_SUMMARIES_AT_ONCE)
@@ -95,8 +95,8 @@ async fn find_summaries(State(shared): State<Shared>, request: Request<Body>) ->
 }
 
 async fn get_services(State(shared): State<Shared>, request: Request<Body>) -> Response {
-    let method = async |shared, tenant, _: GetServicesRequest| {
-        let asked = Reader::new(shared, tenant).services().await;
+    let method = async |shared, tenants, _: GetServicesRequest| {
+        let asked = Reader::new(shared, tenants).services().await;
         let services = asked.map_err(|error| of_engine(&error))?;
         Ok(grpc::unary(&GetServicesResponse { services }))
     };
@@ -104,8 +104,8 @@ async fn get_services(State(shared): State<Shared>, request: Request<Body>) -> R
 }
 
 async fn get_operations(State(shared): State<Shared>, request: Request<Body>) -> Response {
-    let method = async |shared, tenant, asked: GetOperationsRequest| {
-        let reader = Reader::new(shared, tenant);
+    let method = async |shared, tenants, asked: GetOperationsRequest| {
+        let reader = Reader::new(shared, tenants);
         let found = v3::find_operations(&reader, &asked.service, &asked.span_kind).await?;
         Ok(grpc::unary(&found))
     };
@@ -113,9 +113,9 @@ async fn get_operations(State(shared): State<Shared>, request: Request<Body>) ->
 }
 
 async fn get_dependencies(State(shared): State<Shared>, request: Request<Body>) -> Response {
-    let method = async |shared, tenant, asked: GetDependenciesRequest| {
+    let method = async |shared, tenants, asked: GetDependenciesRequest| {
         let nanos = |time: Option<Time>| time.and_then(|time| of_parts(time.seconds, time.nanos));
-        let reader = Reader::new(shared, tenant);
+        let reader = Reader::new(shared, tenants);
         let (start, end) = (nanos(asked.start_time), nanos(asked.end_time));
         Ok(grpc::unary(&v3::find_dependencies(&reader, start, end).await?))
     };

@@ -4,13 +4,15 @@
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::{HeaderMap, Request, Uri};
+use http::{HeaderMap, Request, StatusCode, Uri};
+use kymo_traceql::ast::Kind;
 use kymo_wire::Signal;
 use serde::Serialize;
 
-use super::document::{Answer, answer};
+use super::document::{self, Answer, answer};
 use super::envelope::{self, NOT_FOUND, TRACES};
 use super::failed::Failed;
+use super::monitor::Monitored;
 use super::question::Question;
 use super::reader::{Reader, TraceId};
 use super::{ids, ui, units};
@@ -105,7 +107,7 @@ pub(super) async fn operations(
             return Err(Failed::Invalid("the parameter service is required".to_owned()));
         };
         let kind = kind_of(&asked.parameters.text("spanKind")).map_err(Failed::Invalid)?;
-        let found = asked.reader.operations(service, kind.as_slice()).await?;
+        let found = asked.reader.operations(service, kind.map(Kind::name).as_slice()).await?;
         let shown = found.into_iter().map(|operation| Shown {
             name: operation.name,
             kind: if operation.kind == "unspecified" { String::new() } else { operation.kind },
@@ -116,15 +118,13 @@ pub(super) async fn operations(
 }
 
 /// The kind that a parameter names, if it is set.
-pub(super) fn kind_of(name: &str) -> Result<Option<&'static str>, String> {
-    const KINDS: [&str; 6] =
-        ["unspecified", "internal", "server", "client", "producer", "consumer"];
+pub(super) fn kind_of(name: &str) -> Result<Option<Kind>, String> {
     if name.is_empty() {
         return Ok(None);
     }
-    let found = KINDS.into_iter().find(|kind| kind.eq_ignore_ascii_case(name));
-    let expected = || format!("one of {}", KINDS.join(", "));
-    found.map(Some).ok_or_else(|| invalid("spanKind", &expected(), name))
+    let expected = "one of unspecified, internal, server, client, producer, consumer";
+    let kind = Kind::from_name(&name.to_ascii_lowercase());
+    kind.map(Some).ok_or_else(|| invalid("spanKind", expected, name))
 }
 
 pub(super) async fn search(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Response {
@@ -235,9 +235,19 @@ pub(super) async fn archive() -> Response {
     )))
 }
 
-pub(super) async fn metrics() -> Response {
-    reply(Err(Failed::Unsupported(
-        "metrics of spans are not served in this form: ask TraceQL, as in \
-         /tempo/api/metrics/query_range?q={ } | rate() by (resource.service.name)",
-    )))
+/// What the Monitor tab draws. It is in no envelope.
+pub(super) async fn metrics(
+    State(shared): State<Shared>,
+    Path(which): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let answered = async {
+        let asked = Asked::new(&shared, &uri, &headers)?;
+        let monitored = Monitored::of(&which, &asked.parameters)?;
+        let family = monitored.family(&asked.reader).await?;
+        let is_pretty = asked.is_pretty;
+        Ok(shared.encode(move || document::whole(StatusCode::OK, &family, is_pretty)).await)
+    };
+    reply(answered.await)
 }

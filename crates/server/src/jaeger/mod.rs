@@ -14,8 +14,9 @@
 //! |---|---|
 //! | `question`, `tags`, `service` | what a search asks for, and how that is said in TraceQL |
 //! | `ids`, `units` | ids and moments as Jaeger writes them |
-//! | `reader`, `fetch` | the engine, asked for one tenant; whole traces, within bounds |
+//! | `reader`, `fetch` | the engine, asked for some tenants; whole traces, within bounds |
 //! | `legacy`, `envelope`, `ui` | the JSON API of Jaeger's first version |
+//! | `monitor`, `family` | its numbers over time |
 //! | `v3`, `summary` | the API over HTTP of the third |
 //! | `grpc`, `messages`, `chunks` | the same over gRPC |
 //! | `document`, `pretty` | answers that are written trace by trace |
@@ -25,11 +26,13 @@ mod chunks;
 mod document;
 mod envelope;
 mod failed;
+mod family;
 mod fetch;
 mod grpc;
 mod ids;
 mod legacy;
 mod messages;
+mod monitor;
 mod pretty;
 mod question;
 mod reader;
@@ -57,7 +60,7 @@ pub(crate) fn over_http() -> Router<Shared> {
         .route("/jaeger/api/dependencies", get(legacy::dependencies))
         .route("/jaeger/api/transform", post(legacy::transform))
         .route("/jaeger/api/archive/{id}", post(legacy::archive))
-        .route("/jaeger/api/metrics/{*which}", get(legacy::metrics))
+        .route("/jaeger/api/metrics/{which}", get(legacy::metrics))
         .route("/jaeger/api/v3/services", get(v3::services))
         .route("/jaeger/api/v3/operations", get(v3::operations))
         .route("/jaeger/api/v3/traces", get(v3::search).post(v3::search_by_body))

@@ -1,12 +1,13 @@
-//! The engine, asked for one tenant: what all of Jaeger's APIs are made of.
+//! The engine, asked for some tenants: what all of Jaeger's APIs are made of.
 
 use std::ops::Range;
 
 use futures::{Stream, StreamExt};
 use http::HeaderMap;
-use kymo_engine::traceql::{Dependency, FoundTrace, TagQuery};
-use kymo_engine::{Engine, EngineError};
+use kymo_engine::traceql::{Dependency, FoundTrace, MetricsQuery, TagQuery};
+use kymo_engine::{Engine, EngineError, Tenants};
 use kymo_store::otlp::TraceResult;
+use kymo_traceql::metrics::Series;
 use kymo_wire::WireError;
 
 use super::failed::{Failed, unreadable};
@@ -31,22 +32,22 @@ pub(super) struct Operation {
     pub(super) kind: String,
 }
 
-/// Asks for a tenant.
+/// Asks for some tenants.
 #[derive(Clone)]
 pub(super) struct Reader {
     shared: Shared,
-    tenant: String,
+    tenants: Tenants,
 }
 
 impl Reader {
-    pub(super) fn new(shared: Shared, tenant: String) -> Self {
-        Self { shared, tenant }
+    pub(super) fn new(shared: Shared, tenants: Tenants) -> Self {
+        Self { shared, tenants }
     }
 
     /// For whom the headers of a request name.
     pub(super) fn of(shared: &Shared, headers: &HeaderMap) -> Result<Self, Failed> {
-        let tenant = tenant::of(headers).map_err(Failed::Invalid)?;
-        Ok(Self::new(shared.clone(), tenant.to_owned()))
+        let tenants = tenant::readable(headers).map_err(Failed::Invalid)?;
+        Ok(Self::new(shared.clone(), tenants))
     }
 
     pub(super) fn shared(&self) -> &Shared {
@@ -57,7 +58,7 @@ impl Reader {
     pub(super) async fn services(&self) -> Result<Vec<String>, EngineError> {
         let service = service::attribute();
         let query = TagQuery { limit: Some(JAEGER_MAX_NAMES), ..TagQuery::default() };
-        let asked = self.shared.engine.tag_values(&self.tenant, service, query);
+        let asked = self.shared.engine.tag_values(&self.tenants, service, query);
         let values = self.counted("tags", asked).await?;
         let names = values.into_iter().map(|value| value.text);
         Ok(names.filter(|name| !name.is_empty()).collect())
@@ -80,7 +81,7 @@ impl Reader {
     }
 
     async fn rows(&self, query: &str) -> Result<Vec<Operation>, EngineError> {
-        let mut rows = self.shared.engine.sql(&self.tenant, query).await?;
+        let mut rows = self.shared.engine.sql(&self.tenants, query).await?;
         let mut operations = Vec::new();
         while let Some(batch) = rows.next().await {
             let batch = batch?;
@@ -103,7 +104,7 @@ impl Reader {
         &self,
         time: Range<i64>,
     ) -> Result<Vec<Dependency>, EngineError> {
-        let asked = self.shared.engine.dependencies(&self.tenant, time);
+        let asked = self.shared.engine.dependencies(&self.tenants, time);
         let found = self.counted("dependencies", asked).await?;
         let shown = found.into_iter().map(|link| Dependency {
             parent: service::shown(link.parent),
@@ -113,10 +114,16 @@ impl Reader {
         Ok(shown.collect())
     }
 
+    /// Series of numbers.
+    pub(super) async fn metrics(&self, query: MetricsQuery) -> Result<Vec<Series>, EngineError> {
+        let asked = self.shared.engine.metrics(&self.tenants, query);
+        Ok(self.counted("metrics", asked).await?.series)
+    }
+
     /// Traces that answer a question, newest first.
     pub(super) async fn find(&self, question: &Question) -> Result<Vec<FoundTrace>, EngineError> {
         let searching = async {
-            let searching = self.shared.engine.search(&self.tenant, question.search()).await?;
+            let searching = self.shared.engine.search(&self.tenants, question.search()).await?;
             searching.all().await
         };
         Ok(self.counted("search", searching).await?.traces)
@@ -129,7 +136,7 @@ impl Reader {
 
     /// One trace, whole.
     pub(super) async fn trace(&self, id: TraceId) -> Result<Option<TraceResult>, EngineError> {
-        self.counted("trace", self.shared.engine.trace(&self.tenant, id)).await
+        self.counted("trace", self.shared.engine.trace(&self.tenants, id)).await
     }
 
     /// Whole traces in the order of their ids, each made into something on the engine's threads,

@@ -71,15 +71,9 @@ fn meaning(key: &str, value: &str) -> Option<Expr> {
     Some(compare(intrinsic(intrinsic_name), BinaryOp::Equal, literal))
 }
 
+/// A kind that Jaeger shows: spans without one have no such tag.
 fn kind(name: &str) -> Option<Kind> {
-    Some(match name {
-        "internal" => Kind::Internal,
-        "server" => Kind::Server,
-        "client" => Kind::Client,
-        "producer" => Kind::Producer,
-        "consumer" => Kind::Consumer,
-        _ => return None,
-    })
+    Kind::from_name(name).filter(|kind| *kind != Kind::Unspecified)
 }
 
 /// The values that are written as this text.

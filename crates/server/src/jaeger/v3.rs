@@ -6,6 +6,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{HeaderMap, Request, StatusCode, Uri};
 use kymo_store::otlp::TraceResult;
+use kymo_traceql::ast::Kind;
 use kymo_wire::{Signal, WireError};
 use serde::Serialize;
 
@@ -111,7 +112,7 @@ pub(super) async fn find_operations(
     kind: &str,
 ) -> Result<GetOperationsResponse, Failed> {
     const INTERNAL: &str = "internal";
-    let kinds: &[&str] = match kind_of(kind).map_err(Failed::Invalid)? {
+    let kinds: &[&str] = match kind_of(kind).map_err(Failed::Invalid)?.map(Kind::name) {
         None => &[],
         Some(INTERNAL) => &[INTERNAL, "unspecified"],
         Some(kind) => &[kind],

@@ -6,10 +6,11 @@ use axum::body::Body;
 use axum::response::Response;
 use http::header::ACCEPT;
 use http::{HeaderMap, Request, StatusCode};
-use kymo_engine::EngineError;
+use kymo_engine::{EngineError, Tenants};
 use kymo_traceql::ast::Query;
 use prost::Message;
 
+use super::llm;
 use crate::answer::Failure;
 use crate::body::{self, Bounds};
 use crate::format::Format;
@@ -78,6 +79,8 @@ impl From<Unanswered> for grpc::Status {
 pub(super) enum Form {
     Json,
     Protobuf,
+    /// JSON for language models; where there is none, JSON.
+    Llm,
     /// CSV or Arrow, where rows make sense.
     Table(Format),
 }
@@ -88,7 +91,9 @@ impl Form {
         if accept.contains("application/protobuf") {
             return Self::Protobuf;
         }
+        let is_json = accept.contains("application/json");
         match Format::accepted(accept) {
+            Format::Json if !is_json && accept.contains(llm::ACCEPTED) => Self::Llm,
             Format::Json => Self::Json,
             table => Self::Table(table),
         }
@@ -98,7 +103,7 @@ impl Form {
 /// A question.
 #[derive(Debug)]
 pub(super) struct Asked {
-    pub(super) tenant: String,
+    pub(super) tenants: Tenants,
     pub(super) parameters: Parameters,
     pub(super) form: Form,
 }
@@ -106,13 +111,13 @@ pub(super) struct Asked {
 impl Asked {
     async fn read(shared: &Shared, request: Request<Body>) -> Result<Self, Unanswered> {
         let (head, body) = request.into_parts();
-        let tenant = tenant::of(&head.headers)?.to_owned();
+        let tenants = tenant::readable(&head.headers)?;
         let parameters = Parameters::of(&head.uri)?;
         let parameters = match is_form(&head.headers) {
             true => parameters.and(form(shared, body).await?),
             false => parameters,
         };
-        Ok(Self { tenant, parameters, form: Form::of(&head.headers) })
+        Ok(Self { tenants, parameters, form: Form::of(&head.headers) })
     }
 }
 
@@ -169,7 +174,9 @@ pub(super) async fn encode<T: Send + 'static, M: Message>(
         Form::Protobuf => {
             typed(StatusCode::OK, "application/protobuf", message(answer).encode_to_vec())
         }
-        Form::Json | Form::Table(_) => typed(StatusCode::OK, "application/json", json(&answer)),
+        Form::Json | Form::Llm | Form::Table(_) => {
+            typed(StatusCode::OK, "application/json", json(&answer))
+        }
     };
     shared.encode(make).await
 }

@@ -16,7 +16,7 @@ pub(super) async fn answer(State(shared): State<Shared>, request: Request<Body>)
         let time = range::of_search(&asked.parameters)?;
         let say = |error| format!("invalid TraceQL query: {error}");
         let query = asked::parse(&shared, text, say).await?;
-        let text = shared.engine.explain_traceql(&asked.tenant, query, time).await?;
+        let text = shared.engine.explain_traceql(&asked.tenants, query, time).await?;
         Ok(plain(StatusCode::OK, text))
     };
     asked::answer(&shared, "explain", request, explained).await

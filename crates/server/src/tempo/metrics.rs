@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::Request;
-use kymo_engine::traceql::{MetricsAnswer, MetricsQuery};
+use kymo_engine::traceql::{MetricsAnswer, MetricsQuery, Points};
 use kymo_traceql::ast::{Body as QueryBody, Literal, Query};
 use kymo_traceql::metrics::Grid;
 
@@ -65,19 +65,17 @@ impl Wanted {
             let message = "not a metrics query: end it with a function such as | rate()";
             return Err(message.to_owned().into());
         }
-        let (grid, step_nanos) = match self.shape {
-            Shape::Instant => (Grid::instant(start_nanos, end_nanos), None),
+        let points = match self.shape {
+            Shape::Instant => Points::One,
             Shape::Range(step) => {
-                let step = step.unwrap_or_else(|| Grid::default_step(start_nanos, end_nanos));
-                (Grid::range(start_nanos, end_nanos, step), Some(step))
+                Points::Every(step.unwrap_or_else(|| Grid::default_step(start_nanos, end_nanos)))
             }
         };
-        grid.map_err(|error| error.to_string())?;
         let exemplars = match is_instant {
             true => 0,
             false => exemplars_of(&query, self.exemplars),
         };
-        Ok(MetricsQuery { query, start_nanos, end_nanos, step_nanos, exemplars })
+        Ok(MetricsQuery { query, start_nanos, end_nanos, points, exemplars })
     }
 }
 
@@ -130,7 +128,7 @@ pub(super) async fn range(State(shared): State<Shared>, request: Request<Body>) 
     let found = async |asked: Asked| {
         let wanted = Wanted::of(&asked.parameters, Shape::Range(None), times::now_nanos())?;
         let query = wanted.metrics_query(&shared).await?;
-        let answer = shared.engine.metrics(&asked.tenant, query).await?;
+        let answer = shared.engine.metrics(&asked.tenants, query).await?;
         let json = |answer: &MetricsAnswer| json::series(answer);
         Ok(asked::encode(&shared, asked.form, answer, json, QueryRangeResponse::from).await)
     };
@@ -141,7 +139,7 @@ pub(super) async fn instant(State(shared): State<Shared>, request: Request<Body>
     let found = async |asked: Asked| {
         let wanted = Wanted::of(&asked.parameters, Shape::Instant, times::now_nanos())?;
         let query = wanted.metrics_query(&shared).await?;
-        let answer = shared.engine.metrics(&asked.tenant, query).await?;
+        let answer = shared.engine.metrics(&asked.tenants, query).await?;
         let json = |answer: &MetricsAnswer| json::values(answer);
         Ok(asked::encode(&shared, asked.form, answer, json, QueryInstantResponse::from).await)
     };

@@ -2,24 +2,28 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `asked` | what every question has: a tenant, parameters, a form; and how it ends |
+//! | `asked` | what every question has: tenants, parameters, a form; and how it ends |
 //! | `range` | the time that is asked about |
 //! | `search`, `tag_search` | a search, in TraceQL and as it was of old |
 //! | `tags`, `metrics` | names and values of tags; series |
-//! | `traces`, `subset`, `complete` | traces by id, whole or in part |
+//! | `traces`, `subset`, `prune`, `complete` | traces by id, whole, in part, or with summaries |
+//! | `diff` | the differences between two traces |
 //! | `explain` | how a query would be answered; not Tempo's |
 //! | `streaming` | the same questions over gRPC |
 //! | `messages`, `convert`, `fit` | the messages of that, and answers made into them |
-//! | `json`, `table` | answers as JSON, and as tables |
+//! | `json`, `llm`, `table` | answers as JSON, as JSON for language models, and as tables |
 
 mod asked;
 mod complete;
 mod convert;
+mod diff;
 mod explain;
 mod fit;
 mod json;
+mod llm;
 mod messages;
 mod metrics;
+mod prune;
 mod range;
 mod search;
 mod streaming;
@@ -31,7 +35,7 @@ mod traces;
 
 use axum::Router;
 use axum::response::Response;
-use axum::routing::get;
+use axum::routing::{get, post};
 use http::StatusCode;
 
 use crate::reply::typed;
@@ -49,6 +53,7 @@ pub(crate) fn over_http() -> Router<Shared> {
         .route("/tempo/api/status/buildinfo", get(build_info))
         .route("/tempo/api/traces/{id}", get(traces::by_id))
         .route("/tempo/api/v2/traces/{id}", get(traces::by_id_v2))
+        .route("/tempo/api/v2/traces/diff", post(diff::answer))
         .route("/tempo/api/search", get(search::answer).post(search::answer))
         .route("/tempo/api/search/tags", get(tags::names))
         .route("/tempo/api/v2/search/tags", get(tags::names_v2))

@@ -149,11 +149,11 @@ async fn found(shared: &Shared, asked: Asked) -> Result<Response, Unanswered> {
     let has_sets = wanted.query.is_some();
     let defaults = match asked.form {
         Form::Table(_) => TABLE_DEFAULTS,
-        Form::Json | Form::Protobuf => DEFAULTS,
+        Form::Json | Form::Llm | Form::Protobuf => DEFAULTS,
     };
     let search = wanted.search(shared, defaults).await?;
     let sort = search.sort;
-    let mut found = shared.engine.search(&asked.tenant, search).await?.all().await?;
+    let mut found = shared.engine.search(&asked.tenants, search).await?.all().await?;
     let (next, damaged_blocks) = (found.next, found.stats.damaged_blocks);
     let mut response = match asked.form {
         Form::Table(format) => shared.encode(move || spans_table(&found, format)).await,

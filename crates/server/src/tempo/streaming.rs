@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::routing::post;
 use futures::stream::{self, Stream};
 use http::Request;
+use kymo_engine::Tenants;
 use kymo_engine::traceql::{Found, Searching};
 use prost::Message;
 
@@ -48,10 +49,10 @@ fn some(number: u32) -> Option<usize> {
 }
 
 async fn search(State(shared): Call, request: Request<Body>) -> Response {
-    grpc::answer(shared, request, async |shared: Shared, tenant: String, asked: SearchRequest| {
+    grpc::answer(shared, request, async |shared: Shared, tenants: Tenants, asked: SearchRequest| {
         let timed = Timed::new(&shared.telemetry, "search");
         let has_sets = !asked.query.is_empty();
-        match begin(&shared, &tenant, asked).await {
+        match begin(&shared, &tenants, asked).await {
             Ok(searching) => {
                 Ok(grpc::stream(&shared, messages(Part::new(searching, timed, has_sets))))
             }
@@ -66,7 +67,7 @@ async fn search(State(shared): Call, request: Request<Body>) -> Response {
 
 async fn begin(
     shared: &Shared,
-    tenant: &str,
+    tenants: &Tenants,
     asked: SearchRequest,
 ) -> Result<Searching, Unanswered> {
     let nanos = |millis: u32| (millis > 0).then(|| i64::from(millis) * 1_000_000);
@@ -83,7 +84,7 @@ async fn begin(
         ..search::Wanted::default()
     };
     let search = wanted.search(shared, search::DEFAULTS).await?;
-    Ok(shared.engine.search(tenant, search).await?)
+    Ok(shared.engine.search(tenants, search).await?)
 }
 
 /// A search whose answer is being sent.
@@ -154,11 +155,11 @@ async fn one<M: Message + Default, A: Message + 'static>(
     shared: Shared,
     kind: &'static str,
     request: Request<Body>,
-    answer: impl AsyncFnOnce(&Shared, &str, M) -> Result<A, Unanswered>,
+    answer: impl AsyncFnOnce(&Shared, &Tenants, M) -> Result<A, Unanswered>,
 ) -> Response {
-    grpc::answer(shared, request, async |shared: Shared, tenant: String, asked: M| {
+    grpc::answer(shared, request, async |shared: Shared, tenants: Tenants, asked: M| {
         let timed = Timed::new(&shared.telemetry, kind);
-        let answered = answer(&shared, &tenant, asked).await;
+        let answered = answer(&shared, &tenants, asked).await;
         timed.ended(asked::outcome(&answered));
         let message = answered.map_err(Status::from)?;
         Ok(grpc::stream(&shared, stream::iter([Ok(message)])))
@@ -176,18 +177,18 @@ fn names_wanted(asked: &mut SearchTagsRequest) -> Result<(tags::Which, tags::Wan
 }
 
 async fn search_tags(State(shared): Call, request: Request<Body>) -> Response {
-    let answer = async |shared: &Shared, tenant: &str, mut asked: SearchTagsRequest| {
+    let answer = async |shared: &Shared, tenants: &Tenants, mut asked: SearchTagsRequest| {
         let (which, wanted) = names_wanted(&mut asked)?;
-        let names = tags::all_names(shared, tenant, which, wanted).await?;
+        let names = tags::all_names(shared, tenants, which, wanted).await?;
         Ok(SearchTagsResponse::from(names))
     };
     one(shared, "tags", request, answer).await
 }
 
 async fn search_tags_v2(State(shared): Call, request: Request<Body>) -> Response {
-    let answer = async |shared: &Shared, tenant: &str, mut asked: SearchTagsRequest| {
+    let answer = async |shared: &Shared, tenants: &Tenants, mut asked: SearchTagsRequest| {
         let (which, wanted) = names_wanted(&mut asked)?;
-        let scopes = tags::scopes(shared, tenant, which, wanted).await?;
+        let scopes = tags::scopes(shared, tenants, which, wanted).await?;
         Ok(SearchTagsV2Response::from(scopes))
     };
     one(shared, "tags", request, answer).await
@@ -202,18 +203,18 @@ fn values_wanted(asked: &mut SearchTagValuesRequest) -> Result<tags::Wanted, Str
 }
 
 async fn search_tag_values(State(shared): Call, request: Request<Body>) -> Response {
-    let answer = async |shared: &Shared, tenant: &str, mut asked: SearchTagValuesRequest| {
+    let answer = async |shared: &Shared, tenants: &Tenants, mut asked: SearchTagValuesRequest| {
         let wanted = values_wanted(&mut asked)?;
-        let values = tags::plain_values(shared, tenant, &asked.tag_name, wanted).await?;
+        let values = tags::plain_values(shared, tenants, &asked.tag_name, wanted).await?;
         Ok(SearchTagValuesResponse::from(values))
     };
     one(shared, "tag_values", request, answer).await
 }
 
 async fn search_tag_values_v2(State(shared): Call, request: Request<Body>) -> Response {
-    let answer = async |shared: &Shared, tenant: &str, mut asked: SearchTagValuesRequest| {
+    let answer = async |shared: &Shared, tenants: &Tenants, mut asked: SearchTagValuesRequest| {
         let wanted = values_wanted(&mut asked)?;
-        let values = tags::typed_values(shared, tenant, &asked.tag_name, wanted).await?;
+        let values = tags::typed_values(shared, tenants, &asked.tag_name, wanted).await?;
         Ok(SearchTagValuesV2Response::from(values))
     };
     one(shared, "tag_values", request, answer).await
@@ -232,7 +233,7 @@ fn metrics_range(start: u64, end: u64) -> Result<(i64, i64), String> {
 }
 
 async fn query_range(State(shared): Call, request: Request<Body>) -> Response {
-    let answer = async |shared: &Shared, tenant: &str, asked: QueryRangeRequest| {
+    let answer = async |shared: &Shared, tenants: &Tenants, asked: QueryRangeRequest| {
         let (start_nanos, end_nanos) = metrics_range(asked.start, asked.end)?;
         let step = i64::try_from(asked.step).ok().filter(|step| *step > 0);
         let shape = Shape::Range(step);
@@ -240,19 +241,19 @@ async fn query_range(State(shared): Call, request: Request<Body>) -> Response {
         let wanted =
             metrics::Wanted { query: asked.query, start_nanos, end_nanos, shape, exemplars };
         let query = wanted.metrics_query(shared).await?;
-        let found = shared.engine.metrics(tenant, query).await?;
+        let found = shared.engine.metrics(tenants, query).await?;
         Ok(shared.engine.blocking(move || fit::series(QueryRangeResponse::from(found))).await?)
     };
     one(shared, "metrics", request, answer).await
 }
 
 async fn query_instant(State(shared): Call, request: Request<Body>) -> Response {
-    let answer = async |shared: &Shared, tenant: &str, asked: QueryInstantRequest| {
+    let answer = async |shared: &Shared, tenants: &Tenants, asked: QueryInstantRequest| {
         let (start_nanos, end_nanos) = metrics_range(asked.start, asked.end)?;
         let (query, shape) = (asked.query, Shape::Instant);
         let wanted = metrics::Wanted { query, start_nanos, end_nanos, shape, exemplars: None };
         let query = wanted.metrics_query(shared).await?;
-        let found = shared.engine.metrics(tenant, query).await?;
+        let found = shared.engine.metrics(tenants, query).await?;
         Ok(shared.engine.blocking(move || fit::series(QueryInstantResponse::from(found))).await?)
     };
     one(shared, "metrics", request, answer).await

@@ -9,6 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use kymo_engine::Tenants;
 use kymo_engine::traceql::{Search, Sort};
 use kymo_traceql::ast::{
     BinaryOp, Body, Expr, Intrinsic, Literal, Name, Pipeline, Query, Spansets, Stage,
@@ -55,7 +56,7 @@ impl Subset {
     pub(super) async fn matching(
         &self,
         shared: &Shared,
-        tenant: &str,
+        tenants: &Tenants,
         trace_id: [u8; 16],
     ) -> Result<HashSet<SpanId>, Unanswered> {
         let say = |error| format!("invalid TraceQL query: {error}");
@@ -68,7 +69,7 @@ impl Subset {
             sort: Sort::default(),
             after: None,
         };
-        let found = shared.engine.search(tenant, search).await?.all().await?;
+        let found = shared.engine.search(tenants, search).await?.all().await?;
         let sets = found.traces.into_iter().flat_map(|trace| trace.span_sets);
         Ok(sets.flat_map(|set| set.spans).map(|span| span.span_id.to_vec()).collect())
     }

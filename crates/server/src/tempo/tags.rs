@@ -17,16 +17,17 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{Request, StatusCode};
+use kymo_engine::Tenants;
 use kymo_engine::traceql::{TagQuery, TagValue};
 use kymo_traceql::ast::{Attribute, Intrinsic, Name, Scope};
 
-use super::asked::{self, Asked, Unanswered};
+use super::asked::{self, Asked, Form, Unanswered};
 use super::messages::{
     SearchTagValuesResponse, SearchTagValuesV2Response, SearchTagsResponse, SearchTagsV2Response,
 };
-use super::{json, range};
+use super::{json, llm, range};
 use crate::parameters::{Parameters, quoted};
-use crate::reply::plain;
+use crate::reply::{plain, typed};
 use crate::router::Shared;
 
 /// Names of one scope.
@@ -125,7 +126,7 @@ impl Wanted {
 /// Names by scope, each in order; scopes without names are left out.
 pub(super) async fn scopes(
     shared: &Shared,
-    tenant: &str,
+    tenants: &Tenants,
     which: Which,
     wanted: Wanted,
 ) -> Result<Vec<Scoped>, Unanswered> {
@@ -133,7 +134,7 @@ pub(super) async fn scopes(
     let limit = wanted.limit.unwrap_or(usize::MAX);
     if which != Which::Intrinsic {
         let query = wanted.tag_query(shared).await?;
-        for found in shared.engine.tag_names(tenant, query).await? {
+        for found in shared.engine.tag_names(tenants, query).await? {
             let is_wanted = which == Which::All || which == Which::Scope(found.scope);
             if is_wanted && !found.names.is_empty() {
                 scopes.push(Scoped { name: found.scope.name(), tags: found.names });
@@ -153,13 +154,13 @@ pub(super) async fn scopes(
 /// Names of all scopes together, as the first version of the API has them.
 pub(super) async fn all_names(
     shared: &Shared,
-    tenant: &str,
+    tenants: &Tenants,
     which: Which,
     wanted: Wanted,
 ) -> Result<Vec<String>, Unanswered> {
     let limit = wanted.limit.unwrap_or(usize::MAX);
     let mut names = BTreeSet::new();
-    for scope in scopes(shared, tenant, which, wanted).await? {
+    for scope in scopes(shared, tenants, which, wanted).await? {
         if scope.name == "intrinsic" && which == Which::All {
             names.extend(PLAIN_INTRINSICS.map(str::to_owned));
         } else {
@@ -172,7 +173,7 @@ pub(super) async fn all_names(
 /// Values of a tag of the first version of the API: a key of any scope, or one of a few words.
 pub(super) async fn plain_values(
     shared: &Shared,
-    tenant: &str,
+    tenants: &Tenants,
     tag: &str,
     wanted: Wanted,
 ) -> Result<Vec<String>, Unanswered> {
@@ -189,7 +190,7 @@ pub(super) async fn plain_values(
     };
     let attribute = Attribute { of_parent: false, name };
     let query = wanted.tag_query(shared).await?;
-    let found = shared.engine.tag_values(tenant, attribute, query).await?;
+    let found = shared.engine.tag_values(tenants, attribute, query).await?;
     let mut values: BTreeSet<String> = found.into_iter().map(|value| value.text).collect();
     if tag == "error" {
         // A span that failed has the tag, whether it was sent or not.
@@ -201,7 +202,7 @@ pub(super) async fn plain_values(
 /// Values of an attribute as TraceQL names it.
 pub(super) async fn typed_values(
     shared: &Shared,
-    tenant: &str,
+    tenants: &Tenants,
     attribute: &str,
     wanted: Wanted,
 ) -> Result<Vec<TagValue>, Unanswered> {
@@ -209,7 +210,7 @@ pub(super) async fn typed_values(
         .map_err(|error| format!("please provide a valid tagName: {error}"))?;
     let limit = wanted.limit.unwrap_or(usize::MAX);
     let query = wanted.tag_query(shared).await?;
-    let mut values = shared.engine.tag_values(tenant, attribute, query).await?;
+    let mut values = shared.engine.tag_values(tenants, attribute, query).await?;
     values.truncate(limit);
     Ok(values)
 }
@@ -218,7 +219,7 @@ pub(super) async fn names(State(shared): State<Shared>, request: Request<Body>) 
     let found = async |asked: Asked| {
         let which = Which::of(asked.parameters.get("scope").unwrap_or(""))?;
         let wanted = Wanted::of(&asked.parameters)?;
-        let names = all_names(&shared, &asked.tenant, which, wanted).await?;
+        let names = all_names(&shared, &asked.tenants, which, wanted).await?;
         let json = |names: &Vec<String>| json::tag_names(names);
         Ok(asked::encode(&shared, asked.form, names, json, SearchTagsResponse::from).await)
     };
@@ -229,7 +230,7 @@ pub(super) async fn names_v2(State(shared): State<Shared>, request: Request<Body
     let found = async |asked: Asked| {
         let which = Which::of(asked.parameters.get("scope").unwrap_or(""))?;
         let wanted = Wanted::of(&asked.parameters)?;
-        let scopes = scopes(&shared, &asked.tenant, which, wanted).await?;
+        let scopes = scopes(&shared, &asked.tenants, which, wanted).await?;
         let json = |scopes: &Vec<Scoped>| json::scopes(scopes);
         Ok(asked::encode(&shared, asked.form, scopes, json, SearchTagsV2Response::from).await)
     };
@@ -254,7 +255,7 @@ pub(super) async fn values(
     let Some(tag) = tag_in(&path) else { return no_such_path(&path) };
     let found = async |asked: Asked| {
         let wanted = Wanted::of(&asked.parameters)?;
-        let values = plain_values(&shared, &asked.tenant, tag, wanted).await?;
+        let values = plain_values(&shared, &asked.tenants, tag, wanted).await?;
         let json = |values: &Vec<String>| json::tag_values(values);
         Ok(asked::encode(&shared, asked.form, values, json, SearchTagValuesResponse::from).await)
     };
@@ -269,11 +270,19 @@ pub(super) async fn values_v2(
     let Some(attribute) = tag_in(&path) else { return no_such_path(&path) };
     let found = async |asked: Asked| {
         let wanted = Wanted::of(&asked.parameters)?;
-        let values = typed_values(&shared, &asked.tenant, attribute, wanted).await?;
+        let values = typed_values(&shared, &asked.tenants, attribute, wanted).await?;
+        if asked.form == Form::Llm {
+            return Ok(shared.encode(move || for_models(&values)).await);
+        }
         let json = |values: &Vec<TagValue>| json::typed_values(values);
         Ok(asked::encode(&shared, asked.form, values, json, SearchTagValuesV2Response::from).await)
     };
     asked::answer(&shared, "tag_values", request, found).await
+}
+
+fn for_models(values: &[TagValue]) -> Response {
+    let with_types = values.iter().map(|value| (json::type_name(value.kind), &*value.text));
+    typed(StatusCode::OK, llm::CONTENT_TYPE, llm::tag_values(with_types))
 }
 
 #[cfg(test)]

@@ -6,9 +6,11 @@
 //! | v1 JSON | `{"batches":[…]}` | 404 |
 //! | v2 protobuf | `TraceByIDResponse` | 200, an empty trace |
 //! | v2 JSON | `{"trace":{"resourceSpans":[…]},"metrics":{}}` | 200, `{"trace":{},"metrics":{}}` |
+//! | v2 for language models (`llm`) | `{"trace":{"traceId":"…","services":[…]},"status":"COMPLETE"}` | 200, `{}` |
 //!
 //! JSON is protobuf's own mapping: ids in base64, enumerations by name. A trace is always whole,
-//! whatever `start` and `end` say; `q` of the second version keeps a part of it (`subset`).
+//! whatever `start` and `end` say; `q` of the second version keeps a part of it (`subset`), and
+//! `span_pruning` puts summaries in place of spans that are alike (`prune`).
 
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -22,6 +24,8 @@ use kymo_wire::{Signal, WireError};
 use super::asked::{self, Asked, Form, Unanswered};
 use super::complete::complete;
 use super::json::damaged;
+use super::llm;
+use super::prune::{Pruned, Pruning};
 use super::subset::Subset;
 use crate::reply::{plain, typed};
 use crate::router::Shared;
@@ -30,7 +34,15 @@ use crate::router::Shared;
 const JSON_LIST: &[u8] = b"{\"resourceSpans\":";
 
 /// What is said about a trace that was cut.
-const CUT: &str = "Trace filtered, only a subset of spans matching the filter is returned";
+const CUT: &str =
+    "Trace cut: the spans that pass q are here, with the relatives that were asked for";
+
+/// What is said about a trace that was pruned for this answer.
+const PRUNED: &str = "Trace pruned, summaries stand for similar spans; without span_pruning all \
+                      of them are returned";
+
+/// What is said about a trace that came with summaries.
+const PRUNED_BEFORE: &str = "Trace was pruned before it was received, nothing else of it is stored";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Version {
@@ -48,11 +60,11 @@ pub(crate) async fn by_id(
 }
 
 async fn whole(shared: &Shared, id: &str, asked: Asked) -> Result<Response, Unanswered> {
-    match shared.engine.trace(&asked.tenant, parse_id(id)?).await? {
+    match shared.engine.trace(&asked.tenants, parse_id(id)?).await? {
         None => Ok(plain(StatusCode::NOT_FOUND, String::new())),
         Some(trace) => {
-            let protobuf = asked.form == Form::Protobuf;
-            Ok(shared.encode(move || write(Some(trace), Version::One, protobuf, None)).await)
+            let wanted = Wanted::whole(Version::One, asked.form);
+            Ok(shared.encode(move || write(Some(trace), wanted)).await)
         }
     }
 }
@@ -68,24 +80,47 @@ pub(crate) async fn by_id_v2(
 
 async fn whole_or_part(shared: &Shared, id: &str, asked: Asked) -> Result<Response, Unanswered> {
     let id = parse_id(id)?;
+    let pruning = Pruning::of(&asked.parameters)?;
     let part = match Subset::of(&asked.parameters)? {
         None => None,
         Some(subset) => {
-            let matching = subset.matching(shared, &asked.tenant, id).await?;
+            let matching = subset.matching(shared, &asked.tenants, id).await?;
             Some((subset, matching))
         }
     };
-    let trace = shared.engine.trace(&asked.tenant, id).await?;
-    let protobuf = asked.form == Form::Protobuf;
-    Ok(shared.encode(move || write(trace, Version::Two, protobuf, part)).await)
+    let trace = shared.engine.trace(&asked.tenants, id).await?;
+    let wanted = Wanted { part, pruning, ..Wanted::whole(Version::Two, asked.form) };
+    Ok(shared.encode(move || write(trace, wanted)).await)
 }
 
 type Part = Option<(Subset, std::collections::HashSet<Vec<u8>>)>;
 
-fn write(trace: Option<TraceResult>, version: Version, protobuf: bool, part: Part) -> Response {
-    match written(trace, version, protobuf, part) {
-        Ok(body) if protobuf => typed(StatusCode::OK, "application/protobuf", body),
-        Ok(body) => typed(StatusCode::OK, "application/json", body),
+/// How a trace is to be written, and what of it.
+struct Wanted {
+    version: Version,
+    form: Form,
+    part: Part,
+    pruning: Option<Pruning>,
+}
+
+impl Wanted {
+    fn whole(version: Version, form: Form) -> Self {
+        Self { version, form, part: None, pruning: None }
+    }
+
+    fn content_type(&self) -> &'static str {
+        match (self.form, self.version) {
+            (Form::Protobuf, _) => "application/protobuf",
+            (Form::Llm, Version::Two) => llm::CONTENT_TYPE,
+            (Form::Json | Form::Llm | Form::Table(_), _) => "application/json",
+        }
+    }
+}
+
+fn write(trace: Option<TraceResult>, wanted: Wanted) -> Response {
+    let content_type = wanted.content_type();
+    match written(trace, wanted) {
+        Ok(body) => typed(StatusCode::OK, content_type, body),
         Err(error) => {
             tracing::error!(%error, "a stored trace cannot be read");
             let message = format!("the stored trace cannot be read: {error}");
@@ -94,24 +129,29 @@ fn write(trace: Option<TraceResult>, version: Version, protobuf: bool, part: Par
     }
 }
 
-fn written(
-    trace: Option<TraceResult>,
-    version: Version,
-    protobuf: bool,
-    part: Part,
-) -> Result<Vec<u8>, WireError> {
+fn written(trace: Option<TraceResult>, wanted: Wanted) -> Result<Vec<u8>, WireError> {
     let mut missing: Vec<String> =
         trace.as_ref().and_then(|trace| damaged(trace.damaged_blocks)).into_iter().collect();
     let mut body = trace.map(|trace| complete(&trace.body)).transpose()?.unwrap_or_default();
-    if let Some((subset, matching)) = part {
+    if let Some((subset, matching)) = wanted.part {
         let is_cut;
         (body, is_cut) = subset.cut(&body, &matching)?;
         missing.extend(is_cut.then(|| CUT.to_owned()));
     }
-    match (protobuf, version) {
-        (true, Version::One) => Ok(body),
-        (true, Version::Two) => Ok(response_v2(&body, &missing.join("; "))),
-        (false, version) => json(&body, version, &missing.join("; ")),
+    match wanted.pruning.map(|pruning| pruning.prune(&body)).transpose()? {
+        None | Some(Pruned::Nothing) => {}
+        Some(Pruned::Before) => missing.push(PRUNED_BEFORE.to_owned()),
+        Some(Pruned::Now(pruned)) => {
+            body = pruned;
+            missing.push(PRUNED.to_owned());
+        }
+    }
+    let missing = missing.join("; ");
+    match (wanted.form, wanted.version) {
+        (Form::Protobuf, Version::One) => Ok(body),
+        (Form::Protobuf, Version::Two) => Ok(response_v2(&body, &missing)),
+        (Form::Llm, Version::Two) => llm::trace(&body, &missing),
+        (Form::Json | Form::Llm | Form::Table(_), version) => json(&body, version, &missing),
     }
 }
 
@@ -152,7 +192,7 @@ fn json(trace: &[u8], version: Version, missing: &str) -> Result<Vec<u8>, WireEr
 }
 
 /// A trace id in hexadecimal; leading zeros may be missing.
-fn parse_id(text: &str) -> Result<[u8; 16], String> {
+pub(super) fn parse_id(text: &str) -> Result<[u8; 16], String> {
     const EXPECTED: &str = "1 to 32 hexadecimal digits are expected";
     let mut characters = text.chars().enumerate();
     if let Some((at, wrong)) = characters.find(|(_, found)| !found.is_ascii_hexdigit()) {

@@ -170,7 +170,7 @@ fn rows_that_come_during_a_flush_are_visible_and_flushed_by_the_next() {
         world.flush_beside(0, &[request], write, false);
         let in_memory = |world: &World| {
             let snapshot = world.store(0).snapshot(PLACE.0, PLACE.1).unwrap();
-            snapshot.chunks.iter().map(|chunk| chunk.rows).sum::<usize>()
+            snapshot.chunks().map(|chunk| chunk.rows).sum::<usize>()
         };
         assert_eq!(in_memory(&world), 30);
         world.check();

@@ -1,4 +1,9 @@
 //! The series that an [`Aggregation`] becomes in the end.
+//!
+//! Where a window slides, the cells of a series are joined now, so that only one series at a time
+//! takes the memory of its windows.
+
+use std::borrow::Cow;
 
 use super::aggregation::{Aggregation, Measured, State, scaled};
 use super::buckets::bucket_of;
@@ -7,6 +12,7 @@ use super::cells::Cells;
 use super::labels::{NAME, compare_labels};
 use super::sketch::Sketch;
 use super::sum::Sum;
+use super::window::slide;
 use super::{Grid, Series};
 use crate::ast::MetricsFunction;
 use crate::value::OwnedValue;
@@ -28,6 +34,11 @@ impl Aggregation {
         match (&self.state, &self.function) {
             // Without groups there is one series even if there was no span.
             (State::Counts(_), _) => self.groups.len().max(1).saturating_mul(points),
+            (State::Least(_) | State::Greatest(_) | State::Sums(_), _)
+                if self.grid.window() > 1 =>
+            {
+                self.groups.len().saturating_mul(points)
+            }
             (State::Least(cells) | State::Greatest(cells), _) => cells.touched(),
             (State::Sums(cells), _) => cells.touched(),
             (State::Sketches(_), MetricsFunction::QuantileOverTime(_, quantiles)) => {
@@ -49,7 +60,9 @@ impl Aggregation {
         }
         let mut measured = Vec::with_capacity(self.groups.len());
         for (group, key) in self.groups.values().iter().enumerate() {
-            let candidates = self.candidates.as_ref().map_or_else(Vec::new, |all| all.of(group));
+            let mut candidates =
+                self.candidates.as_ref().map_or_else(Vec::new, |all| all.of(group));
+            candidates.retain(|candidate| self.grid.shown().contains(&candidate.point));
             match &self.state {
                 State::Sketches(cells) => {
                     self.finish_quantiles(cells, group, key, candidates, &mut measured);
@@ -80,25 +93,34 @@ impl Aggregation {
                     MetricsFunction::Rate => self.grid.seconds(),
                     _ => 1.0,
                 };
-                let value = |(point, count): (usize, &u64)| (point, *count as f64 / unit);
-                let values: Vec<_> = counts.whole_row(group).map(value).collect();
+                let counts = self.windows(counts.whole_row(group).map(|(_, count)| *count));
+                let values: Vec<_> =
+                    counts.into_iter().map(|count| count as f64 / unit).enumerate().collect();
                 for candidate in &mut candidates {
                     candidate.value = values[candidate.point].1;
                 }
                 values
             }
-            State::Least(cells) | State::Greatest(cells) => {
-                cells.row(group).map(|(point, value)| (point, *value)).collect()
+            State::Least(cells) => {
+                let least = self.row(cells, group, |into, from| *into = into.min(from));
+                least.into_iter().map(|(point, value)| (point, *value)).collect()
+            }
+            State::Greatest(cells) => {
+                let greatest = self.row(cells, group, |into, from| *into = into.max(from));
+                greatest.into_iter().map(|(point, value)| (point, *value)).collect()
             }
             State::Sums(cells) => {
-                let sums = cells.row(group).filter(|(_, sum)| sum.count() > 0);
-                let value = |(point, sum): (usize, &Sum)| match self.function {
+                let join = |into: &mut Sum, from| {
+                    into.merge(from);
+                };
+                let sums = self.row(cells, group, join);
+                let value = |(point, sum): (usize, Cow<'_, Sum>)| match self.function {
                     MetricsFunction::AvgOverTime(_) => {
                         (point, sum.total() / (sum.count() as f64 * self.scale))
                     }
                     _ => (point, sum.total() / self.scale),
                 };
-                sums.map(value).collect()
+                sums.into_iter().filter(|(_, sum)| sum.count() > 0).map(value).collect()
             }
             State::Sketches(_) | State::Buckets(_) => return None,
         };
@@ -127,8 +149,8 @@ impl Aggregation {
         quantiles.sort_by(f64::total_cmp);
         quantiles.dedup();
         let mut values = vec![vec![0.0; self.grid.points]; quantiles.len()];
-        for (point, sketch) in cells.row(group) {
-            let told = sketch.as_ref().and_then(|sketch| sketch.quantiles(&quantiles));
+        for (point, sketch) in self.row(cells, group, join_sketches) {
+            let told = (*sketch).as_ref().and_then(|sketch| sketch.quantiles(&quantiles));
             for (values, told) in values.iter_mut().zip(told.unwrap_or_default()) {
                 values[point] = told;
             }
@@ -162,6 +184,7 @@ impl Aggregation {
         for (bucket, counts) in buckets.of(group) {
             let mut labels = self.labels_of(key);
             labels.push((BUCKET.to_owned(), OwnedValue::Float(bucket / self.scale)));
+            let counts = self.windows(counts.into_iter());
             let values = counts.into_iter().map(|count| count as f64).enumerate().collect();
             let is_in =
                 |candidate: &&Candidate| bucket_of(scaled(candidate.value, self.scale)) == bucket;
@@ -169,6 +192,32 @@ impl Aggregation {
                 series: series(labels, values, &self.grid),
                 candidates: candidates.iter().filter(is_in).copied().collect(),
             });
+        }
+    }
+
+    /// What each point of a group tells: its cell, or all cells of its window. Cells that were
+    /// not touched may be left out.
+    fn row<'c, T: Clone>(
+        &self,
+        cells: &'c Cells<T>,
+        group: usize,
+        join: impl Fn(&mut T, T),
+    ) -> Vec<(usize, Cow<'c, T>)> {
+        match self.grid.window() {
+            1 => cells.row(group).map(|(point, cell)| (point, Cow::Borrowed(cell))).collect(),
+            width => {
+                let row: Vec<T> = cells.whole_row(group).map(|(_, cell)| cell.clone()).collect();
+                slide(&row, width, join).into_iter().map(Cow::Owned).enumerate().collect()
+            }
+        }
+    }
+
+    /// The same for counts of all points.
+    fn windows(&self, counts: impl Iterator<Item = u64>) -> Vec<u64> {
+        let counts: Vec<u64> = counts.collect();
+        match self.grid.window() {
+            1 => counts,
+            width => slide(&counts, width, |into, from| *into += from),
         }
     }
 
@@ -185,9 +234,20 @@ impl Aggregation {
     }
 }
 
+fn join_sketches(into: &mut Option<Box<Sketch>>, from: Option<Box<Sketch>>) {
+    match (&mut *into, from) {
+        (Some(into), Some(from)) => {
+            into.merge(*from);
+        }
+        (None, from) => *into = from,
+        (Some(_), None) => {}
+    }
+}
+
 /// A series of what is known.
 fn series(labels: Labels, values: Vec<(usize, f64)>, grid: &Grid) -> Series {
-    let known = values.into_iter().filter(|(_, value)| !value.is_nan());
+    let is_shown = |point: &usize| grid.shown().contains(point);
+    let known = values.into_iter().filter(|(point, value)| is_shown(point) && !value.is_nan());
     let points = known.map(|(point, value)| (grid.time_of(point), value)).collect();
     Series { labels, points, exemplars: Vec::new() }
 }

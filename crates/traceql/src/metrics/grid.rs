@@ -1,7 +1,8 @@
 //! The points in time that an answer has.
 //!
 //! A point at `t` tells of the spans that began in `(t - step, t]`. Points lie on multiples of the
-//! step since 1970, so that two questions with the same step get the same points.
+//! step since 1970, so that two questions with the same step get the same points. Only where a
+//! window slides, points are as they are asked for, and each tells of several steps before it.
 
 use std::ops::Range;
 
@@ -55,6 +56,9 @@ pub struct Grid {
     pub step_nanos: i64,
     /// How many there are, at least one.
     pub points: usize,
+    /// Steps that a point tells of. The points before the first whole window are counted, and not
+    /// shown.
+    window: usize,
     /// The first nanosecond that counts.
     begin_nanos: i64,
     /// How many nanoseconds count.
@@ -87,6 +91,34 @@ impl Grid {
         Self::new(first, step, points, first - step + 1, last)
     }
 
+    /// Points from `end_nanos` back to `start_nanos`, each of which tells of `window` steps before
+    /// it, so that windows overlap.
+    ///
+    /// # Errors
+    /// As for [`Grid::range`]. The points before the first window count, too.
+    pub fn sliding(
+        start_nanos: i64,
+        end_nanos: i64,
+        step_nanos: i64,
+        window: usize,
+    ) -> Result<Self, GridError> {
+        if start_nanos > end_nanos {
+            return Err(GridError::Reversed);
+        }
+        if step_nanos <= 0 {
+            return Err(GridError::StepNotPositive);
+        }
+        let (step, end) = (i128::from(step_nanos), i128::from(end_nanos));
+        let window = window.max(1);
+        let steps = (end - i128::from(start_nanos)) / step + (window as i128 - 1);
+        let points = steps.unsigned_abs() + 1;
+        if points > MAX_POINTS as u128 {
+            return Err(GridError::TooManyPoints { points });
+        }
+        let first = end - steps * step;
+        Ok(Self { window, ..Self::new(first, step, points, first - step + 1, end)? })
+    }
+
     /// One point at `end_nanos`, that tells of all spans that began in `[start, end]`.
     ///
     /// # Errors
@@ -113,6 +145,7 @@ impl Grid {
             first_nanos: nanos(first)?,
             step_nanos: nanos(step)?,
             points: usize::try_from(points).map_err(|_| GridError::TooManyPoints { points })?,
+            window: 1,
             begin_nanos: nanos(begin)?,
             covered_nanos: u64::try_from(last - begin + 1).map_err(|_| GridError::OutOfRange)?,
             points_per_nano: 1.0 / step as f64,
@@ -151,10 +184,21 @@ impl Grid {
         self.first_nanos.saturating_add(point.saturating_mul(self.step_nanos))
     }
 
+    /// Steps that a point tells of: one, unless a window slides.
+    #[must_use]
+    pub fn window(&self) -> usize {
+        self.window
+    }
+
+    /// The points that an answer has.
+    pub(super) fn shown(&self) -> Range<usize> {
+        self.window - 1..self.points
+    }
+
     /// Seconds that a point tells of.
     #[must_use]
     pub fn seconds(&self) -> f64 {
-        self.step_nanos as f64 / SECOND_NANOS as f64
+        self.step_nanos as f64 * self.window as f64 / SECOND_NANOS as f64
     }
 
     /// The step of a question that names none: about 240 points, rounded to what people like to
@@ -221,6 +265,25 @@ mod tests {
         let moment = Grid::instant(7, 7).unwrap();
         assert_eq!((moment.point_of(7), moment.point_of(8)), (Some(0), None));
         assert!(moment.seconds() > 0.0);
+    }
+
+    #[test]
+    fn windows_end_where_they_are_asked_to_and_reach_back_before_the_first_point() {
+        let grid = Grid::sliding(100 * S, 161 * S, 20 * S, 3).unwrap();
+        let shown: Vec<i64> = grid.shown().map(|point| grid.time_of(point) / S).collect();
+        assert_eq!(shown, [101, 121, 141, 161]);
+        assert_eq!(grid.time(), 41 * S + 1..161 * S + 1);
+        assert_eq!((grid.seconds(), grid.window()), (60.0, 3));
+        let points = [41 * S, 41 * S + 1, 61 * S, 61 * S + 1, 161 * S, 161 * S + 1];
+        let expected = [None, Some(0), Some(0), Some(1), Some(5), None];
+        assert_eq!(points.map(|time| grid.point_of(time)), expected);
+
+        let too_many = Grid::sliding(0, S, S, 11_000);
+        assert_eq!(too_many, Err(GridError::TooManyPoints { points: 11_001 }));
+        assert!(matches!(Grid::sliding(0, S, 1, usize::MAX), Err(GridError::TooManyPoints { .. })));
+        assert_eq!(Grid::sliding(1, 0, 1, 1), Err(GridError::Reversed));
+        assert_eq!(Grid::sliding(0, 1, 0, 1), Err(GridError::StepNotPositive));
+        assert_eq!(Grid::sliding(i64::MIN, i64::MIN, 1, 9), Err(GridError::OutOfRange));
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub fn combine(
         Side::Number(number) if number.get().is_nan() => Vec::new(),
         Side::Number(number) => {
             let point = |point| (grid.time_of(point), number.get());
-            let points = (0..grid.points).map(point).collect();
+            let points = grid.shown().map(point).collect();
             vec![Series { labels: Vec::new(), points, exemplars: Vec::new() }]
         }
     };

@@ -31,7 +31,7 @@
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | `grid` | which points an answer has, and which a span counts for |
+//! | `grid`, `window` | which points an answer has, and which spans count for them |
 //! | `aggregation`, `finish` | what is kept of spans, and the series that it becomes |
 //! | `sum`, `sketch`, `buckets` | sums without rounding, quantiles, histograms |
 //! | `candidates` | spans that may be shown as examples |
@@ -57,6 +57,7 @@ mod sum;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub use crate::limits::MAX_POINTS;
 pub use aggregation::{Aggregation, Group, Measured};

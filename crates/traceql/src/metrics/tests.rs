@@ -76,6 +76,58 @@ fn numbers_are_left_out_where_nothing_is() {
     assert_eq!(avg, ["{__name__=avg_over_time} 0:0.15 2:0.3"]);
 }
 
+/// All functions that are measured by an [`Aggregation`].
+fn functions() -> Vec<MetricsFunction> {
+    let of = || keyed("num");
+    vec![
+        MetricsFunction::Rate,
+        MetricsFunction::CountOverTime,
+        MetricsFunction::MinOverTime(of()),
+        MetricsFunction::MaxOverTime(of()),
+        MetricsFunction::SumOverTime(of()),
+        MetricsFunction::AvgOverTime(of()),
+        MetricsFunction::QuantileOverTime(of(), vec![0.5, 0.9]),
+        MetricsFunction::HistogramOverTime(of()),
+    ]
+}
+
+#[test]
+fn a_window_that_slides_tells_what_one_point_of_its_spans_would() {
+    const S: i64 = 1_000_000_000;
+    let mut random = Random::new(7);
+    for (function, window) in functions().iter().flat_map(|f| [(f, 1), (f, 2), (f, 5), (f, 64)]) {
+        let sliding = Grid::sliding(100 * S, 140 * S, 2 * S, window).unwrap();
+        let begin = sliding.time().start;
+        let covered = (sliding.time().end - begin) as u64;
+        let spans: Vec<(i64, f64)> = (0..60)
+            .map(|_| (begin + random.below(covered) as i64, random.below(1000) as f64 / 8.0))
+            .collect();
+        let measure = |grid: &Grid| {
+            let mut aggregation = Aggregation::new(function, &[], grid, false);
+            for (start, value) in &spans {
+                if let Some(point) = grid.point_of(*start) {
+                    let all = aggregation.group(&[]);
+                    aggregation.add(all, point, *value, *start, 0);
+                }
+            }
+            series_of(aggregation.finish())
+        };
+        let whole = measure(&sliding);
+        assert!(!whole.is_empty());
+        for end in (100..=140).rev().step_by(2).map(|second| second * S) {
+            let begin = end - window as i64 * 2 * S;
+            let alone = measure(&Grid::sliding(end, end, end - begin, 1).unwrap());
+            for series in &whole {
+                let told = series.points.iter().find(|(time, _)| *time == end).map(|of| of.1);
+                let expected = alone.iter().find(|alone| alone.labels == series.labels);
+                let expected = expected.and_then(|alone| alone.points.first().map(|of| of.1));
+                // Quantiles and buckets are zero where there is nothing.
+                assert_eq!(told.filter(|told| *told != 0.0), expected.filter(|told| *told != 0.0));
+            }
+        }
+    }
+}
+
 #[test]
 fn durations_are_added_as_nanoseconds_and_numbers_as_they_are() {
     for duration in [

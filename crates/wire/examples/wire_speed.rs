@@ -1,6 +1,6 @@
 //! Nanoseconds per span of the admission check and of a full walk.
 //!
-//! `cargo run --release -p kymo-wire --example speed -- FILE`, where FILE holds trace requests in
+//! `cargo run --release -p kymo-wire --example wire_speed -- FILE`, where FILE holds trace requests in
 //! protobuf, each behind its length as a varint.
 
 use std::error::Error;

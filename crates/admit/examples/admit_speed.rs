@@ -1,6 +1,6 @@
 //! Nanoseconds per span of admission, for each format and compression.
 //!
-//! `cargo run --release -p kymo-admit --example speed`
+//! `cargo run --release -p kymo-admit --example admit_speed`
 
 use std::error::Error;
 use std::hint::black_box;
