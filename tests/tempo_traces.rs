@@ -64,7 +64,7 @@ fn a_trace_for_language_models_is_plain_json() {
     let part = get_as(&server, &path_of(CART), &[("q", "{ status = error }")], FOR_MODELS);
     let part = part.expect(200).json();
     assert_eq!((spans(&part).len(), &part["status"]), (1, &json!("PARTIAL")));
-    assert!(part["message"].as_str().unwrap().contains("subset"), "{part}");
+    assert!(part["message"].as_str().unwrap().contains("Trace cut"), "{part}");
     let unknown = get_as(&server, "/api/v2/traces/abc", &[], FOR_MODELS).expect(200);
     assert_eq!((unknown.header("content-type"), &*unknown.text()), (MODELS_JSON, "{}"));
 }
@@ -177,7 +177,7 @@ fn a_part_is_cut_out_before_it_is_pruned() {
     let document = get_as(&server, &path_of(BATCH), &params, FOR_MODELS).expect(200).json();
     assert_eq!(outline(&document), [("SELECT", Some(7))]);
     let message = document["message"].as_str().unwrap();
-    assert!(message.contains("subset") && message.contains("pruned"), "{message}");
+    assert!(message.contains("Trace cut") && message.contains("pruned"), "{message}");
 }
 
 /// The fields of Tempo's message.
