@@ -227,7 +227,7 @@ pub(crate) fn stream<M: Message + 'static>(
     let frames = futures::stream::unfold(receiver, |mut receiver| async {
         receiver.recv().await.map(|frame| (Ok::<_, Infallible>(frame), receiver))
     });
-    with_headers(Body::new(StreamBody::new(frames)))
+    with_headers(Body::new(StreamBody::new(frames.fuse())))
 }
 
 /// A message with its prefix.

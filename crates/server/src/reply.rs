@@ -1,9 +1,12 @@
-//! How queries are answered when there is nothing to stream: errors, and small texts.
+//! How queries are answered: errors, small texts, and what is sent piece by piece.
 
+use std::io;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
+use bytes::Bytes;
+use futures::{Stream, StreamExt};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use kymo_engine::EngineError;
@@ -18,6 +21,15 @@ pub(crate) fn typed(
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
+}
+
+/// An answer that is sent piece by piece. Who packs it asks once more after the last piece, which
+/// not every stream allows.
+pub(crate) fn streamed(
+    content_type: &'static str,
+    pieces: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+) -> Response {
+    typed(StatusCode::OK, content_type, Body::from_stream(pieces.fuse()))
 }
 
 /// An answer in plain text, as Tempo gives its errors.

@@ -21,7 +21,7 @@ use crate::answer::Failure;
 use crate::body::{self, Bounds};
 use crate::format::{Encoder, Format};
 use crate::limits::{BODY_PAUSE_TIMEOUT, MAX_QUERY_BYTES, PEER_TIMEOUT, RESPONSE_PIECES};
-use crate::reply::{self, json_error, retry, typed};
+use crate::reply::{self, json_error, retry, streamed};
 use crate::router::Shared;
 use crate::tenant;
 
@@ -127,7 +127,7 @@ fn stream(
     let pieces = futures::stream::unfold(receiver, |mut receiver| async {
         receiver.recv().await.map(|piece| (piece, receiver))
     });
-    typed(StatusCode::OK, format.content_type(), Body::from_stream(pieces))
+    streamed(format.content_type(), pieces)
 }
 
 /// Why an answer broke off.

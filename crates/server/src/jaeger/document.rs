@@ -5,7 +5,6 @@
 
 use std::io;
 
-use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use futures::stream::BoxStream;
@@ -16,7 +15,7 @@ use kymo_engine::{Engine, EngineError};
 use super::fetch::{Fetched, Kept};
 use super::pretty::Pretty;
 use super::reader::TraceId;
-use crate::reply::typed;
+use crate::reply::{streamed, typed};
 
 pub(super) const JSON: &str = "application/json";
 
@@ -63,7 +62,7 @@ pub(super) async fn answer(
         writing.next_piece().await.map(|piece| (piece, writing))
     });
     let pieces = futures::stream::once(std::future::ready(Ok(begin))).chain(rest);
-    Ok(Answer::Traces(typed(StatusCode::OK, JSON, Body::from_stream(pieces))))
+    Ok(Answer::Traces(streamed(JSON, pieces)))
 }
 
 struct Writing {

@@ -4,7 +4,6 @@
 //! and the whole result can be had as a table of spans.
 
 use std::cmp::Reverse;
-use std::convert::Infallible;
 use std::ops::Range;
 
 use axum::body::Body;
@@ -21,7 +20,7 @@ use crate::limits::{
     DEFAULT_SEARCH_TRACES, DEFAULT_SPANS_PER_SET, MAX_SEARCH_TRACES, MAX_SPANS_PER_SET, MAX_TAGS,
 };
 use crate::parameters::{Parameters, invalid};
-use crate::reply::{plain, typed};
+use crate::reply::{plain, streamed};
 use crate::router::Shared;
 use crate::times::{self, DURATION};
 
@@ -177,9 +176,8 @@ async fn found(shared: &Shared, asked: Asked) -> Result<Response, Unanswered> {
 fn spans_table(found: &Found, format: Format) -> Response {
     match table::pieces(&found.traces, format) {
         Ok(pieces) => {
-            let pieces = pieces.into_iter().map(Ok::<_, Infallible>);
-            let body = Body::from_stream(futures::stream::iter(pieces));
-            typed(StatusCode::OK, format.content_type(), body)
+            let pieces = pieces.into_iter().map(|piece| Ok(piece.into()));
+            streamed(format.content_type(), futures::stream::iter(pieces))
         }
         Err(error) => {
             let message = format!("cannot write the answer: {error}");
