@@ -10,10 +10,13 @@ use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use harness::otlp::{START_NANOS, spans, traces};
+use harness::otlp::{START_NANOS, attribute, spans, traces};
 use harness::raw::{Raw, post};
 use harness::traces::{CART, JOB, LOST, START_SECS, requests, server, span};
 use harness::{Answer, Server, Signal, eventually};
+use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use opentelemetry_proto::tonic::trace::v1::span::Event;
 use prost::Message;
 use serde_json::{Value, json};
 
@@ -484,4 +487,40 @@ fn a_tenant_sees_its_own_traces_alone_and_several_can_be_read_together() {
     assert_eq!(matched("two|one|two"), json!(3));
     let services = of("one|two", "/api/search/tag/service.name/values");
     assert_eq!(services["tagValues"], json!(["db", "shop"]));
+}
+
+/// Attributes that a search shows of its first span.
+#[track_caller]
+fn shown(server: &Server, query: &str) -> Vec<String> {
+    let found = search(server, query);
+    let span = &found["traces"][0]["spanSets"][0]["spans"][0];
+    let attributes = span["attributes"].as_array().cloned().unwrap_or_default();
+    let text = |attribute: &Value| {
+        let value = attribute["value"].as_object().unwrap().values().next().unwrap();
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("{}={value}", attribute["key"].as_str().unwrap())
+    };
+    attributes.iter().map(text).collect()
+}
+
+#[test]
+fn the_event_that_a_query_means_is_shown_and_names_are_tempos() {
+    let server = Server::start();
+    let event = |name: &str, attempt: i64| Event {
+        name: name.to_owned(),
+        attributes: vec![attribute("attempt", Any::IntValue(attempt))],
+        ..Event::default()
+    };
+    let events = vec![event("exception", 1), event("retry", 2), event("done", 3)];
+    let sent = Span { events, kind: 3, ..span(0xe1, 1, 0, "call", 0, 5) };
+    server.store(Signal::Traces, traces("shop", vec![sent]).encode_to_vec());
+    let retry = ["event:name=retry", "attempt=2"];
+    assert_eq!(shown(&server, "{ event:name = \"retry\" } | select(event.attempt)"), retry);
+    let both = "{ event.attempt < 3 && event:name =~ \"re.*\" } | select(event:name)";
+    assert_eq!(shown(&server, both), ["attempt=2", "event:name=retry"]);
+    // Of those that are as good, and where nothing is asked, the last.
+    assert_eq!(shown(&server, "{ event.attempt < 3 }"), ["attempt=2"]);
+    assert_eq!(shown(&server, "{ } | select(event:name)"), ["event:name=done"]);
+    let words = ["kind=client", "status=unset"];
+    assert_eq!(shown(&server, "{ span:kind = client && span:status != error }"), words);
 }

@@ -6,9 +6,11 @@ mod harness;
 
 use std::collections::BTreeSet;
 
-use harness::Answer;
-use harness::otlp::START_NANOS;
-use harness::traces::{CART, LOST, START_SECS, server};
+use harness::otlp::{START_NANOS, attribute, traces};
+use harness::traces::{CART, LOST, START_SECS, server, span};
+use harness::{Answer, Server, Signal};
+use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
+use prost::Message;
 use serde_json::{Value, json};
 
 /// Start and end that all the traces lie in.
@@ -92,6 +94,28 @@ fn names_and_values_of_tags_are_told() {
 
     let plain = server.tempo("/api/search/tag/service.name/values", &[]).expect(200).json();
     assert_eq!(plain["tagValues"], json!(["db", "edge", "shop", "worker"]));
+    // Words that are intrinsics of TraceQL are keys of attributes here, but for a few.
+    let plain = |tag: &str| {
+        let path = format!("/api/search/tag/{tag}/values");
+        server.tempo(&path, &[]).expect(200).json()["tagValues"].clone()
+    };
+    assert_eq!(plain("status"), json!([]));
+    assert_eq!(plain("status.code"), json!(["error", "ok", "unset"]));
+    assert_eq!(plain("rootServiceName"), plain("root.service.name"));
+    let refused = server.tempo("/api/v2/search/tag/service.name/values", &[]).expect(400);
+    assert!(refused.text().contains("expected .service.name"), "{}", refused.text());
+}
+
+#[test]
+fn numbers_with_a_point_keep_it_wherever_they_lie() {
+    let server = Server::start();
+    let mut sent = span(0xf1, 1, 0, "n", 0, 1);
+    sent.attributes = vec![attribute("x", Any::DoubleValue(42.0))];
+    server.store(Signal::Traces, traces("shop", vec![sent]).encode_to_vec());
+    for path in ["/api/v2/search/tag/span.x/values", "/api/v2/search/tag/span.x/values?q=%7B%7D"] {
+        let values = server.tempo(path, &[]).expect(200).json()["tagValues"].clone();
+        assert_eq!(values, json!([{"type": "float", "value": "42.0"}]), "{path}");
+    }
 }
 
 #[test]

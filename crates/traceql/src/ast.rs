@@ -281,8 +281,8 @@ pub enum Scope {
     Link,
 }
 
-/// What every span has. Old and scoped spellings of one thing are different here, because answers
-/// show them as they were written; [`Intrinsic::plain`] makes them the same.
+/// What every span has. Some have two spellings, an old and a scoped one, as `name` and
+/// `span:name`; answers show the old one, as Tempo's do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum Intrinsic {
@@ -299,17 +299,9 @@ pub enum Intrinsic {
     NestedSetLeft,
     NestedSetRight,
     NestedSetParent,
-    SpanDuration,
-    SpanName,
-    SpanStatus,
-    SpanStatusMessage,
-    SpanKind,
     SpanId,
     SpanParentId,
     SpanChildCount,
-    TraceDurationScoped,
-    TraceRootName,
-    TraceRootService,
     TraceId,
     EventName,
     EventTimeSinceStart,

@@ -4,7 +4,7 @@ use crate::ast::{Aggregate, BinaryOp, Intrinsic, Kind, Mode, Relation, Scope, St
 
 impl Intrinsic {
     /// All of them, in the order in which they are declared.
-    pub const ALL: [Intrinsic; 30] = [
+    pub const ALL: [Intrinsic; 22] = [
         Intrinsic::Duration,
         Intrinsic::Name,
         Intrinsic::Status,
@@ -17,17 +17,9 @@ impl Intrinsic {
         Intrinsic::NestedSetLeft,
         Intrinsic::NestedSetRight,
         Intrinsic::NestedSetParent,
-        Intrinsic::SpanDuration,
-        Intrinsic::SpanName,
-        Intrinsic::SpanStatus,
-        Intrinsic::SpanStatusMessage,
-        Intrinsic::SpanKind,
         Intrinsic::SpanId,
         Intrinsic::SpanParentId,
         Intrinsic::SpanChildCount,
-        Intrinsic::TraceDurationScoped,
-        Intrinsic::TraceRootName,
-        Intrinsic::TraceRootService,
         Intrinsic::TraceId,
         Intrinsic::EventName,
         Intrinsic::EventTimeSinceStart,
@@ -52,17 +44,9 @@ impl Intrinsic {
             Intrinsic::NestedSetLeft => "nestedSetLeft",
             Intrinsic::NestedSetRight => "nestedSetRight",
             Intrinsic::NestedSetParent => "nestedSetParent",
-            Intrinsic::SpanDuration => "span:duration",
-            Intrinsic::SpanName => "span:name",
-            Intrinsic::SpanStatus => "span:status",
-            Intrinsic::SpanStatusMessage => "span:statusMessage",
-            Intrinsic::SpanKind => "span:kind",
             Intrinsic::SpanId => "span:id",
             Intrinsic::SpanParentId => "span:parentID",
             Intrinsic::SpanChildCount => "span:childCount",
-            Intrinsic::TraceDurationScoped => "trace:duration",
-            Intrinsic::TraceRootName => "trace:rootName",
-            Intrinsic::TraceRootService => "trace:rootService",
             Intrinsic::TraceId => "trace:id",
             Intrinsic::EventName => "event:name",
             Intrinsic::EventTimeSinceStart => "event:timeSinceStart",
@@ -73,25 +57,24 @@ impl Intrinsic {
         }
     }
 
-    /// The one that is written so.
+    /// The one that is written so, in either spelling.
     pub fn from_name(name: &str) -> Option<Intrinsic> {
-        Intrinsic::ALL.into_iter().find(|intrinsic| intrinsic.name() == name)
+        let other = Intrinsic::SCOPED.into_iter().find(|(scoped, _)| *scoped == name);
+        let named = Intrinsic::ALL.into_iter().find(|intrinsic| intrinsic.name() == name);
+        named.or(other.map(|(_, intrinsic)| intrinsic))
     }
 
-    /// One of the two spellings of one thing: the old one, where there is one.
-    pub fn plain(self) -> Intrinsic {
-        match self {
-            Intrinsic::SpanDuration => Intrinsic::Duration,
-            Intrinsic::SpanName => Intrinsic::Name,
-            Intrinsic::SpanStatus => Intrinsic::Status,
-            Intrinsic::SpanStatusMessage => Intrinsic::StatusMessage,
-            Intrinsic::SpanKind => Intrinsic::Kind,
-            Intrinsic::TraceDurationScoped => Intrinsic::TraceDuration,
-            Intrinsic::TraceRootName => Intrinsic::RootName,
-            Intrinsic::TraceRootService => Intrinsic::RootServiceName,
-            other => other,
-        }
-    }
+    /// Scoped spellings of what is shown by an old one.
+    pub(crate) const SCOPED: [(&str, Intrinsic); 8] = [
+        ("span:duration", Intrinsic::Duration),
+        ("span:name", Intrinsic::Name),
+        ("span:status", Intrinsic::Status),
+        ("span:statusMessage", Intrinsic::StatusMessage),
+        ("span:kind", Intrinsic::Kind),
+        ("trace:duration", Intrinsic::TraceDuration),
+        ("trace:rootName", Intrinsic::RootName),
+        ("trace:rootService", Intrinsic::RootServiceName),
+    ];
 }
 
 impl Status {
@@ -273,26 +256,15 @@ mod tests {
         for (position, intrinsic) in Intrinsic::ALL.into_iter().enumerate() {
             assert_eq!(intrinsic as usize, position);
             assert_eq!(Intrinsic::from_name(intrinsic.name()), Some(intrinsic));
-            assert_eq!(intrinsic.plain().plain(), intrinsic.plain());
         }
         assert_eq!(Intrinsic::from_name("trace:status"), None);
     }
 
     #[test]
     fn both_spellings_are_one_thing() {
-        for (scoped, old) in [
-            ("span:duration", "duration"),
-            ("span:name", "name"),
-            ("span:status", "status"),
-            ("span:statusMessage", "statusMessage"),
-            ("span:kind", "kind"),
-            ("trace:duration", "traceDuration"),
-            ("trace:rootName", "rootName"),
-            ("trace:rootService", "rootServiceName"),
-        ] {
-            let plain = |name| Intrinsic::from_name(name).map(Intrinsic::plain);
-            assert_eq!(plain(scoped), Intrinsic::from_name(old), "{scoped}");
-            assert_eq!(plain(old), Intrinsic::from_name(old));
+        for (scoped, intrinsic) in Intrinsic::SCOPED {
+            assert_eq!(Intrinsic::from_name(scoped), Some(intrinsic));
+            assert_ne!(intrinsic.name(), scoped);
         }
     }
 }

@@ -162,9 +162,22 @@ impl Display for Expr {
                 operand(f, of, expr_level(of) >= level::UNARY && !is_negative)
             }
             Expr::Binary { op, left, right } => {
-                binary(f, *op, (left, expr_level(left)), (right, expr_level(right)))
+                // A sign in front of a power is that of the whole.
+                let left_level = match (op, begins_with_sign(left)) {
+                    (BinaryOp::Power, true) => level::PRODUCT,
+                    _ => expr_level(left),
+                };
+                binary(f, *op, (left, left_level), (right, expr_level(right)))
             }
         }
+    }
+}
+
+fn begins_with_sign(expr: &Expr) -> bool {
+    match expr {
+        Expr::Negate(_) | Expr::Literal(Literal::Int(..0) | Literal::Duration(..0)) => true,
+        Expr::Literal(Literal::Float(value)) => value.is_sign_negative(),
+        _ => false,
     }
 }
 

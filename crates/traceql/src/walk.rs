@@ -67,7 +67,7 @@ impl Attribute {
     pub fn is_duration(&self) -> bool {
         let Name::Intrinsic(intrinsic) = &self.name else { return false };
         matches!(
-            intrinsic.plain(),
+            intrinsic,
             Intrinsic::Duration | Intrinsic::TraceDuration | Intrinsic::EventTimeSinceStart
         )
     }

@@ -101,7 +101,7 @@ impl Layout {
         let mut layout = Self { columns: base.to_vec(), ..Self::default() };
         for name in names {
             let from = match name {
-                Name::Intrinsic(intrinsic) => layout.intrinsic(intrinsic.plain()),
+                Name::Intrinsic(intrinsic) => layout.intrinsic(*intrinsic),
                 Name::Keyed { scope, key } => layout.keyed(look, *scope, key)?,
             };
             layout.slots.push(from);

@@ -21,7 +21,7 @@
 //! | `tested`, `predicate`, `plan` | conditions to predicates, pipelines to candidates |
 //! | `layout`, `table`, `rows` | which columns are read, and their values |
 //! | `loading`, `group`, `evaluate`, `threads` | whole traces, evaluated on all threads |
-//! | `search`, `show` | traces that match, and what is shown of them |
+//! | `search`, `show`, `element` | traces that match, and what is shown of them |
 //! | `measure`, `counting`, `groups`, `exemplars`, `compare` | numbers over time |
 //! | `tags`, `dependencies`, `explain` | names and values, calls, plans as text |
 
@@ -30,6 +30,7 @@ mod ask;
 mod compare;
 mod counting;
 mod dependencies;
+mod element;
 mod evaluate;
 mod exemplars;
 mod explain;

@@ -102,7 +102,7 @@ impl Translator<'_> {
             return Ok(Tested::open());
         }
         match &attribute.name {
-            Name::Intrinsic(intrinsic) => self.intrinsic(intrinsic.plain(), op, literal),
+            Name::Intrinsic(intrinsic) => self.intrinsic(*intrinsic, op, literal),
             Name::Keyed { scope, key } => match scope {
                 Scope::Any => self.unscoped(key, op, literal),
                 Scope::Span => self.keyed(StoreScope::Own, key, op, literal),

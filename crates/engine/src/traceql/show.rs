@@ -10,10 +10,11 @@ use kymo_store::block::source::RowRef;
 use kymo_store::scan::{ColumnRef, Prepared, TraceReader};
 use kymo_store::tables::spans::field;
 use kymo_traceql::ast::{Attribute, Expr, Intrinsic, Name, Pipeline};
-use kymo_traceql::eval::{Expression, Slots, Spanset, Structure, Trace};
+use kymo_traceql::eval::{Expression, List, Slots, Spanset, Structure, Trace};
 use kymo_traceql::value::{OwnedValue, Value};
 
 use super::answer::{FoundSet, FoundSpan, FoundTrace, ServiceStats};
+use super::element::Wanted;
 use super::evaluate::invalid;
 use super::group::Loaded;
 use super::layout::{From, Layout};
@@ -41,8 +42,8 @@ enum Shown {
     Late(usize),
     /// Computed while the whole trace is there.
     Now(Expression),
-    /// That of the first event or link that has it.
-    Element(usize),
+    /// That of one event or link, from this slot.
+    Element(List, usize),
 }
 
 /// What is shown of spans.
@@ -50,6 +51,8 @@ pub(super) struct Show {
     attributes: Vec<(String, Shown)>,
     with_name: bool,
     needs_structure: bool,
+    /// Which event or link is shown.
+    elements: Wanted,
     pub(super) late: Layout,
     late_rows: Arc<Prepared>,
 }
@@ -68,7 +71,7 @@ impl Show {
             if attribute.of_parent {
                 continue;
             }
-            let name = plain(&attribute.name);
+            let name = attribute.name.clone();
             match name {
                 Name::Intrinsic(Intrinsic::Name) => {
                     with_name = true;
@@ -93,7 +96,8 @@ impl Show {
                     late_names.push(name);
                     Shown::Late(late_names.len() - 1)
                 }
-                Some(From::Events(_) | From::Links(_)) => Shown::Element(slots.slot_of(&name)),
+                Some(From::Events(_)) => Shown::Element(List::Events, slots.slot_of(&name)),
+                Some(From::Links(_)) => Shown::Element(List::Links, slots.slot_of(&name)),
                 _ => {
                     let expr = Expr::Attribute(Attribute { of_parent: false, name });
                     Shown::Now(Expression::new(&expr, slots).map_err(invalid)?)
@@ -106,7 +110,8 @@ impl Show {
         let needs_structure = attributes.iter().any(
             |(_, shown)| matches!(shown, Shown::Now(expression) if expression.needs_structure()),
         );
-        Ok(Self { attributes, with_name, needs_structure, late, late_rows })
+        let elements = Wanted::of(pipeline, slots)?;
+        Ok(Self { attributes, with_name, needs_structure, elements, late, late_rows })
     }
 }
 
@@ -114,13 +119,6 @@ impl Show {
     /// Whether something that is shown are numbers of nested spans.
     pub(super) fn needs_structure(&self) -> bool {
         self.needs_structure
-    }
-}
-
-fn plain(name: &Name) -> Name {
-    match name {
-        Name::Intrinsic(intrinsic) => Name::Intrinsic(intrinsic.plain()),
-        keyed => keyed.clone(),
     }
 }
 
@@ -161,7 +159,9 @@ impl Show {
                         Shown::Now(expression) => {
                             OwnedValue::from(expression.value_in(trace, &structure, span))
                         }
-                        Shown::Element(slot) => OwnedValue::from(trace.first_element(span, *slot)),
+                        Shown::Element(list, slot) => {
+                            OwnedValue::from(self.elements.value(trace, span, *list, *slot))
+                        }
                     };
                     (value != OwnedValue::Nil).then(|| (key.clone(), value))
                 });

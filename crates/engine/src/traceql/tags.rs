@@ -173,7 +173,7 @@ pub(super) fn values(
 fn has_no_end(attribute: &Attribute) -> bool {
     let Name::Intrinsic(intrinsic) = &attribute.name else { return false };
     !matches!(
-        intrinsic.plain(),
+        intrinsic,
         Intrinsic::Name
             | Intrinsic::Status
             | Intrinsic::StatusMessage
@@ -189,7 +189,7 @@ fn has_no_end(attribute: &Attribute) -> bool {
 /// All words that a status or a kind can be.
 fn words(attribute: &Attribute) -> Option<Vec<TagValue>> {
     let words: &[&str] = match &attribute.name {
-        Name::Intrinsic(intrinsic) => match intrinsic.plain() {
+        Name::Intrinsic(intrinsic) => match intrinsic {
             Intrinsic::Status => &["error", "ok", "unset"],
             Intrinsic::Kind => {
                 &["client", "consumer", "internal", "producer", "server", "unspecified"]
@@ -217,7 +217,7 @@ fn listed(
                 stored.map(|(stored, _)| (*stored, &key[..])).into_iter().collect()
             }
         },
-        Name::Intrinsic(intrinsic) => match intrinsic.plain() {
+        Name::Intrinsic(intrinsic) => match intrinsic {
             Intrinsic::Name => of_field(field::NAME),
             Intrinsic::StatusMessage => of_field(field::STATUS_MESSAGE),
             Intrinsic::EventName => vec![(StoreScope::Field, "events.name")],
@@ -318,6 +318,11 @@ fn of_elements(
     Ok(parts.into_iter().flat_map(|(values, _)| values.into_values()).collect())
 }
 
+/// A number that does not look like a whole one, as Tempo writes it: `42.0`.
+fn float(value: f64) -> String {
+    format!("{value:?}")
+}
+
 /// A value as tag values show it; of an array each member.
 fn tag_values(value: OwnedValue) -> Vec<TagValue> {
     use kymo_traceql::value::Element;
@@ -326,7 +331,7 @@ fn tag_values(value: OwnedValue) -> Vec<TagValue> {
         OwnedValue::Nil => Vec::new(),
         OwnedValue::Bool(value) => one(TagKind::Bool, value.to_string()),
         OwnedValue::Int(value) => one(TagKind::Int, value.to_string()),
-        OwnedValue::Float(value) => one(TagKind::Float, value.to_string()),
+        OwnedValue::Float(value) => one(TagKind::Float, float(value)),
         value @ OwnedValue::Duration(_) => one(TagKind::Duration, value.to_string()),
         OwnedValue::Text(text) => one(TagKind::String, text),
         OwnedValue::Status(status) => one(TagKind::Keyword, status.name().to_owned()),
@@ -336,7 +341,7 @@ fn tag_values(value: OwnedValue) -> Vec<TagValue> {
             .map(|element| match element {
                 Element::Bool(value) => (TagKind::Bool, value.to_string()),
                 Element::Int(value) => (TagKind::Int, value.to_string()),
-                Element::Float(value) => (TagKind::Float, value.to_string()),
+                Element::Float(value) => (TagKind::Float, float(value)),
                 Element::Text(text) => (TagKind::String, text.into()),
             })
             .map(|(kind, text)| TagValue { kind, text })

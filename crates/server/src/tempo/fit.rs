@@ -1,7 +1,7 @@
-//! Answers made small enough for one message of gRPC, whose clients refuse more than 4 MiB.
+//! Answers made small enough for messages of gRPC, whose clients refuse more than 4 MiB.
 //!
-//! A trace shows fewer of its spans; how many matched stays. Series are left out whole, the last
-//! first, which the answer tells. Over HTTP nothing is left out.
+//! A trace shows fewer of its spans; how many matched stays. Series over time are divided. Series of
+//! one value are left out, the last first, which the answer tells. Over HTTP nothing is left out.
 
 use prost::Message;
 
@@ -57,63 +57,49 @@ fn cut_spans(trace: &mut TraceSearchMetadata, max_bytes: usize) {
     trace.span_sets = sets;
 }
 
-/// An answer of series, with its status and the words about what it lacks.
-pub(super) trait OfSeries: Message {
-    type Series: Message;
-    fn parts(&mut self) -> (&mut Vec<Self::Series>, &mut i32, &mut String);
-    /// Takes from a series what can be done without.
-    fn shorten(series: &mut Self::Series);
+/// Series over time, in as many messages as they need: clients put them together, since Tempo sends
+/// series as they become known.
+pub(super) fn series(mut answer: QueryRangeResponse) -> Vec<QueryRangeResponse> {
+    let all = std::mem::take(&mut answer.series);
+    let mut messages = Vec::new();
+    let mut message = answer.clone();
+    let mut used_bytes = answer.encoded_len();
+    for mut one in all {
+        if size_of(&one) > MAX_MESSAGE_BYTES - OTHER_BYTES {
+            one.exemplars.clear();
+        }
+        let size_bytes = size_of(&one);
+        if used_bytes + size_bytes > STREAM_MESSAGE_BYTES && !message.series.is_empty() {
+            messages.push(std::mem::replace(&mut message, answer.clone()));
+            used_bytes = answer.encoded_len();
+        }
+        used_bytes += size_bytes;
+        message.series.push(one);
+    }
+    messages.push(message);
+    messages
 }
 
-impl OfSeries for QueryRangeResponse {
-    type Series = super::messages::TimeSeries;
-
-    fn parts(&mut self) -> (&mut Vec<Self::Series>, &mut i32, &mut String) {
-        (&mut self.series, &mut self.status, &mut self.message)
-    }
-
-    fn shorten(series: &mut Self::Series) {
-        series.exemplars.clear();
-    }
-}
-
-impl OfSeries for QueryInstantResponse {
-    type Series = super::messages::InstantSeries;
-
-    fn parts(&mut self) -> (&mut Vec<Self::Series>, &mut i32, &mut String) {
-        (&mut self.series, &mut self.status, &mut self.message)
-    }
-
-    fn shorten(_: &mut Self::Series) {}
-}
-
-/// As many series as fit, from the first.
-pub(super) fn series<A: OfSeries>(mut answer: A) -> A {
+/// Series of one value each: as many as fit into one message, since a second would take the place
+/// of the first.
+pub(super) fn values(mut answer: QueryInstantResponse) -> QueryInstantResponse {
     if answer.encoded_len() <= MAX_MESSAGE_BYTES {
         return answer;
     }
-    let (series, status, message) = answer.parts();
-    let found = series.len();
-    if let Some(first) = series.first_mut().filter(|first| size_of(*first) > MAX_MESSAGE_BYTES / 2)
-    {
-        A::shorten(first);
-    }
-    let mut used_bytes = message.len() + OTHER_BYTES;
-    let fitting = series.iter().take_while(|one| {
+    let found = answer.series.len();
+    let mut used_bytes = answer.message.len() + OTHER_BYTES;
+    let fitting = answer.series.iter().take_while(|one| {
         used_bytes += size_of(*one);
         used_bytes <= MAX_MESSAGE_BYTES
     });
     let fitting = fitting.count();
-    series.truncate(fitting);
-    *status = PARTIAL;
-    let left_out = match found - fitting {
-        0 => "exemplars are left out".to_owned(),
-        count => format!("{count} of {found} series are left out"),
-    };
-    let divider = if message.is_empty() { "" } else { "; " };
-    *message += &format!(
-        "{divider}{left_out}, since a message of gRPC would be too large: ask for fewer with a \
-         filter, topk() or fewer names in by(), for a larger step, or over HTTP"
+    answer.series.truncate(fitting);
+    answer.status = PARTIAL;
+    let divider = if answer.message.is_empty() { "" } else { "; " };
+    answer.message += &format!(
+        "{divider}{} of {found} series are left out, since a message of gRPC would be too large: \
+         ask for fewer with a filter, topk() or fewer names in by(), or over HTTP",
+        found - fitting
     );
     answer
 }
@@ -153,20 +139,40 @@ mod tests {
     }
 
     #[test]
-    fn series_are_left_out_whole_and_counted() {
-        let one = TimeSeries { labels: key(10_000), ..TimeSeries::default() };
+    fn series_over_time_are_divided_and_none_is_lost() {
+        let one =
+            |value: usize| TimeSeries { labels: key(10_000 + value), ..TimeSeries::default() };
         let message = "1 damaged block is left out".to_owned();
-        let few = QueryRangeResponse { series: vec![one.clone(); 9], ..Default::default() };
-        assert_eq!(series(few.clone()), few);
-        let many = QueryRangeResponse { series: vec![one; 900], message, ..Default::default() };
-        let cut = series(many);
+        let answer = |count: usize| QueryRangeResponse {
+            series: (0..count).map(one).collect(),
+            status: PARTIAL,
+            message: message.clone(),
+            ..Default::default()
+        };
+        assert_eq!(series(answer(9)), [answer(9)]);
+        assert_eq!(series(answer(0)), [answer(0)]);
+        let divided = series(answer(900));
+        assert!(divided.len() > 5);
+        for part in &divided {
+            assert!(part.encoded_len() <= STREAM_MESSAGE_BYTES && !part.series.is_empty());
+            assert_eq!((part.status, &part.message), (PARTIAL, &message));
+        }
+        let whole: Vec<_> = divided.into_iter().flat_map(|part| part.series).collect();
+        assert_eq!(whole, answer(900).series);
+    }
+
+    #[test]
+    fn values_are_left_out_and_counted() {
+        let one = InstantSeries { labels: key(10_000), value: 1.0 };
+        let message = "1 damaged block is left out".to_owned();
+        let few = QueryInstantResponse { series: vec![one.clone(); 9], ..Default::default() };
+        assert_eq!(values(few.clone()), few);
+        let many = QueryInstantResponse { series: vec![one; 900], message, ..Default::default() };
+        let cut = values(many);
         assert!(cut.encoded_len() <= MAX_MESSAGE_BYTES && cut.series.len() > 300);
         assert_eq!(cut.status, PARTIAL);
         let words = format!("left out; {} of 900 series", 900 - cut.series.len());
         assert!(cut.message.contains(&words), "{}", cut.message);
-        let one = InstantSeries { labels: key(10_000), value: 1.0 };
-        let cut = series(QueryInstantResponse { series: vec![one; 900], ..Default::default() });
-        assert!(cut.encoded_len() <= MAX_MESSAGE_BYTES && cut.series.len() > 300);
     }
 
     #[test]
@@ -174,7 +180,6 @@ mod tests {
         let exemplar = super::super::messages::Exemplar { labels: key(1000), ..Default::default() };
         let one = TimeSeries { exemplars: vec![exemplar; 9000], ..TimeSeries::default() };
         let cut = series(QueryRangeResponse { series: vec![one], ..Default::default() });
-        assert_eq!((cut.series.len(), cut.series[0].exemplars.len()), (1, 0));
-        assert!(cut.message.starts_with("exemplars are left out"), "{}", cut.message);
+        assert_eq!((cut.len(), cut[0].series[0].exemplars.len()), (1, 0));
     }
 }

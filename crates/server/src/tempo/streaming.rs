@@ -157,12 +157,25 @@ async fn one<M: Message + Default, A: Message + 'static>(
     request: Request<Body>,
     answer: impl AsyncFnOnce(&Shared, &Tenants, M) -> Result<A, Unanswered>,
 ) -> Response {
+    let answer = async |shared: &Shared, tenants: &Tenants, asked: M| {
+        answer(shared, tenants, asked).await.map(|message| vec![message])
+    };
+    several(shared, kind, request, answer).await
+}
+
+/// Answers a question whose answer is known at once, and may be too large for one message.
+async fn several<M: Message + Default, A: Message + 'static>(
+    shared: Shared,
+    kind: &'static str,
+    request: Request<Body>,
+    answer: impl AsyncFnOnce(&Shared, &Tenants, M) -> Result<Vec<A>, Unanswered>,
+) -> Response {
     grpc::answer(shared, request, async |shared: Shared, tenants: Tenants, asked: M| {
         let timed = Timed::new(&shared.telemetry, kind);
         let answered = answer(&shared, &tenants, asked).await;
         timed.ended(asked::outcome(&answered));
-        let message = answered.map_err(Status::from)?;
-        Ok(grpc::stream(&shared, stream::iter([Ok(message)])))
+        let messages = answered.map_err(Status::from)?;
+        Ok(grpc::stream(&shared, stream::iter(messages.into_iter().map(Ok))))
     })
     .await
 }
@@ -244,7 +257,7 @@ async fn query_range(State(shared): Call, request: Request<Body>) -> Response {
         let found = shared.engine.metrics(tenants, query).await?;
         Ok(shared.engine.blocking(move || fit::series(QueryRangeResponse::from(found))).await?)
     };
-    one(shared, "metrics", request, answer).await
+    several(shared, "metrics", request, answer).await
 }
 
 async fn query_instant(State(shared): Call, request: Request<Body>) -> Response {
@@ -254,7 +267,7 @@ async fn query_instant(State(shared): Call, request: Request<Body>) -> Response 
         let wanted = metrics::Wanted { query, start_nanos, end_nanos, shape, exemplars: None };
         let query = wanted.metrics_query(shared).await?;
         let found = shared.engine.metrics(tenants, query).await?;
-        Ok(shared.engine.blocking(move || fit::series(QueryInstantResponse::from(found))).await?)
+        Ok(shared.engine.blocking(move || fit::values(QueryInstantResponse::from(found))).await?)
     };
     one(shared, "metrics", request, answer).await
 }

@@ -179,10 +179,11 @@ pub(super) async fn plain_values(
 ) -> Result<Vec<String>, Unanswered> {
     let limit = wanted.limit.unwrap_or(usize::MAX);
     let intrinsic = match tag {
+        "name" => Some(Intrinsic::Name),
         "status.code" => Some(Intrinsic::Status),
-        "root.name" => Some(Intrinsic::RootName),
-        "root.service.name" => Some(Intrinsic::RootServiceName),
-        other => Intrinsic::from_name(other),
+        "root.name" | "rootName" => Some(Intrinsic::RootName),
+        "root.service.name" | "rootServiceName" => Some(Intrinsic::RootServiceName),
+        _ => None,
     };
     let name = match intrinsic {
         Some(intrinsic) => Name::Intrinsic(intrinsic),

@@ -24,12 +24,8 @@ impl Slots {
 
     /// The number of a name, which is given one if it has none.
     pub fn slot_of(&mut self, name: &Name) -> usize {
-        let name = match name {
-            Name::Intrinsic(intrinsic) => Name::Intrinsic(intrinsic.plain()),
-            Name::Keyed { .. } => name.clone(),
-        };
         let next = self.names.len();
-        *self.numbers.entry(name).or_insert_with_key(|name| {
+        *self.numbers.entry(name.clone()).or_insert_with_key(|name| {
             self.names.push(name.clone());
             next
         })

@@ -224,9 +224,9 @@ impl<'a> Lexer<'a> {
             let name = Name::Intrinsic(intrinsic);
             return Ok(TokenKind::Attribute(Attribute { of_parent: false, name }));
         }
-        let known: Vec<&str> = Intrinsic::ALL
-            .iter()
-            .map(|intrinsic| intrinsic.name())
+        let scoped = Intrinsic::SCOPED.iter().map(|(name, _)| *name);
+        let known: Vec<&str> = scoped
+            .chain(Intrinsic::ALL.iter().map(|intrinsic| intrinsic.name()))
             .filter(|name| name.split_once(':').is_some_and(|(before, _)| before == scope))
             .collect();
         Err(format!("there is no {name:?}: expected one of {}", known.join(", ")))
@@ -336,7 +336,7 @@ mod tests {
         };
         let keyed = |scope, key: &str| Name::Keyed { scope, key: key.to_owned() };
         assert_eq!(of_parent("parent.duration"), Name::Intrinsic(Intrinsic::Duration));
-        assert_eq!(of_parent("parent.span:kind"), Name::Intrinsic(Intrinsic::SpanKind));
+        assert_eq!(of_parent("parent.span:kind"), Name::Intrinsic(Intrinsic::Kind));
         assert_eq!(of_parent("parent.\"duration\""), keyed(Scope::Any, "duration"));
         assert_eq!(of_parent("parent.span.x"), keyed(Scope::Span, "x"));
         assert_eq!(of_parent("parent.resource.x"), keyed(Scope::Resource, "x"));

@@ -113,8 +113,9 @@ impl Aggregation {
         let groups_before = self.groups.len();
         let is_all_missing = key.iter().all(|value| *value == OwnedValue::Nil);
         let number = match key.split_first() {
-            // Such a group is shown with the text `nil`; one that has this text looks the same.
-            Some((_, rest)) if is_all_missing => {
+            // Such a group is shown with the text `nil`, unless it has a label of the function; one
+            // that has this text looks the same.
+            Some((_, rest)) if is_all_missing && !self.has_own_label() => {
                 self.groups.number(iter::once(&self.nil).chain(rest))
             }
             _ => self.groups.number(key.iter()),
@@ -123,6 +124,11 @@ impl Aggregation {
             self.extend_groups();
         }
         Group(number)
+    }
+
+    /// Whether each series has a label besides those that are grouped by.
+    fn has_own_label(&self) -> bool {
+        matches!(self.state, State::Sketches(_) | State::Buckets(_))
     }
 
     fn extend_groups(&mut self) {

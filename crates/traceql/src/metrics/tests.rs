@@ -130,13 +130,8 @@ fn a_window_that_slides_tells_what_one_point_of_its_spans_would() {
 
 #[test]
 fn durations_are_added_as_nanoseconds_and_numbers_as_they_are() {
-    for duration in [
-        Intrinsic::Duration,
-        Intrinsic::SpanDuration,
-        Intrinsic::TraceDuration,
-        Intrinsic::TraceDurationScoped,
-        Intrinsic::EventTimeSinceStart,
-    ] {
+    for duration in [Intrinsic::Duration, Intrinsic::TraceDuration, Intrinsic::EventTimeSinceStart]
+    {
         let sum = shown_of(MetricsFunction::SumOverTime(intrinsic(duration)), &SPANS);
         assert_eq!(sum, ["{__name__=sum_over_time} 0:0.3 2:0.3"]);
     }
@@ -204,6 +199,17 @@ fn labels_without_values_are_dropped_and_nil_is_told_if_all_are() {
             "{span.b=5} 0:1",
         ]
     );
+    // A label of the function is one already.
+    let quantile = MetricsFunction::QuantileOverTime(keyed("num"), vec![0.5]);
+    for (function, label) in
+        [(quantile, "p=0.5"), (MetricsFunction::HistogramOverTime(keyed("num")), "__bucket=4.0")]
+    {
+        let mut measured = Aggregation::new(&function, &by, &grid(1), false);
+        let nowhere = measured.group(&[OwnedValue::Nil, OwnedValue::Nil]);
+        measured.add(nowhere, 0, 4.0, 0, 0);
+        let shown = shown(&series_of(measured.finish()));
+        assert!(shown[0].starts_with(&format!("{{{label}}} ")), "{shown:?}");
+    }
 }
 
 #[test]

@@ -139,7 +139,8 @@ impl Parser<'_> {
             }
             TokenKind::Operator(BinaryOp::Subtract) => {
                 self.advance();
-                let operand = self.nested(|parser| parser.operand())?;
+                // As in mathematics, -2 ^ 2 is -4.
+                let operand = self.nested(|parser| parser.field(level::POWER))?;
                 if let Expr::Literal(literal) = &operand.expr
                     && let Some(literal) = negated(literal)
                 {

@@ -21,7 +21,7 @@ mod metrics;
 mod pipeline;
 mod types;
 
-use crate::ast::{Attribute, Body, Hint, Intrinsic, Literal, Name, Query, Scope};
+use crate::ast::{Attribute, Body, Hint, Intrinsic, Literal, Name, Query};
 use crate::construct::balanced;
 use crate::error::{Position, QueryError};
 use crate::lexer::{self, Token, TokenKind};
@@ -62,7 +62,8 @@ pub fn parse(text: &str) -> Result<Query> {
 }
 
 /// Reads the name of one attribute: `resource.service.name`, `.foo`, `span."a b"`, `status`,
-/// `event:name`. Any other word is the key of an unscoped attribute: `foo` is `.foo`.
+/// `event:name`. The key behind a scope may be anything, as `span.a b`; a word without a scope that
+/// is no intrinsic is refused.
 pub fn parse_attribute(text: &str) -> Result<Attribute> {
     let text = text.trim();
     let parser = Parser::new(text)?;
@@ -86,7 +87,9 @@ pub fn parse_attribute(text: &str) -> Result<Attribute> {
         _ => {}
     }
     match lexer::whole_name(text) {
-        Ok(key) => Ok(Attribute { of_parent: false, name: Name::Keyed { scope: Scope::Any, key } }),
+        Ok(_) => {
+            fail(format!("{text:?} has no scope: expected .{text}, span.{text}, resource.{text}"))
+        }
         Err(reason) => fail(reason),
     }
 }

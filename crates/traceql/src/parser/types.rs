@@ -95,7 +95,7 @@ impl Typed {
 }
 
 fn type_of(intrinsic: Intrinsic) -> Type {
-    match intrinsic.plain() {
+    match intrinsic {
         Intrinsic::Duration | Intrinsic::TraceDuration | Intrinsic::EventTimeSinceStart => {
             Type::Duration
         }

@@ -109,5 +109,5 @@ fn unscoped<'a>(span: &'a Span, key: &str) -> Value<'a> {
 
 /// An intrinsic as a name.
 pub(crate) fn intrinsic(intrinsic: Intrinsic) -> Name {
-    Name::Intrinsic(intrinsic.plain())
+    Name::Intrinsic(intrinsic)
 }

@@ -1,0 +1,141 @@
+//! Which event or link of a span is shown, where only one can be: the one that meets most of what
+//! the query asks of such, and of those the last.
+//!
+//! ```text
+//! { event:name = "retry" && event.attempt > 1 } | select(event.attempt)
+//!   exception attempt 1 ── meets none
+//!   retry     attempt 2 ── meets both, is shown
+//! ```
+
+use kymo_traceql::ast::{
+    Attribute, BinaryOp, Expr, Intrinsic, Name, Pipeline, Scope, Spansets, Stage,
+};
+use kymo_traceql::eval::{Expression, List, Slots, Trace};
+use kymo_traceql::value::Value;
+
+use super::evaluate::invalid;
+use crate::error::EngineError;
+
+/// What a query asks of events and links, each comparison by itself.
+#[derive(Default)]
+pub(super) struct Wanted(Vec<(List, Expression)>);
+
+impl Wanted {
+    pub(super) fn of(pipeline: &Pipeline, slots: &mut Slots) -> Result<Self, EngineError> {
+        let mut comparisons = Vec::new();
+        in_pipeline(pipeline, &mut comparisons);
+        let mut wanted = Vec::new();
+        for (list, comparison) in comparisons {
+            wanted.push((list, Expression::new(comparison, slots).map_err(invalid)?));
+        }
+        Ok(Self(wanted))
+    }
+
+    /// The value of the event or link of a span that is shown. One that has no value is passed
+    /// over.
+    pub(super) fn value<'t>(
+        &self,
+        trace: &'t impl Trace,
+        span: usize,
+        list: List,
+        slot: usize,
+    ) -> Value<'t> {
+        let elements = 0..trace.elements(span, list);
+        let having = elements.filter(|nth| trace.element_value(span, slot, *nth) != Value::Nil);
+        match having.max_by_key(|nth| self.met(trace, span, list, *nth)) {
+            Some(nth) => trace.element_value(span, slot, nth),
+            None => Value::Nil,
+        }
+    }
+
+    /// How many comparisons an event or link meets.
+    fn met(&self, trace: &impl Trace, span: usize, list: List, nth: usize) -> usize {
+        let alone = Alone { trace, list, nth };
+        let of_list = self.0.iter().filter(|(of, _)| *of == list);
+        of_list.filter(|(_, comparison)| comparison.matches(&alone, span)).count()
+    }
+}
+
+fn in_pipeline<'q>(pipeline: &'q Pipeline, found: &mut Vec<(List, &'q Expr)>) {
+    for stage in &pipeline.stages {
+        if let Stage::Spansets(spansets) = stage {
+            in_spansets(spansets, found);
+        }
+    }
+}
+
+fn in_spansets<'q>(spansets: &'q Spansets, found: &mut Vec<(List, &'q Expr)>) {
+    match spansets {
+        Spansets::Filter(condition) => in_condition(condition, found),
+        Spansets::Pipeline(pipeline) => in_pipeline(pipeline, found),
+        Spansets::Binary { left, right, .. } => {
+            in_spansets(left, found);
+            in_spansets(right, found);
+        }
+    }
+}
+
+/// Comparisons that are about one list; what is negated does not tell which one is meant.
+fn in_condition<'q>(condition: &'q Expr, found: &mut Vec<(List, &'q Expr)>) {
+    match condition {
+        Expr::Binary { op: BinaryOp::And | BinaryOp::Or, left, right } => {
+            in_condition(left, found);
+            in_condition(right, found);
+        }
+        Expr::Binary { .. } => {
+            let mut lists = condition.attributes().into_iter().map(list_of);
+            if let Some(Some(list)) = lists.next()
+                && lists.all(|other| other == Some(list))
+            {
+                found.push((list, condition));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn list_of(attribute: &Attribute) -> Option<List> {
+    match &attribute.name {
+        _ if attribute.of_parent => None,
+        Name::Keyed { scope: Scope::Event, .. }
+        | Name::Intrinsic(Intrinsic::EventName | Intrinsic::EventTimeSinceStart) => {
+            Some(List::Events)
+        }
+        Name::Keyed { scope: Scope::Link, .. }
+        | Name::Intrinsic(Intrinsic::LinkTraceId | Intrinsic::LinkSpanId) => Some(List::Links),
+        _ => None,
+    }
+}
+
+/// A trace whose spans have one event, or one link.
+struct Alone<'t, T> {
+    trace: &'t T,
+    list: List,
+    nth: usize,
+}
+
+impl<T: Trace> Trace for Alone<'_, T> {
+    fn spans(&self) -> usize {
+        self.trace.spans()
+    }
+
+    fn value(&self, span: usize, slot: usize) -> Value<'_> {
+        self.trace.value(span, slot)
+    }
+
+    fn elements(&self, _span: usize, list: List) -> usize {
+        usize::from(list == self.list)
+    }
+
+    fn element_value(&self, span: usize, slot: usize, _nth: usize) -> Value<'_> {
+        self.trace.element_value(span, slot, self.nth)
+    }
+
+    fn parent(&self, span: usize) -> Option<usize> {
+        self.trace.parent(span)
+    }
+
+    fn is_root(&self, span: usize) -> bool {
+        self.trace.is_root(span)
+    }
+}
