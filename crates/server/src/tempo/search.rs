@@ -176,7 +176,7 @@ async fn found(shared: &Shared, asked: Asked) -> Result<Response, Unanswered> {
 fn spans_table(found: &Found, format: Format) -> Response {
     match table::pieces(&found.traces, format) {
         Ok(pieces) => {
-            let pieces = pieces.into_iter().map(|piece| Ok(piece.into()));
+            let pieces = pieces.into_iter().map(Ok);
             streamed(format.content_type(), futures::stream::iter(pieces))
         }
         Err(error) => {
