@@ -89,7 +89,7 @@ mod tests {
             ("count()", "count_over_time()", Unit::None),
             ("sum(duration)", "sum_over_time(duration)", Unit::Seconds),
             (" avg( span.size ) ", "avg_over_time(span.size)", Unit::None),
-            ("max(trace:duration)", "max_over_time(trace:duration)", Unit::Seconds),
+            ("max(trace:duration)", "max_over_time(traceDuration)", Unit::Seconds),
             ("min(.x)", "min_over_time(.x)", Unit::None),
             ("p99(duration)", "quantile_over_time(duration, 0.99)", Unit::Seconds),
             ("p99.9(duration)", "quantile_over_time(duration, 0.999)", Unit::Seconds),
