@@ -75,11 +75,14 @@ impl State {
         }
     }
 
-    /// Whether this node has rows of a tenant that the log may not have.
+    /// Whether a tenant is known to have rows: in memory, in blocks of this node, or in a log.
     pub(crate) fn knows(&self, tenant: &str) -> bool {
         let is_tenants = |block: &TenantBlock| block.tenant == tenant;
         self.heads.tenants().any(|known| known == tenant)
-            || Signal::ALL.iter().any(|signal| self.node.blocks_of(*signal).iter().any(is_tenants))
+            || Signal::ALL.into_iter().any(|signal| {
+                self.logs.contains_key(&(tenant.to_owned(), signal))
+                    || self.node.blocks_of(signal).iter().any(is_tenants)
+            })
     }
 }
 
