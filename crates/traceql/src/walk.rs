@@ -53,7 +53,7 @@ impl Expr {
 
 impl Attribute {
     /// The key of its values in answers of a search: without the scope. `span.num` is `num`,
-    /// `resource.service.name` is `service.name`, intrinsics are as written.
+    /// `resource.service.name` is `service.name`, intrinsics have their own.
     pub fn bare_name(&self) -> Cow<'_, str> {
         let name = match &self.name {
             Name::Intrinsic(intrinsic) => intrinsic.name(),

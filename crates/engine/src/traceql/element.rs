@@ -7,9 +7,7 @@
 //!   retry     attempt 2 ── meets both, is shown
 //! ```
 
-use kymo_traceql::ast::{
-    Attribute, BinaryOp, Expr, Intrinsic, Name, Pipeline, Scope, Spansets, Stage,
-};
+use kymo_traceql::ast::{Attribute, BinaryOp, Expr, Pipeline, Spansets, Stage};
 use kymo_traceql::eval::{Expression, List, Slots, Trace};
 use kymo_traceql::value::Value;
 
@@ -95,16 +93,7 @@ fn in_condition<'q>(condition: &'q Expr, found: &mut Vec<(List, &'q Expr)>) {
 }
 
 fn list_of(attribute: &Attribute) -> Option<List> {
-    match &attribute.name {
-        _ if attribute.of_parent => None,
-        Name::Keyed { scope: Scope::Event, .. }
-        | Name::Intrinsic(Intrinsic::EventName | Intrinsic::EventTimeSinceStart) => {
-            Some(List::Events)
-        }
-        Name::Keyed { scope: Scope::Link, .. }
-        | Name::Intrinsic(Intrinsic::LinkTraceId | Intrinsic::LinkSpanId) => Some(List::Links),
-        _ => None,
-    }
+    if attribute.of_parent { None } else { attribute.name.list() }
 }
 
 /// A trace whose spans have one event, or one link.

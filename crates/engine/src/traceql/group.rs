@@ -271,15 +271,14 @@ impl<'g> Loaded<'g> {
         self.group.parts.table.text(self.at(span), STATUS) == Some("error")
     }
 
-    /// The first element of a span that has a value in this slot.
-    pub(super) fn first_element(&self, span: usize, slot: usize) -> Value<'g> {
+    /// Whether an event or link of a span has a value in this slot.
+    pub(super) fn has_element(&self, span: usize, slot: usize) -> bool {
         let list = match self.group.layout.slots.get(slot) {
             Some(From::Events(_)) => List::Events,
             Some(From::Links(_)) => List::Links,
-            _ => return Value::Nil,
+            _ => return false,
         };
-        let values = (0..self.elements(span, list)).map(|nth| self.element(span, slot, nth));
-        values.into_iter().find(|value| *value != Value::Nil).unwrap_or(Value::Nil)
+        (0..self.elements(span, list)).any(|nth| self.element(span, slot, nth) != Value::Nil)
     }
 
     fn element(&self, span: usize, slot: usize, nth: usize) -> Value<'g> {

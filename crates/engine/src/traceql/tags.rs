@@ -117,9 +117,7 @@ fn used_in_traces(
                 continue;
             }
             let has_value = |span: &u32| match stored {
-                StoreScope::Event | StoreScope::Link => {
-                    trace.first_element(*span as usize, *slot) != Value::Nil
-                }
+                StoreScope::Event | StoreScope::Link => trace.has_element(*span as usize, *slot),
                 _ => trace.value(*span as usize, *slot) != Value::Nil,
             };
             seen[nth] = spans.iter().any(has_value);

@@ -30,12 +30,6 @@ impl Metric {
     pub(super) fn new(labels: Vec<(&'static str, String)>, points: Vec<(i64, f64)>) -> Self {
         Self { labels, points }
     }
-
-    /// The same in another unit.
-    pub(super) fn scaled(mut self, by: f64) -> Self {
-        self.points.iter_mut().for_each(|(_, value)| *value *= by);
-        self
-    }
 }
 
 impl Serialize for Metric {
@@ -92,13 +86,13 @@ mod tests {
     #[test]
     fn a_family_has_the_members_that_jaeger_ui_reads() {
         let points = vec![(1_631_271_823_806_000_000, 0.5), (1_631_271_883_000_000_000, f64::NAN)];
-        let metric = Metric::new(vec![("service_name", "shop".to_owned())], points).scaled(10.0);
+        let metric = Metric::new(vec![("service_name", "shop".to_owned())], points);
         let family = Family::new("service_call_rate".to_owned(), "h".to_owned(), vec![metric]);
         assert_eq!(
             serde_json::to_string(&family).unwrap(),
             "{\"name\":\"service_call_rate\",\"type\":\"GAUGE\",\"help\":\"h\",\"metrics\":[{\
              \"labels\":[{\"name\":\"service_name\",\"value\":\"shop\"}],\"metricPoints\":[{\
-             \"gaugeValue\":{\"doubleValue\":5.0},\"timestamp\":\"2021-09-10T11:03:43.806Z\"},{\
+             \"gaugeValue\":{\"doubleValue\":0.5},\"timestamp\":\"2021-09-10T11:03:43.806Z\"},{\
              \"gaugeValue\":{\"doubleValue\":\"NaN\"},\"timestamp\":\"2021-09-10T11:04:43Z\"}]}]}"
         );
     }

@@ -104,12 +104,7 @@ impl Monitored {
         let metrics = match self.what {
             What::Errors => shares(&series),
             What::Calls => series.iter().map(|calls| metric(calls, |rate| rate)).collect(),
-            // A quantile of nothing is no number, which is drawn as a gap.
-            What::Latencies(_) => series
-                .iter()
-                .map(|latency| metric(latency, |told| if told == 0.0 { f64::NAN } else { told }))
-                .map(|latency| latency.scaled(MILLIS_PER_SECOND))
-                .collect(),
+            What::Latencies(_) => series.iter().map(|latency| metric(latency, millis)).collect(),
         };
         let (name, help) = self.described();
         Ok(Family::new(name, help, metrics))
@@ -207,6 +202,11 @@ fn labels(series: &Series) -> Labels {
     let operation = text(&of_span(Intrinsic::Name).to_string());
     labels.extend(operation.map(|operation| ("operation", operation)));
     labels
+}
+
+/// A quantile of seconds. One of nothing is no number, which is drawn as a gap.
+fn millis(seconds: f64) -> f64 {
+    if seconds == 0.0 { f64::NAN } else { seconds * MILLIS_PER_SECOND }
 }
 
 fn metric(series: &Series, value: impl Fn(f64) -> f64) -> Metric {

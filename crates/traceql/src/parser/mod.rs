@@ -62,8 +62,7 @@ pub fn parse(text: &str) -> Result<Query> {
 }
 
 /// Reads the name of one attribute: `resource.service.name`, `.foo`, `span."a b"`, `status`,
-/// `event:name`. The key behind a scope may be anything, as `span.a b`; a word without a scope that
-/// is no intrinsic is refused.
+/// `event:name`. A word without a scope that is no intrinsic is refused.
 pub fn parse_attribute(text: &str) -> Result<Attribute> {
     let text = text.trim();
     let parser = Parser::new(text)?;
