@@ -295,8 +295,6 @@ fn what_is_unknown_is_404_and_what_is_wrong_400_in_the_envelope() {
         let message = error(get(&server, path, &parameters), 400);
         assert!(message.contains(word), "{path}: {message}");
     }
-    let archive = server.client.post(server.url("/jaeger/api/archive/f0"));
-    assert!(error(Answer::of(archive), 501).contains("no archive"));
     let metrics = get(&server, "/api/metrics/minstep", &[("service", "shop")]);
     assert!(error(metrics, 404).contains("metrics/calls"));
     let tenant = server.client.get(server.url("/jaeger/api/services")).header("x-scope-orgid", "|");

@@ -86,6 +86,11 @@ impl Server {
         self.arguments[at + 1] = value.to_owned();
     }
 
+    /// Adds flags, for the next start.
+    pub fn add_flags(&mut self, flags: &[&str]) {
+        self.arguments.extend(flags.iter().map(|flag| (*flag).to_owned()));
+    }
+
     #[track_caller]
     fn wait_until_ready(&mut self, stdout: &Receiver<String>) {
         self.addresses.clear();

@@ -222,8 +222,7 @@ impl Core {
         };
         let store = &self.reading.store;
         let snapshot = store.snapshot_of(tenants.names(), Signal::Spans)?;
-        let (sources, damaged_blocks) = store.trace_sources(&snapshot, trace_id)?;
-        let found = TraceResult::find(&sources, damaged_blocks, trace_id, &mut go_on);
+        let found = store.trace(&snapshot, trace_id, &mut go_on);
         found.map_err(|error| stopped.take().unwrap_or(EngineError::Store(error)))
     }
 }

@@ -12,6 +12,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `engine`, `query`, `answer`, `rows` | the engine, the life of a query, its answer |
+//! | `archive` | traces that are kept beyond retention |
 //! | `tenants` | whose data is read |
 //! | `queue`, `memory`, `clock` | who may run, what it may hold, for how long |
 //! | `runtime`, `state` | where it runs, what its parts share |
@@ -25,6 +26,7 @@
 //! | [`limits`], `options`, `stats`, `error` | bounds, settings, counts, what can go wrong |
 
 mod answer;
+mod archive;
 mod clock;
 mod engine;
 mod error;
@@ -51,6 +53,7 @@ extern crate self as kymo_engine;
 #[cfg(test)]
 mod tests;
 
+pub use archive::Archived;
 pub use engine::Engine;
 pub use error::EngineError;
 pub use options::EngineOptions;

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::archive;
 use crate::block::meta::{BlockMeta, decode_tenant, encode_tenant};
 use crate::block::read::{Block, TailCheck};
 use crate::commit::log::Log;
@@ -15,7 +16,7 @@ use crate::snapshot::level_zero;
 /// Something that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// A block cannot be read.
+    /// A block or an archived trace cannot be read.
     Damaged {
         /// Its path.
         path: String,
@@ -61,11 +62,13 @@ pub struct Report {
     pub rows: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Archived copies of traces read.
+    pub archived: usize,
     /// What is not as it should be.
     pub findings: Vec<Finding>,
 }
 
-/// Checks everything below `objects`; `progress` is told each block's bytes.
+/// Checks everything below `objects`; `progress` is told each file's bytes.
 pub fn check(
     objects: &Arc<dyn Objects>,
     mut progress: impl FnMut(&str, u64),
@@ -89,6 +92,16 @@ pub fn check(
         for signal in Signal::ALL {
             check_log(objects, &nodes, &tenant, signal, &mut report, &mut progress)?;
         }
+        archive::check(&**objects, &tenant, |path, size_bytes, damage| {
+            progress(path, size_bytes);
+            match damage {
+                None => report.archived += 1,
+                Some(error) => {
+                    let why = error.to_string();
+                    report.findings.push(Finding::Damaged { path: path.to_owned(), why });
+                }
+            }
+        })?;
     }
     Ok(report)
 }

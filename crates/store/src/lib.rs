@@ -17,14 +17,16 @@
 //! | [`commit`] | node objects and generation logs |
 //! | [`snapshot`], `pins` | what a query sees, and what stays for it |
 //! | [`scan`], [`otlp`], [`series`] | rows out: batches, messages, samples |
+//! | [`archive`] | copies of traces that stay when their blocks expire |
 //! | [`compact`], [`garbage`], `rounds` | joining blocks, retention, deleting files |
 //! | [`check`] | verifying everything |
 //! | [`objects`] | a directory or a bucket |
 //! | [`limits`], [`options`] | bounds and settings |
 //!
-//! Formats are in `docs/formats/block.md` and `docs/formats/log.md`.
+//! Formats are in `docs/formats`: `block.md`, `log.md`, `archive.md`.
 
 pub mod apply;
+pub mod archive;
 pub mod block;
 pub mod check;
 pub mod chunk;

@@ -94,3 +94,5 @@ pub const WALK_GRANULES_PER_THREAD: usize = 4;
 /// Bytes of decoded columns that a thread of a walk, or a reader of traces, keeps although the cache
 /// may have forgotten them.
 pub const WALK_READERS_BYTES: usize = 24 << 20;
+/// Bytes of the spans of a trace that can be archived: more than a trace by its id may have.
+pub const ARCHIVED_MAX_BYTES: usize = 64 << 20;

@@ -9,14 +9,14 @@
 //! | consumer | [`Store::wait`], [`Store::apply`] |
 //! | flusher | [`Store::flush_due`] when `apply` says so and now and then, [`Store::flush`] |
 //! | maintenance | [`Store::compact`], [`Store::retain`], [`Store::collect_garbage`] |
-//! | queries | [`Store::snapshot`], [`Store::sources`] |
+//! | queries | [`Store::snapshot`], [`Store::sources`], [`Store::trace`], [`Store::archive`] |
 //!
 //! Who has one thread calls [`Store::ingest`] instead of the first two.
 //!
 //! # Locks
 //! In the order in which they are taken: `compacting`, `flushing`, `reader`,
-//! `applying`, then `state` or a batch's. The last two are held for moments, not
-//! while files are read or written.
+//! `applying`, then `state`, `archive` or a batch's. The last three are held for
+//! moments, not while files are read or written.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -98,6 +98,7 @@ pub struct Store {
     pub(crate) columns: crate::scan::ColumnCache,
     pub(crate) counters: Counters,
     pub(crate) pins: Pins,
+    pub(crate) archive: Mutex<crate::archive::Known>,
     pub(crate) state: Mutex<State>,
     pub(crate) reader: Mutex<Reader>,
     /// Held while one record goes into a head, and while heads are frozen.
@@ -183,6 +184,7 @@ impl Store {
             objects,
             counters: Counters::default(),
             pins: Pins::default(),
+            archive: Mutex::default(),
             state: Mutex::new(state),
             applying: Mutex::new(()),
             flushing: Gate::default(),

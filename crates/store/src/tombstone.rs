@@ -14,7 +14,7 @@ use crate::store::{Store, lock};
 impl Store {
     /// Hides the rows that match now, at once and for good. The next compaction
     /// writes their blocks again without them. Returns how many blocks may hold
-    /// such rows.
+    /// such rows. Archived traces stay: see [`Store::unarchive`].
     pub fn delete(
         &self,
         tenant: &str,

@@ -17,7 +17,7 @@ use kymo_store::check::check;
 use kymo_store::compact::Effort;
 use kymo_store::garbage::Retention;
 use kymo_store::objects::{Objects, S3Objects, S3Options};
-use kymo_store::otlp::trace_by_id;
+use kymo_store::otlp::{TraceResult, trace_by_id};
 use kymo_store::scan::{ColumnRef, Predicate, Scalar, Scan};
 use kymo_store::tables::spans::field;
 use kymo_store::{Options, Signal, Store};
@@ -52,6 +52,11 @@ fn open(dir: &Path, objects: &Arc<dyn Objects>, options: Options) -> Store {
 
 /// A trace of ten spans of one user.
 fn request(number: u64) -> Bytes {
+    part(number, number)
+}
+
+/// Ten spans of a trace, which begin some seconds after the start.
+fn part(number: u64, seconds: u64) -> Bytes {
     let mut writer = Writer::new();
     writer.resource_group(|w| {
         w.resource(|w| {
@@ -60,10 +65,10 @@ fn request(number: u64) -> Bytes {
         });
         w.scope_group(|w| {
             for nth in 0..10u64 {
-                let start = START_NANOS + number * SECOND_NANOS + nth;
+                let start = START_NANOS + seconds * SECOND_NANOS + nth;
                 let fields = SpanFields {
                     trace_id: &trace_id(number),
-                    span_id: &(nth + 1).to_be_bytes(),
+                    span_id: &(seconds * 10 + nth + 1).to_be_bytes(),
                     name: b"work",
                     start_time_unix_nano: start,
                     end_time_unix_nano: start + 1000,
@@ -87,17 +92,19 @@ fn trace_id(number: u64) -> [u8; 16] {
 }
 
 fn append(store: &Store, numbers: std::ops::Range<u64>) {
-    let records: Vec<Record<'_>> = numbers
-        .map(|number| Record {
-            signal: kymo_journal::Signal::Traces,
-            format: Format::OtlpProtobuf,
-            compression: Compression::None,
-            tenant: "default",
-            body: request(number),
-            received_nanos: 1,
-        })
-        .collect();
+    let records: Vec<Record<'_>> = numbers.map(|number| record(request(number))).collect();
     store.journal().append_many(&records).unwrap();
+}
+
+fn record(body: Bytes) -> Record<'static> {
+    Record {
+        signal: kymo_journal::Signal::Traces,
+        format: Format::OtlpProtobuf,
+        compression: Compression::None,
+        tenant: "default",
+        body,
+        received_nanos: 1,
+    }
 }
 
 fn spans_of(store: &Store, number: u64) -> usize {
@@ -238,6 +245,85 @@ fn retention_removes_what_is_old_and_what_is_too_much() {
         assert_eq!(store.retain("default", Signal::Spans, too_old).unwrap(), 1);
         assert_eq!(blocks(&store), all[2..]);
         assert_eq!(count(&store, None), 100);
+    });
+}
+
+/// A trace by its id, with what is archived of it.
+fn trace(store: &Store, number: u64) -> Option<TraceResult> {
+    let snapshot = store.snapshot("default", Signal::Spans).unwrap();
+    store.trace(&snapshot, &trace_id(number), &mut |_| Ok(())).unwrap()
+}
+
+#[test]
+fn an_archived_trace_is_whole_while_its_blocks_expire_and_after() {
+    on_each_backend("archive", |dir, objects| {
+        const DAY: u64 = 86_400;
+        let options = Options { final_rows: 1, ..Options::default() };
+        let store = open(dir, objects, options.clone());
+        assert_eq!(trace(&store, 7), None);
+        for day in 0..2 {
+            store.journal().append_many(&[record(part(7, day * DAY))]).unwrap();
+            append(&store, day * DAY + 8..day * DAY + 9);
+            store.flush().unwrap();
+        }
+        let whole = trace(&store, 7).unwrap();
+        assert_eq!((whole.spans, whole.damaged_blocks), (20, 0));
+        for _ in 0..2 {
+            store.archive("default", &trace_id(7), &whole.body).unwrap();
+        }
+        let archived = store.archived("default").unwrap();
+        assert_eq!(archived.len(), 1, "to archive it again changes nothing");
+        assert_eq!(
+            (archived[0].trace_id, store.archived("other").unwrap().len()),
+            (trace_id(7), 0)
+        );
+        assert_eq!(trace(&store, 7).unwrap(), whole, "nothing is shown twice");
+        store.compact(Effort::Everything).unwrap();
+        for (bytes_kept, spans_left) in [(1 << 30, 40), (1, 0)] {
+            // One block of the two, then both.
+            let max_age = match bytes_kept {
+                1 => None,
+                _ => {
+                    let kept = START_NANOS + DAY * SECOND_NANOS / 2;
+                    let since = std::time::UNIX_EPOCH + Duration::from_nanos(kept);
+                    Some(std::time::SystemTime::now().duration_since(since).unwrap())
+                }
+            };
+            let retention = Retention { max_age, max_bytes: Some(bytes_kept) };
+            assert_eq!(store.retain("default", Signal::Spans, retention).unwrap(), 1);
+            assert_eq!(count(&store, None), spans_left / 2);
+            assert_eq!(trace(&store, 7).unwrap(), whole);
+        }
+        assert_eq!(trace(&store, 8), None);
+        // It goes on after it was archived, and is archived again.
+        store.journal().append_many(&[record(part(7, 3 * DAY))]).unwrap();
+        let longer = trace(&store, 7).unwrap();
+        assert_eq!(longer.spans, 30);
+        store.archive("default", &trace_id(7), &longer.body).unwrap();
+        drop(store);
+
+        let store = open(dir, objects, options);
+        store.flush().unwrap();
+        assert_eq!(trace(&store, 7).unwrap(), longer, "after a restart");
+        let report = check(objects, |_, _| {}).unwrap();
+        assert_eq!((report.archived, report.findings), (2, vec![]));
+
+        // Damage is told of, here and there.
+        let copies = objects.list("default/archive").unwrap();
+        let mut bytes = objects.get(&copies[0].path).unwrap().to_vec();
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        objects.put(&copies[0].path, bytes.into()).unwrap();
+        let damaged = trace(&store, 7).unwrap();
+        assert!(damaged.spans >= 20 && damaged.damaged_blocks == 1, "{}", damaged.spans);
+        let report = check(objects, |_, _| {}).unwrap();
+        assert_eq!((report.archived, report.findings.len()), (1, 1));
+        assert!(report.findings[0].is_serious());
+
+        assert!(store.unarchive("default", &trace_id(7)).unwrap());
+        assert!(!store.unarchive("default", &trace_id(7)).unwrap());
+        assert_eq!(trace(&store, 7).unwrap().spans, 10, "what retention keeps stays");
+        assert_eq!(store.archived("default").unwrap(), []);
     });
 }
 

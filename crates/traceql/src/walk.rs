@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::ast::{
-    Attribute, Body, Expr, Intrinsic, Literal, Metrics, MetricsFunction, Name, Pipeline, Query,
-    Scalar, Spansets, Stage,
+    Attribute, BinaryOp, Body, Expr, Intrinsic, Literal, Metrics, MetricsFunction, Name, Pipeline,
+    Query, Scalar, Spansets, Stage,
 };
 
 impl Query {
@@ -36,7 +36,15 @@ impl Pipeline {
 
     /// The attributes of `select(…)`, in order of appearance, once each.
     pub fn selected(&self) -> Vec<&Attribute> {
-        let mut found = Found { only_selected: true, ..Found::default() };
+        let mut found = Found { which: Which::Selected, ..Found::default() };
+        found.in_pipeline(self);
+        found.attributes
+    }
+
+    /// The attributes that spans are found for lacking: those of `= nil`, in order of appearance,
+    /// once each.
+    pub fn lacked(&self) -> Vec<&Attribute> {
+        let mut found = Found { which: Which::Lacked, ..Found::default() };
         found.in_pipeline(self);
         found.attributes
     }
@@ -73,11 +81,20 @@ impl Attribute {
     }
 }
 
+/// Attributes that are looked for.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    #[default]
+    All,
+    Selected,
+    Lacked,
+}
+
 #[derive(Default)]
 struct Found<'a> {
     attributes: Vec<&'a Attribute>,
     seen: HashSet<&'a Attribute>,
-    only_selected: bool,
+    which: Which,
 }
 
 impl<'a> Found<'a> {
@@ -89,11 +106,19 @@ impl<'a> Found<'a> {
 
     fn in_expr(&mut self, expr: &'a Expr) {
         match expr {
-            _ if self.only_selected => {}
+            _ if self.which == Which::Selected => {}
             Expr::Literal(_) => {}
-            Expr::Attribute(attribute) => self.add(attribute),
+            Expr::Attribute(attribute) if self.which == Which::All => self.add(attribute),
+            Expr::Attribute(_) => {}
             Expr::Not(of) | Expr::Negate(of) => self.in_expr(of),
-            Expr::Binary { left, right, .. } => {
+            Expr::Binary { op, left, right } => {
+                if let (Which::Lacked, BinaryOp::Equal) = (self.which, op)
+                    && let (Expr::Attribute(attribute), Expr::Literal(Literal::Nil))
+                    | (Expr::Literal(Literal::Nil), Expr::Attribute(attribute)) =
+                        (&**left, &**right)
+                {
+                    self.add(attribute);
+                }
                 self.in_expr(left);
                 self.in_expr(right);
             }
@@ -110,6 +135,7 @@ impl<'a> Found<'a> {
                 }
                 Stage::By(expr) => self.in_expr(expr),
                 Stage::Coalesce => {}
+                Stage::Select(_) if self.which == Which::Lacked => {}
                 Stage::Select(attributes) => {
                     attributes.iter().for_each(|attribute| self.add(attribute));
                 }
@@ -187,6 +213,13 @@ mod tests {
         let Body::Spans(pipeline) = &query.body else { panic!() };
         assert_eq!(shown(pipeline.attributes()), ".b name span.a kind .c event.d .e");
         assert_eq!(shown(pipeline.selected()), "kind .c .e");
+        assert_eq!(shown(pipeline.lacked()), "");
+        let query = parse(
+            "({ !(.a = nil) || nil = span.b && .c != nil } | select(.d)) && ({ .a = nil && .e = 1 })",
+        );
+        let query = query.unwrap();
+        let Body::Spans(pipeline) = &query.body else { panic!() };
+        assert_eq!(shown(pipeline.lacked()), ".a span.b");
         let query = parse("({ .a } | max_over_time(span.b) by (.c)) / ({ .d } | rate())").unwrap();
         assert_eq!(shown(query.attributes()), ".a span.b .c .d");
         let query = parse("{ .a } | compare({ .d })").unwrap();

@@ -46,9 +46,23 @@ enum Shown {
     Element(List, usize),
 }
 
+/// An attribute that is shown.
+struct ShownAttribute {
+    key: String,
+    how: Shown,
+    /// Whether it is told that a span lacks it: that is what it may have been found for.
+    even_nil: bool,
+}
+
+impl ShownAttribute {
+    fn tells(&self, value: &OwnedValue) -> bool {
+        self.even_nil || *value != OwnedValue::Nil
+    }
+}
+
 /// What is shown of spans.
 pub(super) struct Show {
-    attributes: Vec<(String, Shown)>,
+    attributes: Vec<ShownAttribute>,
     with_name: bool,
     needs_structure: bool,
     /// Which event or link is shown.
@@ -67,6 +81,7 @@ impl Show {
         let mut late_names: Vec<Name> = Vec::new();
         let mut attributes = Vec::new();
         let mut with_name = false;
+        let lacked = pipeline.lacked();
         for attribute in pipeline.attributes() {
             if attribute.of_parent {
                 continue;
@@ -91,7 +106,7 @@ impl Show {
             }
             let key = attribute.bare_name().into_owned();
             let layout = Layout::new(look, &[], std::slice::from_ref(&name)).map_err(failed)?;
-            let shown = match layout.slots.first() {
+            let how = match layout.slots.first() {
                 Some(From::Span(_) | From::SpanOr(..)) => {
                     late_names.push(name);
                     Shown::Late(late_names.len() - 1)
@@ -103,12 +118,13 @@ impl Show {
                     Shown::Now(Expression::new(&expr, slots).map_err(invalid)?)
                 }
             };
-            attributes.push((key, shown));
+            let even_nil = lacked.contains(&attribute);
+            attributes.push(ShownAttribute { key, how, even_nil });
         }
         let late = Layout::new(look, &BASE, &late_names).map_err(failed)?;
         let late_rows = look.prepare(late.columns.clone(), None).map_err(failed)?;
         let needs_structure = attributes.iter().any(
-            |(_, shown)| matches!(shown, Shown::Now(expression) if expression.needs_structure()),
+            |shown| matches!(&shown.how, Shown::Now(expression) if expression.needs_structure()),
         );
         let elements = Wanted::of(pipeline, slots)?;
         Ok(Self { attributes, with_name, needs_structure, elements, late, late_rows })
@@ -153,8 +169,8 @@ impl Show {
             let shown = spans.into_iter().map(|span| {
                 let span = span as usize;
                 rows.push(trace.row(span));
-                let attributes = self.attributes.iter().filter_map(|(key, shown)| {
-                    let value = match shown {
+                let attributes = self.attributes.iter().filter_map(|shown| {
+                    let value = match &shown.how {
                         Shown::Late(_) => return None,
                         Shown::Now(expression) => {
                             OwnedValue::from(expression.value_in(trace, &structure, span))
@@ -163,7 +179,7 @@ impl Show {
                             OwnedValue::from(self.elements.value(trace, span, *list, *slot))
                         }
                     };
-                    (value != OwnedValue::Nil).then(|| (key.clone(), value))
+                    shown.tells(&value).then(|| (shown.key.clone(), value))
                 });
                 FoundSpan {
                     span_id: [0; 8],
@@ -238,17 +254,18 @@ impl Show {
     fn fill_attributes(&self, table: &Table, row: usize, span: &mut FoundSpan) {
         let mut early = std::mem::take(&mut span.attributes).into_iter().peekable();
         span.attributes.reserve(self.attributes.len());
-        for (key, shown) in &self.attributes {
-            match shown {
+        for shown in &self.attributes {
+            match &shown.how {
                 Shown::Late(slot) => {
                     let from = self.late.slots.get(*slot);
                     let value = from.map_or(Value::Nil, |from| table.get(row, from));
-                    if value != Value::Nil {
-                        span.attributes.push((key.clone(), OwnedValue::from(value)));
+                    let value = OwnedValue::from(value);
+                    if shown.tells(&value) {
+                        span.attributes.push((shown.key.clone(), value));
                     }
                 }
                 _ => {
-                    if let Some(found) = early.next_if(|(known, _)| known == key) {
+                    if let Some(found) = early.next_if(|(known, _)| *known == shown.key) {
                         span.attributes.push(found);
                     }
                 }

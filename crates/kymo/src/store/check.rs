@@ -30,6 +30,7 @@ pub(crate) struct BlocksReport {
     pub(crate) blocks: usize,
     pub(crate) rows: u64,
     pub(crate) size_bytes: u64,
+    pub(crate) archived_copies: usize,
     pub(crate) damaged: usize,
     pub(crate) missing: usize,
     pub(crate) unreadable: usize,
@@ -67,8 +68,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
 fn check_blocks(objects: &Arc<dyn Objects>, progress: &Progress) -> Result<BlocksReport, Failure> {
     progress.doing("listing");
     let files = objects.list("")?;
-    let parquet = files.iter().filter(|file| file.path.ends_with(".parquet"));
-    progress.expect(parquet.map(|file| file.size_bytes).sum());
+    let is_read = |path: &str| path.ends_with(".parquet") || path.contains("/archive/");
+    let read = files.iter().filter(|file| is_read(&file.path));
+    progress.expect(read.map(|file| file.size_bytes).sum());
     progress.doing("blocks");
     // A block is announced before it is read.
     let mut last_bytes = 0;
@@ -87,6 +89,7 @@ fn blocks_report(report: Report) -> BlocksReport {
         blocks: report.blocks,
         rows: report.rows,
         size_bytes: report.bytes,
+        archived_copies: report.archived,
         damaged: count("damaged"),
         missing: count("missing"),
         unreadable: count("unreadable"),

@@ -45,6 +45,22 @@ pub(super) fn nothing(missing: &[TraceId], is_pretty: bool) -> Response {
     document::whole(StatusCode::OK, &envelope, is_pretty)
 }
 
+/// That the archive was changed as asked for. Of a trace that lies in damaged blocks too, what is
+/// missing is told.
+pub(super) fn archived(id: &TraceId, damaged_blocks: usize, is_pretty: bool) -> Response {
+    let errors = match damaged_blocks {
+        0 => Vec::new(),
+        _ => vec![Problem {
+            code: None,
+            msg: format!("damaged blocks are left out ({damaged_blocks}); spans may be missing"),
+            trace_id: Some(ids::trace(id)),
+        }],
+    };
+    let data: [(); 0] = [];
+    let envelope = Envelope { data, total: 0, limit: 0, offset: 0, errors: Some(errors) };
+    document::whole(StatusCode::OK, &envelope, is_pretty)
+}
+
 /// An error.
 pub(super) fn error(failed: &Failed) -> Response {
     failed.response(|status, msg| {

@@ -18,8 +18,6 @@ pub(super) enum Failed {
     Invalid(String),
     /// There is no such trace.
     Unknown(&'static str),
-    /// Jaeger can do it, this server cannot.
-    Unsupported(&'static str),
     /// The body could not be read.
     Unread(crate::answer::Failure),
     /// The engine could not answer.
@@ -40,7 +38,6 @@ impl Failed {
             Self::Unread(failure) => (failure.status, failure.retry_after),
             Self::Invalid(_) => (StatusCode::BAD_REQUEST, None),
             Self::Unknown(_) => (StatusCode::NOT_FOUND, None),
-            Self::Unsupported(_) => (StatusCode::NOT_IMPLEMENTED, None),
         };
         let response = say(status, self.message());
         match retry_after {
@@ -52,7 +49,7 @@ impl Failed {
     fn message(&self) -> String {
         match self {
             Self::Invalid(message) => message.clone(),
-            Self::Unknown(message) | Self::Unsupported(message) => (*message).to_owned(),
+            Self::Unknown(message) => (*message).to_owned(),
             Self::Unread(failure) => failure.message.clone(),
             Self::Engine(error) => error.to_string(),
         }
@@ -66,7 +63,6 @@ impl From<Failed> for Status {
             Failed::Unread(failure) => failure.into(),
             Failed::Invalid(message) => Self::invalid(message),
             Failed::Unknown(message) => Self::new(Code::NotFound, message),
-            Failed::Unsupported(message) => Self::new(Code::Unimplemented, message),
         }
     }
 }

@@ -25,14 +25,14 @@ use crate::router::Shared;
 use crate::times;
 
 /// A request as handlers get it.
-struct Asked {
+pub(super) struct Asked {
     reader: Reader,
     parameters: Parameters,
-    is_pretty: bool,
+    pub(super) is_pretty: bool,
 }
 
 impl Asked {
-    fn new(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Result<Self, Failed> {
+    pub(super) fn new(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Result<Self, Failed> {
         let reader = Reader::of(shared, headers)?;
         let parameters = Parameters::of(uri).map_err(Failed::Invalid)?;
         let is_pretty = parameters.get("prettyPrint").is_some_and(|on| on != "false");
@@ -47,14 +47,14 @@ impl Asked {
     }
 
     /// Answers with a list, written on the engine's threads.
-    async fn list<T: Serialize + Send + 'static>(&self, list: Vec<T>) -> Response {
+    pub(super) async fn list<T: Serialize + Send + 'static>(&self, list: Vec<T>) -> Response {
         let is_pretty = self.is_pretty;
         self.reader.shared().encode(move || envelope::list(&list, is_pretty)).await
     }
 }
 
 /// An answer, or the error in its envelope.
-fn reply(answer: Result<Response, Failed>) -> Response {
+pub(super) fn reply(answer: Result<Response, Failed>) -> Response {
     answer.unwrap_or_else(|failed| envelope::error(&failed))
 }
 
@@ -227,12 +227,6 @@ pub(super) async fn transform(State(shared): State<Shared>, request: Request<Bod
         made.await?.map_err(Failed::Invalid)
     };
     reply(answered.await)
-}
-
-pub(super) async fn archive() -> Response {
-    reply(Err(Failed::Unsupported(
-        "there is no archive: traces stay until the retention of the server deletes them",
-    )))
 }
 
 /// What the Monitor tab draws. It is in no envelope.

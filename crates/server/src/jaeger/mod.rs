@@ -16,12 +16,14 @@
 //! | `ids`, `units` | ids and moments as Jaeger writes them |
 //! | `reader`, `fetch` | the engine, asked for some tenants; whole traces, within bounds |
 //! | `legacy`, `envelope`, `ui` | the JSON API of Jaeger's first version |
+//! | `archive` | its traces that are kept beyond retention |
 //! | `monitor`, `family` | its numbers over time |
 //! | `v3`, `summary` | the API over HTTP of the third |
 //! | `grpc`, `messages`, `chunks` | the same over gRPC |
 //! | `document`, `pretty` | answers that are written trace by trace |
 //! | `failed` | what went wrong, for all three |
 
+mod archive;
 mod chunks;
 mod document;
 mod envelope;
@@ -59,7 +61,8 @@ pub(crate) fn over_http() -> Router<Shared> {
         .route("/jaeger/api/traces/{id}", get(legacy::trace))
         .route("/jaeger/api/dependencies", get(legacy::dependencies))
         .route("/jaeger/api/transform", post(legacy::transform))
-        .route("/jaeger/api/archive/{id}", post(legacy::archive))
+        .route("/jaeger/api/archive", get(archive::list))
+        .route("/jaeger/api/archive/{id}", post(archive::keep).delete(archive::give_up))
         .route("/jaeger/api/metrics/{which}", get(legacy::metrics))
         .route("/jaeger/api/v3/services", get(v3::services))
         .route("/jaeger/api/v3/operations", get(v3::operations))

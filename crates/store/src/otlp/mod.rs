@@ -34,6 +34,7 @@ mod window;
 
 pub use duplicates::duplicates;
 pub use records::Records;
+pub(crate) use trace::{Finder, GoOn};
 pub use trace::{TraceResult, trace_by_id};
 
 use crate::block::source::Source;

@@ -45,59 +45,95 @@ impl TraceResult {
     /// included. `damaged_blocks` are those that could not even be opened.
     pub fn find(
         sources: &[Source],
-        mut damaged_blocks: usize,
+        damaged_blocks: usize,
         trace_id: &[u8; 16],
         go_on: &mut GoOn<'_>,
     ) -> Result<Option<Self>, StoreError> {
-        let mut records = Records::default();
+        let mut finder = Finder::new(trace_id, damaged_blocks, go_on);
         for source in sources {
-            match add(source, trace_id, &mut records, go_on) {
-                Ok(()) => {}
-                Err(error) if is_damage(&error) => {
-                    tracing::warn!(%error, "a block is damaged: its spans are left out of a trace");
-                    damaged_blocks += 1;
-                }
-                Err(error) => return Err(error),
-            }
+            finder.add(source)?;
         }
-        go_on(held_bytes(&records))?;
+        finder.finish()
+    }
+}
+
+/// Says whether to go on with so many bytes.
+pub(crate) type GoOn<'a> = dyn FnMut(usize) -> Result<(), StoreError> + 'a;
+
+/// A trace while it is put together.
+pub(crate) struct Finder<'a, 'g> {
+    trace_id: &'a [u8; 16],
+    records: Records,
+    damaged_blocks: usize,
+    go_on: &'a mut GoOn<'g>,
+}
+
+impl<'a, 'g> Finder<'a, 'g> {
+    pub(crate) fn new(
+        trace_id: &'a [u8; 16],
+        damaged_blocks: usize,
+        go_on: &'a mut GoOn<'g>,
+    ) -> Self {
+        Self { trace_id, records: Records::default(), damaged_blocks, go_on }
+    }
+
+    /// Asks whether to go on with some bytes beside those of the trace.
+    pub(crate) fn go_on_with(&mut self, more_bytes: usize) -> Result<(), StoreError> {
+        // Bytes of the spans, and of the answer with some room.
+        let held = self.records.writer.as_slice().len() * 9 / 4;
+        (self.go_on)(held.saturating_add(more_bytes))
+    }
+
+    /// Adds what a source has. Damage is logged and counted.
+    pub(crate) fn add(&mut self, source: &Source) -> Result<(), StoreError> {
+        let added = self.add_rows(source);
+        self.unless_damaged(added).map(|_| ())
+    }
+
+    /// What came of reading; `None` if the bytes were wrong, which is logged and counted.
+    pub(crate) fn unless_damaged<T>(
+        &mut self,
+        read: Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        match read {
+            Ok(read) => Ok(Some(read)),
+            Err(error) if is_damage(&error) => {
+                tracing::warn!(%error, "a block is damaged: its spans are left out of a trace");
+                self.damaged_blocks += 1;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn add_rows(&mut self, source: &Source) -> Result<(), StoreError> {
+        self.go_on_with(0)?;
+        let mut rows = match source {
+            Source::Chunk(chunk) => rows_of_chunk(chunk, self.trace_id)?,
+            Source::Block(block) => rows_of_block(block, self.trace_id)?.collect(),
+        };
+        if let Some(hidden) = source.hidden() {
+            rows.retain(|row| !hidden[*row as usize]);
+        }
+        for part in rows.chunks(GRANULE_ROWS) {
+            self.records.add_spans(source, part)?;
+            self.go_on_with(0)?;
+        }
+        Ok(())
+    }
+
+    /// The trace.
+    pub(crate) fn finish(mut self) -> Result<Option<TraceResult>, StoreError> {
+        self.go_on_with(0)?;
+        let Self { mut records, damaged_blocks, .. } = self;
         if records.is_empty() && damaged_blocks == 0 {
             return Ok(None);
         }
         records.sort_by_time();
         records.remove_duplicates();
         let (body, spans) = (records.request(), records.len());
-        Ok(Some(Self { body, spans, damaged_blocks }))
+        Ok(Some(TraceResult { body, spans, damaged_blocks }))
     }
-}
-
-/// Says whether to go on with so many bytes.
-type GoOn<'a> = dyn FnMut(usize) -> Result<(), StoreError> + 'a;
-
-/// Bytes of the spans, and of the answer with some room.
-fn held_bytes(records: &Records) -> usize {
-    records.writer.as_slice().len() * 9 / 4
-}
-
-fn add(
-    source: &Source,
-    trace_id: &[u8; 16],
-    records: &mut Records,
-    go_on: &mut GoOn<'_>,
-) -> Result<(), StoreError> {
-    go_on(held_bytes(records))?;
-    let mut rows = match source {
-        Source::Chunk(chunk) => rows_of_chunk(chunk, trace_id)?,
-        Source::Block(block) => rows_of_block(block, trace_id)?.collect(),
-    };
-    if let Some(hidden) = source.hidden() {
-        rows.retain(|row| !hidden[*row as usize]);
-    }
-    for part in rows.chunks(GRANULE_ROWS) {
-        records.add_spans(source, part)?;
-        go_on(held_bytes(records))?;
-    }
-    Ok(())
 }
 
 /// Whether reading again would fail again, because the bytes are wrong.

@@ -1,0 +1,75 @@
+//! Traces that are kept when retention deletes the rest.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::{HeaderMap, Uri};
+use serde::Serialize;
+
+use super::envelope::{self, NOT_FOUND};
+use super::failed::Failed;
+use super::ids;
+use super::legacy::{Asked, reply};
+use crate::router::Shared;
+use crate::tenant;
+
+/// Keeps a trace.
+pub(super) async fn keep(
+    State(shared): State<Shared>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let answered = async {
+        let asked = Asked::new(&shared, &uri, &headers)?;
+        let tenant = tenant::of(&headers).map_err(Failed::Invalid)?;
+        let id = ids::parse(&id).map_err(Failed::Invalid)?;
+        let archived = shared.engine.archive(tenant, id).await?;
+        let archived = archived.ok_or(Failed::Unknown(NOT_FOUND))?;
+        Ok(envelope::archived(&id, archived.damaged_blocks, asked.is_pretty))
+    };
+    reply(answered.await)
+}
+
+/// Deletes a trace from the archive, and only there.
+pub(super) async fn give_up(
+    State(shared): State<Shared>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let answered = async {
+        let asked = Asked::new(&shared, &uri, &headers)?;
+        let tenant = tenant::of(&headers).map_err(Failed::Invalid)?;
+        let id = ids::parse(&id).map_err(Failed::Invalid)?;
+        match shared.engine.unarchive(tenant, id).await? {
+            true => Ok(envelope::archived(&id, 0, asked.is_pretty)),
+            false => Err(Failed::Unknown("the trace is not archived")),
+        }
+    };
+    reply(answered.await)
+}
+
+/// What is archived, the latest first.
+pub(super) async fn list(State(shared): State<Shared>, uri: Uri, headers: HeaderMap) -> Response {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Shown {
+        #[serde(rename = "traceID")]
+        trace_id: String,
+        /// In microseconds, as all times of this API.
+        archived_at: i64,
+        size_bytes: u64,
+    }
+    let answered = async {
+        let asked = Asked::new(&shared, &uri, &headers)?;
+        let tenant = tenant::of(&headers).map_err(Failed::Invalid)?;
+        let archived = shared.engine.archived(tenant).await?;
+        let shown = archived.into_iter().map(|trace| Shown {
+            trace_id: ids::trace(&trace.trace_id),
+            archived_at: trace.archived_nanos / 1000,
+            size_bytes: trace.size_bytes,
+        });
+        Ok(asked.list(shown.collect()).await)
+    };
+    reply(answered.await)
+}
