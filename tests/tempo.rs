@@ -521,6 +521,13 @@ fn the_event_that_a_query_means_is_shown_and_names_are_tempos() {
     // Of those that are as good, and where nothing is asked, the last.
     assert_eq!(shown(&server, "{ event.attempt < 3 }"), ["attempt=2"]);
     assert_eq!(shown(&server, "{ } | select(event:name)"), ["event:name=done"]);
+    // What a span was found for lacking is told, and not what another event has.
+    assert_eq!(
+        shown(&server, "{ span.absent = nil && kind = client }"),
+        ["absent=nil", "kind=client"]
+    );
+    assert_eq!(shown(&server, "{ span.absent != nil || kind = client }"), ["kind=client"]);
+    assert_eq!(shown(&server, "{ event.attempt = nil || event.left = nil }")[1..], ["left=nil"]);
     let words = ["kind=client", "status=unset"];
     assert_eq!(shown(&server, "{ span:kind = client && span:status != error }"), words);
 }

@@ -37,6 +37,11 @@ pub const MAX_POINTS: usize = 11_000;
 /// Values of each attribute that `compare()` may tell.
 pub const MAX_COMPARE_TOP: usize = 1000;
 
+/// Values of an attribute that `compare()` counts. If there are more, it is told that there are
+/// too many, and none of them: ids and the like tell nothing, and must not take the memory of all
+/// others.
+pub const MAX_COMPARED_VALUES: usize = 20_000;
+
 /// Values of each attribute that `compare()` tells unless asked for more.
 pub const DEFAULT_COMPARE_TOP: usize = 10;
 

@@ -473,3 +473,42 @@ fn spans_that_were_deleted_are_not_found_and_make_no_difference() {
         }
     }
 }
+
+#[test]
+fn of_an_attribute_with_too_many_values_the_spans_are_compared_all_the_same() {
+    let place = super::place();
+    let (count, parts) = (kymo_traceql::limits::MAX_COMPARED_VALUES + 1, 3);
+    for part in 0..parts {
+        let spans = (part..count).step_by(parts).map(|nth| {
+            let few = if part == 0 { "" } else { r#",{"key":"few","value":{"intValue":"1"}}"# };
+            format!(
+                r#"{{"traceId":"{:032x}","spanId":"{:016x}","name":"{}","startTimeUnixNano":"{START_NANOS}",
+                    "attributes":[{{"key":"id","value":{{"stringValue":"id-{nth}"}}}}{few}]}}"#,
+                nth + 1,
+                nth + 1,
+                nth % 2,
+            )
+        });
+        let spans: Vec<String> = spans.collect();
+        let spans = spans.join(",");
+        let request = format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{spans}]}}]}}]}}"#);
+        place.append("default", &request);
+        if part < 2 {
+            place.store.flush().unwrap();
+        }
+    }
+    let text = "{ } | compare({ name = \"1\" })";
+    let compared = series(&place.engine, text).unwrap();
+    assert_eq!(compared, series(&place.engine.without_pushdown(), text).unwrap());
+    let ids: Vec<&String> = compared.iter().filter(|series| series.contains("span.id")).collect();
+    assert_eq!(ids.len(), 3, "{ids:?}");
+    for (shown, label, spans) in [
+        (ids[0], "__too_many_values__", "points: []".to_owned()),
+        (ids[1], "baseline_total", format!(", {}.0)", count.div_ceil(2))),
+        (ids[2], "selection_total", format!(", {}.0)", count / 2)),
+    ] {
+        assert!(shown.contains(label) && shown.contains(&spans), "{label} {spans} {shown}");
+    }
+    let few = compared.iter().filter(|series| series.contains("span.few")).count();
+    assert_eq!(few, 4, "its value and all values, in both sides");
+}

@@ -1,5 +1,9 @@
 //! `compare()`: how the values of every attribute are spread over a selection of spans and over all
 //! others.
+//!
+//! Where the pipeline is one filter that the store tests exactly, and the selection looks at the
+//! span's own row, rows are counted as they are scanned, an attribute at a time, by numbers that
+//! stand for their values. Else traces are read and evaluated.
 
 use hashbrown::HashMap;
 use kymo_store::scan::{ColumnRef, Prepared, Scan, Scope as StoreScope, Walk};
@@ -11,10 +15,12 @@ use kymo_traceql::metrics::{AttributeNumber, Comparison, Grid, Series, ValueNumb
 use kymo_traceql::value::{OwnedValue, Value};
 
 use super::answer::SearchStats;
+use super::columns::{Cell, Column, NOT_COUNTED};
 use super::evaluate::{Evaluation, each_matching, invalid};
 use super::layout::{From, Layout};
 use super::look::Look;
 use super::measure::Leaf;
+use super::near::Near;
 use super::plan::Candidates;
 use super::rows::Rows;
 use super::table::Table;
@@ -49,20 +55,6 @@ struct Comparing<'c> {
     names: Vec<(usize, Name)>,
 }
 
-/// What one thread counts.
-struct Counted {
-    comparison: Comparison,
-    attributes: Vec<AttributeNumber>,
-    texts: Vec<HashMap<String, ValueNumber>>,
-    text_bytes: usize,
-}
-
-impl Counted {
-    fn bytes(&self) -> usize {
-        self.comparison.bytes() + self.text_bytes
-    }
-}
-
 /// Answers `compare()`.
 pub(super) fn answer(
     look: &Look,
@@ -89,33 +81,12 @@ pub(super) fn answer(
     };
     let parts = match by_row {
         Some(layout) => comparing.rows(&layout, &candidates, stats)?,
-        None => {
-            let needs_structure = comparing.selection.needs_structure();
-            let evaluation = Evaluation::new(look, leaf.pipeline, slots, needs_structure)?;
-            let scan = candidates.started(&grid.time());
-            let walk = Walk::new(&look.sources, &scan, look.context());
-            let mut walk = walk.map_err(failed)?;
-            let make = || comparing.counted();
-            let parts = each_matching(&evaluation, &mut walk, make, |counted, trace, spans| {
-                let structure = match needs_structure {
-                    true => Structure::of(trace),
-                    false => Structure::default(),
-                };
-                for span in spans {
-                    let span = *span as usize;
-                    comparing.add(counted, trace, &structure, span, trace.start_of(span));
-                }
-                Ok(counted.bytes())
-            })?;
-            look.count(&walk.stats());
-            stats.add(&look.stats(&walk.stats()));
-            parts
-        }
+        None => comparing.traces(leaf, slots, &candidates, stats)?,
     };
     let held = look.memory("comparison");
     let mut all = Comparison::new(*top, grid);
     for part in parts {
-        all.merge(part.comparison);
+        all.merge(part);
         held.hold(all.bytes())?;
     }
     look.check()?;
@@ -145,15 +116,28 @@ fn attributes(look: &Look, time: &std::ops::Range<i64>) -> Result<Vec<Name>, Eng
 }
 
 impl Comparing<'_> {
-    fn counted(&self) -> Counted {
+    /// Nothing counted yet, and the numbers of the attributes in their order.
+    fn begin(&self) -> (Comparison, Vec<AttributeNumber>) {
         let mut comparison = Comparison::new(self.top, self.grid);
         let attributes = self.names.iter().map(|(_, name)| {
             let attribute = Attribute { of_parent: false, name: name.clone() };
             comparison.attribute(&attribute.to_string())
         });
-        let attributes: Vec<AttributeNumber> = attributes.collect();
-        let texts = attributes.iter().map(|_| HashMap::new()).collect();
-        Counted { comparison, attributes, texts, text_bytes: 0 }
+        let attributes = attributes.collect();
+        (comparison, attributes)
+    }
+
+    /// Whether a span is in the selection.
+    fn selects(
+        &self,
+        trace: &impl Trace,
+        structure: &Structure,
+        span: usize,
+        start_nanos: i64,
+    ) -> bool {
+        let is_in_range =
+            self.range.is_none_or(|(begin, end)| begin <= start_nanos && start_nanos <= end);
+        is_in_range && self.selection.matches_in(trace, structure, span)
     }
 
     /// Counts rows as they are scanned.
@@ -162,7 +146,7 @@ impl Comparing<'_> {
         layout: &Layout,
         candidates: &Candidates,
         stats: &mut SearchStats,
-    ) -> Result<Vec<Counted>, EngineError> {
+    ) -> Result<Vec<Comparison>, EngineError> {
         let look = self.look;
         let scan =
             Scan { columns: layout.columns.clone(), ..candidates.started(&self.grid.time()) };
@@ -170,61 +154,136 @@ impl Comparing<'_> {
         let work = prepared.map_err(|error| look.failed(error))?.start();
         let shares = (0..look.threads()).map(|_| work.partition());
         let parts = on_each(shares, |mut partition| {
-            let mut counted = self.counted();
+            let (mut comparison, attributes) = self.begin();
+            let of_slots = self.names.iter().map(|(slot, _)| &layout.slots[*slot]);
+            let mut columns: Vec<Column> = attributes
+                .into_iter()
+                .zip(of_slots)
+                .map(|(a, from)| Column::new(a, from))
+                .collect();
             let held = look.memory("comparison");
-            let structure = Structure::default();
+            let mut cells = Vec::new();
             while let Some(batch) = partition.next_batch().map_err(|error| look.failed(error))? {
                 look.check()?;
                 let places = layout.slots.iter().flat_map(From::span_places);
                 let table = Table::new(std::slice::from_ref(&batch), places);
-                let rows = Rows { layout, table: &table };
-                for row in 0..table.rows() {
-                    let start = table.int(row, START).unwrap_or(0);
-                    self.add(&mut counted, &rows, &structure, row, start);
+                self.find_cells(&Rows { layout, table: &table }, &mut cells);
+                let (views, _) = table.at(0);
+                for column in &mut columns {
+                    column.count(views, &cells, &mut comparison);
                 }
-                held.hold(counted.bytes())?;
+                let columns_bytes: usize = columns.iter().map(Column::bytes).sum();
+                held.hold(comparison.bytes() + columns_bytes)?;
             }
-            Ok(counted)
+            Ok(comparison)
         })?;
         look.count(&work.stats());
         stats.add(&look.stats(&work.stats()));
         Ok(parts)
     }
 
+    /// Where each row of a batch is counted.
+    fn find_cells(&self, rows: &Rows<'_>, cells: &mut Vec<Cell>) {
+        let structure = Structure::default();
+        let mut near = Near::default();
+        cells.clear();
+        cells.extend((0..rows.spans()).map(|row| {
+            let start = rows.table.int(row, START).unwrap_or(0);
+            if !near.holds(start) && !near.find(start, self.grid) {
+                return NOT_COUNTED;
+            }
+            let is_selected = self.selects(rows, &structure, row, start);
+            Cell { point: near.point as u32, is_selected }
+        }));
+    }
+
+    /// Evaluates traces and counts the spans that match.
+    fn traces(
+        &self,
+        leaf: &Leaf<'_>,
+        slots: Slots,
+        candidates: &Candidates,
+        stats: &mut SearchStats,
+    ) -> Result<Vec<Comparison>, EngineError> {
+        let look = self.look;
+        let needs_structure = self.selection.needs_structure();
+        let evaluation = Evaluation::new(look, leaf.pipeline, slots, needs_structure)?;
+        let scan = candidates.started(&self.grid.time());
+        let walk = Walk::new(&look.sources, &scan, look.context());
+        let mut walk = walk.map_err(|error| look.failed(error))?;
+        let make = || Counted::new(self);
+        let parts = each_matching(&evaluation, &mut walk, make, |counted, trace, spans| {
+            let structure = match needs_structure {
+                true => Structure::of(trace),
+                false => Structure::default(),
+            };
+            for span in spans {
+                let span = *span as usize;
+                counted.add(self, trace, &structure, span, trace.start_of(span));
+            }
+            Ok(counted.bytes())
+        })?;
+        look.count(&walk.stats());
+        stats.add(&look.stats(&walk.stats()));
+        Ok(parts.into_iter().map(|counted| counted.comparison).collect())
+    }
+}
+
+/// What one thread counts of evaluated traces.
+struct Counted {
+    comparison: Comparison,
+    attributes: Vec<AttributeNumber>,
+    /// Numbers of texts, which are looked up without being copied.
+    texts: Vec<HashMap<String, ValueNumber>>,
+    text_bytes: usize,
+}
+
+impl Counted {
+    fn new(comparing: &Comparing<'_>) -> Self {
+        let (comparison, attributes) = comparing.begin();
+        let texts = attributes.iter().map(|_| HashMap::new()).collect();
+        Self { comparison, attributes, texts, text_bytes: 0 }
+    }
+
+    fn bytes(&self) -> usize {
+        self.comparison.bytes() + self.text_bytes
+    }
+
     /// Counts a span.
     fn add(
-        &self,
-        counted: &mut Counted,
+        &mut self,
+        comparing: &Comparing<'_>,
         trace: &impl Trace,
         structure: &Structure,
         span: usize,
         start_nanos: i64,
     ) {
-        let Some(point) = self.grid.point_of(start_nanos) else { return };
-        let is_in_range =
-            self.range.is_none_or(|(begin, end)| begin <= start_nanos && start_nanos <= end);
-        let is_selected = is_in_range && self.selection.matches_in(trace, structure, span);
-        for (nth, (slot, _)) in self.names.iter().enumerate() {
+        let Some(point) = comparing.grid.point_of(start_nanos) else { return };
+        let is_selected = comparing.selects(trace, structure, span, start_nanos);
+        for (nth, (slot, _)) in comparing.names.iter().enumerate() {
             let value = trace.value(span, *slot);
             if value == Value::Nil {
                 continue;
             }
-            let attribute = counted.attributes[nth];
-            let comparison = &mut counted.comparison;
-            let number = match value {
-                // Texts are looked up without being copied.
-                Value::Text(text) => match counted.texts[nth].get(text) {
-                    Some(number) => *number,
-                    None => {
-                        let number = comparison.value(attribute, OwnedValue::from(value));
-                        counted.texts[nth].insert(text.to_owned(), number);
-                        counted.text_bytes += text.len() + 64;
-                        number
-                    }
-                },
-                value => comparison.value(attribute, OwnedValue::from(value)),
-            };
-            comparison.add(attribute, number, is_selected, point, 1);
+            let number = self.number_of(nth, value);
+            self.comparison.add(self.attributes[nth], number, is_selected, point, 1);
         }
+    }
+
+    fn number_of(&mut self, nth: usize, value: Value<'_>) -> ValueNumber {
+        let attribute = self.attributes[nth];
+        let Value::Text(text) = value else {
+            return self.comparison.value(attribute, &OwnedValue::from(value));
+        };
+        if let Some(number) = self.texts[nth].get(text) {
+            return *number;
+        }
+        let number = self.comparison.value(attribute, &OwnedValue::from(value));
+        // Of too many values all have the same number, which is none.
+        if !self.comparison.has_too_many(attribute) {
+            self.texts[nth].insert(text.to_owned(), number);
+            self.text_bytes += text.len() + 64;
+        }
+        number
     }
 }

@@ -19,6 +19,7 @@ use super::groups::Groups;
 use super::layout::{From, Layout, Place};
 use super::look::Look;
 use super::measure::{Leaf, measured_of};
+use super::near::Near;
 use super::plan::Candidates;
 use super::table::{Table, View};
 use super::threads::on_each;
@@ -117,7 +118,7 @@ impl Counting<'_> {
             .filter(|_| measured_of(self.leaf.function).is_some());
         let places = measured.map_or(&[][..], From::span_places);
         let keeps_rows = self.keeps_candidates;
-        let mut near = Near { begin: i64::MAX, end: i64::MIN, point: 0 };
+        let mut near = Near::default();
         while let Some((batch, rows)) =
             partition.next_rows(keeps_rows).map_err(|error| look.failed(error))?
         {
@@ -212,31 +213,6 @@ impl Counting<'_> {
             held.hold(total.bytes())?;
         }
         Ok(total)
-    }
-}
-
-/// The point that the last span belonged to: the next is likely to be near.
-struct Near {
-    begin: i64,
-    end: i64,
-    point: usize,
-}
-
-impl Near {
-    #[inline]
-    fn holds(&self, start: i64) -> bool {
-        start > self.begin && start <= self.end
-    }
-
-    fn find(&mut self, start: i64, grid: &Grid) -> bool {
-        let Some(point) = grid.point_of(start) else { return false };
-        let end = grid.time_of(point);
-        *self = Self { begin: end.saturating_sub(grid.step_nanos), end, point };
-        // What lies before a single point's own time belongs to it all the same.
-        if grid.points == 1 {
-            self.begin = grid.time().start.saturating_sub(1);
-        }
-        true
     }
 }
 

@@ -30,17 +30,19 @@ impl Wanted {
     }
 
     /// The value of the event or link of a span that is shown. One that has no value is passed
-    /// over.
+    /// over, unless it may be the one that was looked for.
     pub(super) fn value<'t>(
         &self,
         trace: &'t impl Trace,
         span: usize,
         list: List,
         slot: usize,
+        even_nil: bool,
     ) -> Value<'t> {
         let elements = 0..trace.elements(span, list);
-        let having = elements.filter(|nth| trace.element_value(span, slot, *nth) != Value::Nil);
-        match having.max_by_key(|nth| self.met(trace, span, list, *nth)) {
+        let may_be_shown =
+            elements.filter(|nth| even_nil || trace.element_value(span, slot, *nth) != Value::Nil);
+        match may_be_shown.max_by_key(|nth| self.met(trace, span, list, *nth)) {
             Some(nth) => trace.element_value(span, slot, nth),
             None => Value::Nil,
         }

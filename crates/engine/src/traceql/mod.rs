@@ -22,11 +22,12 @@
 //! | `layout`, `table`, `rows` | which columns are read, and their values |
 //! | `loading`, `group`, `evaluate`, `threads` | whole traces, evaluated on all threads |
 //! | `search`, `show`, `element` | traces that match, and what is shown of them |
-//! | `measure`, `counting`, `groups`, `exemplars`, `compare` | numbers over time |
+//! | `measure`, `counting`, `groups`, `keys`, `near`, `exemplars`, `compare`, `columns` | numbers over time |
 //! | `tags`, `dependencies`, `explain` | names and values, calls, plans as text |
 
 mod answer;
 mod ask;
+mod columns;
 mod compare;
 mod counting;
 mod dependencies;
@@ -36,10 +37,12 @@ mod exemplars;
 mod explain;
 mod group;
 mod groups;
+mod keys;
 mod layout;
 mod loading;
 mod look;
 mod measure;
+mod near;
 mod plan;
 mod predicate;
 mod request;

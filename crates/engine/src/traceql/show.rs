@@ -176,7 +176,9 @@ impl Show {
                             OwnedValue::from(expression.value_in(trace, &structure, span))
                         }
                         Shown::Element(list, slot) => {
-                            OwnedValue::from(self.elements.value(trace, span, *list, *slot))
+                            let even_nil = shown.even_nil;
+                            let value = self.elements.value(trace, span, *list, *slot, even_nil);
+                            OwnedValue::from(value)
                         }
                     };
                     shown.tells(&value).then(|| (shown.key.clone(), value))

@@ -8,6 +8,9 @@
 //! | `__meta_type` = `baseline` or `selection`, attribute = value | spans with this value, for the most frequent values of each |
 //! | `__meta_type` = `baseline_total` or `selection_total`, attribute = nil | spans with any value |
 //! | `__meta_error` = `__too_many_values__`, attribute = nil | nothing, it has no points: there are more values than are told |
+//!
+//! Of an attribute with more than [`MAX_COMPARED_VALUES`](crate::limits::MAX_COMPARED_VALUES)
+//! values none is told.
 
 use std::collections::HashMap;
 
@@ -29,8 +32,6 @@ pub struct Comparison {
     attributes: Vec<Counts>,
     /// Memory that attributes take.
     attributes_bytes: usize,
-    /// Values that may be told, of all attributes: of each its values, but [`Self::top`] at most.
-    told_values: usize,
 }
 
 /// An attribute of a [`Comparison`].
@@ -51,7 +52,6 @@ impl Comparison {
             numbers: HashMap::new(),
             attributes: Vec::new(),
             attributes_bytes: 0,
-            told_values: 0,
         }
     }
 
@@ -71,22 +71,31 @@ impl Comparison {
 
     /// The number of a value of an attribute, made if it is new. Numbers of different attributes
     /// have nothing to do with each other.
-    pub fn value(&mut self, attribute: AttributeNumber, value: OwnedValue) -> ValueNumber {
-        self.number_of(attribute, &value)
+    pub fn value(&mut self, attribute: AttributeNumber, value: &OwnedValue) -> ValueNumber {
+        self.change(attribute, |counts| ValueNumber(counts.value(value)))
+            // No attribute, nothing to count.
+            .unwrap_or(ValueNumber(u32::MAX))
     }
 
-    fn number_of(&mut self, attribute: AttributeNumber, value: &OwnedValue) -> ValueNumber {
-        // No attribute, nothing to count.
-        let Some(counts) = self.attributes.get_mut(attribute.0 as usize) else {
-            return ValueNumber(u32::MAX);
-        };
-        let (values_before, bytes_before) = (counts.values.len(), counts.bytes());
-        let number = counts.value(value);
-        if counts.values.len() > values_before {
-            self.attributes_bytes += counts.bytes() - bytes_before;
-            self.told_values += usize::from(values_before < self.top);
-        }
-        ValueNumber(number)
+    /// Whether an attribute has too many values to tell any. From then on values are of no use;
+    /// that spans have one is still to be added.
+    #[must_use]
+    pub fn has_too_many(&self, attribute: AttributeNumber) -> bool {
+        self.attributes.get(attribute.0 as usize).is_some_and(Counts::has_too_many)
+    }
+
+    /// Changes an attribute, and keeps count of its memory.
+    #[inline]
+    fn change<T>(
+        &mut self,
+        attribute: AttributeNumber,
+        change: impl FnOnce(&mut Counts) -> T,
+    ) -> Option<T> {
+        let counts = self.attributes.get_mut(attribute.0 as usize)?;
+        let bytes_before = counts.bytes();
+        let changed = change(counts);
+        self.attributes_bytes = self.attributes_bytes + counts.bytes() - bytes_before;
+        Some(changed)
     }
 
     /// Counts `count` spans of a point that have a value.
@@ -99,12 +108,7 @@ impl Comparison {
         point: usize,
         count: u64,
     ) {
-        let Some(counts) = self.attributes.get_mut(attribute.0 as usize) else { return };
-        let bytes_before = counts.cells.bytes();
-        if let Some(cell) = counts.cell(value.0, is_selected, point) {
-            *cell += count;
-            self.attributes_bytes += counts.cells.bytes() - bytes_before;
-        }
+        self.change(attribute, |counts| counts.add(value.0, is_selected, point, count));
     }
 
     /// Adds all that another counted on the same grid.
@@ -112,15 +116,7 @@ impl Comparison {
         debug_assert_eq!(self.grid, other.grid);
         for from in other.attributes {
             let attribute = self.attribute(&from.name);
-            let mut rows = Vec::with_capacity(2 * from.values.len());
-            for value in from.values.values().iter().flatten() {
-                let row = 2 * self.number_of(attribute, value).0 as usize;
-                rows.extend([row, row + 1]);
-            }
-            let into = &mut self.attributes[attribute.0 as usize];
-            let bytes_before = into.cells.bytes();
-            into.cells.merge(from.cells, &rows, |into, from| *into += from);
-            self.attributes_bytes += into.cells.bytes() - bytes_before;
+            self.change(attribute, |into| into.merge(from));
         }
     }
 
@@ -130,13 +126,11 @@ impl Comparison {
         self.numbers.capacity() * size_of::<(String, u32)>() + self.attributes_bytes
     }
 
-    /// How many points [`Comparison::finish`] gives at most, over all series, known without
-    /// counting them.
+    /// How many points [`Comparison::finish`] gives at most, over all series.
     #[must_use]
     pub fn finished_points(&self) -> usize {
-        // Each side has a total, too.
-        let series = SIDES.len() * (self.told_values + self.attributes.len());
-        series.saturating_mul(self.grid.points)
+        let series: usize = self.attributes.iter().map(|counts| counts.most_series(self.top)).sum();
+        (SIDES.len() * series).saturating_mul(self.grid.points)
     }
 
     /// The series, sorted by their labels.
@@ -144,8 +138,9 @@ impl Comparison {
     pub fn finish(self) -> Vec<Series> {
         let mut series = Vec::new();
         for counts in &self.attributes {
-            let told = [0, 1].map(|side| counts.finish(side, self.top, &self.grid, &mut series));
-            if told.into_iter().any(|values| values > self.top) {
+            let has_more =
+                [0, 1].map(|side| counts.finish(side, self.top, &self.grid, &mut series));
+            if has_more.contains(&true) {
                 let labels = vec![
                     (ERROR.to_owned(), OwnedValue::Text(TOO_MANY_VALUES.to_owned())),
                     (counts.name.clone(), OwnedValue::Nil),
@@ -161,12 +156,13 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::MAX_COMPARED_VALUES;
     use crate::metrics::testing::{Random, grid, shown, text};
 
     fn add(comparison: &mut Comparison, span: (&str, OwnedValue, bool, usize, u64)) {
         let (name, value, is_selected, point, count) = span;
         let attribute = comparison.attribute(name);
-        let value = comparison.value(attribute, value);
+        let value = comparison.value(attribute, &value);
         comparison.add(attribute, value, is_selected, point, count);
     }
 
@@ -240,6 +236,40 @@ mod tests {
         }
     }
 
+    #[test]
+    fn of_too_many_values_none_is_told_however_they_come() {
+        let most = MAX_COMPARED_VALUES as i64;
+        let compared = |parts: &[std::ops::Range<i64>]| {
+            let mut merged = Comparison::new(1, &grid(1));
+            for part in parts {
+                let mut comparison = Comparison::new(1, &grid(1));
+                for value in part.clone() {
+                    let span = ("span.id", OwnedValue::Int(value), value % 2 == 0, 0, 1);
+                    add(&mut comparison, span);
+                    add(&mut comparison, ("name", text("a"), false, 0, 1));
+                }
+                merged.merge(comparison);
+            }
+            assert_eq!(merged.attributes_bytes, merged.attributes.iter().map(Counts::bytes).sum());
+            let attribute = merged.attribute("span.id");
+            (merged.has_too_many(attribute), shown(&merged.finish()))
+        };
+        let (has_too_many, told) = compared(&[0..most]);
+        assert!(
+            !has_too_many && told.contains(&"{__meta_type=baseline, span.id=1} 0:1".to_owned())
+        );
+        let too_many = [
+            "{__meta_error=__too_many_values__, span.id=Nil} ".to_owned(),
+            format!("{{__meta_type=baseline, name=a}} 0:{}", most + 1),
+            format!("{{__meta_type=baseline_total, name=Nil}} 0:{}", most + 1),
+            format!("{{__meta_type=baseline_total, span.id=Nil}} 0:{}", most / 2),
+            format!("{{__meta_type=selection_total, span.id=Nil}} 0:{}", most / 2 + 1),
+        ];
+        for parts in [&[0..most + 1][..], &[0..10, 10..most + 1], &[5..most + 1, 0..5]] {
+            assert_eq!(compared(parts), (true, too_many.to_vec()));
+        }
+    }
+
     fn points(series: &[Series]) -> usize {
         series.iter().map(|series| series.points.len()).sum()
     }
@@ -267,7 +297,7 @@ mod tests {
         let mut other = Comparison::new(1, &grid(1));
         let attribute = other.attribute("a");
         let mut comparison = Comparison::new(1, &grid(1));
-        let value = comparison.value(attribute, text("x"));
+        let value = comparison.value(attribute, &text("x"));
         comparison.add(attribute, value, false, 0, 1);
         assert!(comparison.finish().is_empty());
     }

@@ -1,10 +1,12 @@
 //! One attribute of a [`Comparison`](super::Comparison): how often it has each of its values.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use super::cells::Cells;
 use super::labels::{Numbers, compare_values};
 use super::{Grid, Series};
+use crate::limits::MAX_COMPARED_VALUES;
 use crate::value::OwnedValue;
 
 /// The label that tells what a series counts.
@@ -14,77 +16,166 @@ const TYPE: &str = "__meta_type";
 pub(super) const SIDES: [(&str, &str); 2] =
     [("baseline", "baseline_total"), ("selection", "selection_total")];
 
+/// The number of a value that is not counted.
+const NO_VALUE: u32 = u32::MAX;
+
 /// The values of an attribute.
 #[derive(Debug)]
 pub(super) struct Counts {
     pub(super) name: String,
-    pub(super) values: Numbers,
-    pub(super) cells: Cells<u64>,
+    values: Numbers,
+    /// Spans by row and point. Most values are rare, so only what was counted is kept.
+    cells: HashMap<(u32, u32), u64>,
+    /// Spans with any value, by side and point.
+    totals: Cells<u64>,
+    has_too_many: bool,
 }
 
 impl Counts {
     pub(super) fn new(name: &str, points: usize) -> Self {
-        let (values, cells) = (Numbers::default(), Cells::new(points, 0));
-        Self { name: name.to_owned(), values, cells }
+        let mut totals = Cells::new(points, 0);
+        totals.extend_rows(SIDES.len());
+        Self {
+            name: name.to_owned(),
+            values: Numbers::default(),
+            cells: HashMap::new(),
+            totals,
+            has_too_many: false,
+        }
     }
 
     /// The number of a value, made if it is new.
     pub(super) fn value(&mut self, value: &OwnedValue) -> u32 {
+        if self.has_too_many {
+            return NO_VALUE;
+        }
         let number = self.values.number([value].into_iter());
-        self.cells.extend_rows(2 * self.values.len());
+        if self.values.len() > MAX_COMPARED_VALUES {
+            self.give_up();
+            return NO_VALUE;
+        }
         number
     }
 
-    /// Where spans with a value are counted, if it is known.
+    /// Whether there are too many values to tell any.
+    pub(super) fn has_too_many(&self) -> bool {
+        self.has_too_many
+    }
+
+    /// Counts no values any more. That there are too many does not depend on the order in which
+    /// they come.
+    #[cold]
+    fn give_up(&mut self) {
+        self.has_too_many = true;
+        self.values = Numbers::default();
+        self.cells = HashMap::new();
+    }
+
+    /// Counts spans with a value, if it is known.
     #[inline]
-    pub(super) fn cell(&mut self, value: u32, is_selected: bool, point: usize) -> Option<&mut u64> {
-        self.cells.cell(2 * value as usize + usize::from(is_selected), point)
+    pub(super) fn add(&mut self, value: u32, is_selected: bool, point: usize, count: u64) {
+        let side = usize::from(is_selected);
+        let is_known = (value as usize) < self.values.len();
+        if !is_known && !self.has_too_many {
+            return;
+        }
+        let Some(total) = self.totals.cell(side, point) else { return };
+        *total += count;
+        if is_known {
+            *self.cells.entry((2 * value + side as u32, point as u32)).or_insert(0) += count;
+        }
+    }
+
+    /// Adds all that another counted.
+    pub(super) fn merge(&mut self, from: Counts) {
+        self.totals.merge(from.totals, &[0, 1], |into, from| *into += from);
+        if from.has_too_many {
+            self.give_up();
+        }
+        if self.has_too_many {
+            return;
+        }
+        let mut numbers = Vec::with_capacity(from.values.len());
+        for value in from.values.values().iter().flatten() {
+            numbers.push(self.value(value));
+        }
+        if self.has_too_many {
+            return;
+        }
+        for ((row, point), count) in from.cells {
+            let row = 2 * numbers[row as usize / 2] + row % 2;
+            *self.cells.entry((row, point)).or_insert(0) += count;
+        }
     }
 
     /// An estimate of memory, known without counting it.
     pub(super) fn bytes(&self) -> usize {
-        2 * self.name.len() + size_of::<Counts>() + self.values.bytes() + self.cells.bytes()
+        // A table keeps a byte beside each place.
+        let cell = size_of::<((u32, u32), u64)>() + 1;
+        let cells = self.cells.capacity() * cell + self.totals.bytes();
+        2 * self.name.len() + size_of::<Counts>() + self.values.bytes() + cells
     }
 
-    /// The series of one side; gives how many values it has.
+    /// How many series [`Counts::finish`] gives at most, for each side.
+    pub(super) fn most_series(&self, top: usize) -> usize {
+        self.values.len().min(top) + 1
+    }
+
+    /// The series of one side; gives whether there are more values than they tell.
     pub(super) fn finish(
         &self,
         side: usize,
         top: usize,
         grid: &Grid,
         series: &mut Vec<Series>,
-    ) -> usize {
+    ) -> bool {
+        if self.totals.is_untouched(side) {
+            return false;
+        }
         let (side_name, total_name) = SIDES[side];
-        let mut totals = vec![0_u64; grid.points];
-        let mut values = Vec::new();
-        for (number, value) in self.values.values().iter().enumerate() {
-            let row = 2 * number + side;
-            let mut count = 0;
-            for (point, more) in self.cells.row(row) {
-                count += more;
-                totals[point] += more;
-            }
-            if count > 0 {
-                values.push((Reverse(count), &value[0], row));
+        let mut counts = vec![0; self.values.len()];
+        for ((row, _), count) in self.of_side(side) {
+            counts[row as usize / 2] += count;
+        }
+        let values = self.values.values().iter().map(|value| &value[0]);
+        let mut found: Vec<(Reverse<u64>, &OwnedValue, usize)> = (0..)
+            .zip(values)
+            .map(|(number, value)| (Reverse(counts[number]), value, number))
+            .filter(|(count, ..)| count.0 > 0)
+            .collect();
+        let has_more = self.has_too_many || found.len() > top;
+        found.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| compare_values(a.1, b.1)));
+        found.truncate(top);
+
+        let mut places = vec![None; self.values.len()];
+        for (place, (.., number)) in found.iter().enumerate() {
+            places[*number] = Some(place);
+        }
+        let mut told = vec![vec![0; grid.points]; found.len()];
+        for ((row, point), count) in self.of_side(side) {
+            if let Some(place) = places[row as usize / 2] {
+                told[place][point as usize] = count;
             }
         }
-        if values.is_empty() {
-            return 0;
-        }
-        values.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| compare_values(a.1, b.1)));
-        let mut push = |side: &str, value: &OwnedValue, counts: &mut dyn Iterator<Item = &u64>| {
+        let mut push = |side: &str, value: &OwnedValue, counts: &mut dyn Iterator<Item = u64>| {
             let labels = vec![
                 (TYPE.to_owned(), OwnedValue::Text(side.to_owned())),
                 (self.name.clone(), value.clone()),
             ];
-            let point = |(point, count): (usize, &u64)| (grid.time_of(point), *count as f64);
+            let point = |(point, count): (usize, u64)| (grid.time_of(point), count as f64);
             let points = counts.enumerate().map(point).collect();
             series.push(Series { labels, points, exemplars: Vec::new() });
         };
-        for (_, value, row) in values.iter().take(top) {
-            push(side_name, value, &mut self.cells.whole_row(*row).map(|(_, count)| count));
+        for ((_, value, _), counts) in found.iter().zip(told) {
+            push(side_name, value, &mut counts.into_iter());
         }
-        push(total_name, &OwnedValue::Nil, &mut totals.iter());
-        values.len()
+        let totals = self.totals.whole_row(side).map(|(_, count)| *count);
+        push(total_name, &OwnedValue::Nil, &mut { totals });
+        has_more
+    }
+
+    fn of_side(&self, side: usize) -> impl Iterator<Item = ((u32, u32), u64)> {
+        let cells = self.cells.iter().map(|(place, count)| (*place, *count));
+        cells.filter(move |((row, _), _)| *row as usize % 2 == side)
     }
 }
