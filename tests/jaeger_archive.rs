@@ -64,7 +64,7 @@ fn an_archived_trace_outlives_the_others() {
     shown(&server).expect(404);
     let data = server.data().display().to_string();
     let checked = run(kymo().args(["store", "check", &data])).expect(0);
-    assert_eq!(checked.fact("archived"), "1");
+    assert_eq!(checked.fact("archived pieces"), "1");
 }
 
 #[test]

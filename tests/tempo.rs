@@ -528,6 +528,8 @@ fn the_event_that_a_query_means_is_shown_and_names_are_tempos() {
     );
     assert_eq!(shown(&server, "{ span.absent != nil || kind = client }"), ["kind=client"]);
     assert_eq!(shown(&server, "{ event.attempt = nil || event.left = nil }")[1..], ["left=nil"]);
+    let service = "{ span.service.name = nil && resource.service.name = \"shop\" }";
+    assert_eq!(shown(&server, service), ["service.name=shop"]);
     let words = ["kind=client", "status=unset"];
     assert_eq!(shown(&server, "{ span:kind = client && span:status != error }"), words);
 }

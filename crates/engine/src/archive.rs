@@ -1,36 +1,33 @@
 //! Traces that are kept beyond retention: the one thing that is written here.
 
-use kymo_store::archive::ArchivedTrace;
+use kymo_store::archive::{Archived, ArchivedTrace};
 
+use crate::clock::Asker;
 use crate::engine::Engine;
 use crate::error::EngineError;
-
-/// A trace that was archived.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Archived {
-    /// Spans that are archived of it.
-    pub spans: usize,
-    /// Blocks that could not be read, whose spans are not.
-    pub damaged_blocks: usize,
-}
+use crate::stats::Counters;
 
 impl Engine {
     /// Keeps a trace as it is now until it is deleted from the archive; `None` if there is no such
-    /// trace. Once this returns, it survives power loss.
+    /// trace. Once this returns, it survives power loss. What is archived can be read again: a
+    /// trace that is too large for that is refused.
     pub async fn archive(
         &self,
         tenant: &str,
         trace_id: [u8; 16],
     ) -> Result<Option<Archived>, EngineError> {
-        let Some(found) = self.trace(tenant, trace_id).await? else { return Ok(None) };
-        let archived = Archived { spans: found.spans, damaged_blocks: found.damaged_blocks };
-        if found.spans > 0 {
-            let (core, tenant) = (self.core().clone(), tenant.to_owned());
-            let writing =
-                move || Ok(core.reading.store.archive(&tenant, &trace_id, &found.body)?);
-            self.runtime().blocking(writing).await?;
+        let mut asker = Asker::new(self.counters());
+        let tenant = tenant.to_owned();
+        let archived = self
+            .in_turn_of_traces(&tenant.clone(), &mut asker, move |core, clock| {
+                core.within_bytes(clock, |store, go_on| store.archive(&tenant, &trace_id, go_on))
+            })
+            .await;
+        asker.answered(&archived);
+        if archived.is_ok() {
+            Counters::add(&self.counters().finished, 1);
         }
-        Ok(Some(archived))
+        archived
     }
 
     /// Deletes a trace from the archive; false if it was not there. What retention keeps of it

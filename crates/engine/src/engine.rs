@@ -130,20 +130,38 @@ impl Engine {
         trace_id: [u8; 16],
         asker: &mut Asker,
     ) -> Result<Option<TraceResult>, EngineError> {
-        let turn = self.core.traces.turn(tenants.line()).await?;
+        let line = tenants.line().to_owned();
+        let finding = move |core: &Core, clock: &Clock| {
+            core.within_bytes(clock, |store, go_on| {
+                let snapshot = store.snapshot_of(tenants.names(), Signal::Spans)?;
+                store.trace(&snapshot, &trace_id, go_on)
+            })
+        };
+        self.in_turn_of_traces(&line, asker, finding).await
+    }
+
+    /// Does something with a trace when it is its turn, and again if what it saw was replaced
+    /// meanwhile.
+    pub(crate) async fn in_turn_of_traces<T: Send + 'static>(
+        &self,
+        line: &str,
+        asker: &mut Asker,
+        work: impl Fn(&Core, &Clock) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let turn = self.core.traces.turn(line).await?;
         let clock = asker.starts(self.core.options.query_timeout);
-        let (core, of_trace) = (self.core.clone(), clock.clone());
-        let finding = move || {
+        let (core, of_work) = (self.core.clone(), clock.clone());
+        let working = move || {
             let _turn = turn;
-            match core.trace(&tenants, &trace_id, &of_trace) {
+            match work(&core, &of_work) {
                 Err(error) if error.is_stale() => {
                     Counters::add(&core.counters.planned_again, 1);
-                    core.trace(&tenants, &trace_id, &of_trace)
+                    work(&core, &of_work)
                 }
-                found => found,
+                done => done,
             }
         };
-        self.runtime.blocking_within(&clock, finding).await
+        self.runtime.blocking_within(&clock, working).await
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {
@@ -199,13 +217,15 @@ impl Engine {
 }
 
 impl Core {
-    /// Looks for a trace, as long as it may and someone waits for it.
-    fn trace(
+    /// Does something with a trace, as long as it may and someone waits for it.
+    pub(crate) fn within_bytes<T>(
         &self,
-        tenants: &Tenants,
-        trace_id: &[u8; 16],
         clock: &Clock,
-    ) -> Result<Option<TraceResult>, EngineError> {
+        work: impl FnOnce(
+            &Store,
+            &mut dyn FnMut(usize) -> Result<(), StoreError>,
+        ) -> Result<T, StoreError>,
+    ) -> Result<T, EngineError> {
         let memory = Arc::new(QueryMemory::new(TRACE_MAX_BYTES, &self.memory));
         let pool: Arc<dyn MemoryPool> = memory.clone();
         let reserved = MemoryConsumer::new("trace").register(&pool);
@@ -220,10 +240,8 @@ impl Core {
                 StoreError::Cancelled
             })
         };
-        let store = &self.reading.store;
-        let snapshot = store.snapshot_of(tenants.names(), Signal::Spans)?;
-        let found = store.trace(&snapshot, trace_id, &mut go_on);
-        found.map_err(|error| stopped.take().unwrap_or(EngineError::Store(error)))
+        let done = work(&self.reading.store, &mut go_on);
+        done.map_err(|error| stopped.take().unwrap_or(EngineError::Store(error)))
     }
 }
 

@@ -53,7 +53,6 @@ extern crate self as kymo_engine;
 #[cfg(test)]
 mod tests;
 
-pub use archive::Archived;
 pub use engine::Engine;
 pub use error::EngineError;
 pub use options::EngineOptions;

@@ -134,7 +134,7 @@ fn otlp_over_grpc() -> Router<Shared> {
 /// Which web pages may ask queries.
 pub(crate) fn query_cors(allowed_origins: &[String]) -> Result<CorsLayer, String> {
     let layer = CorsLayer::new()
-        .allow_methods([Method::GET, Method::POST])
+        .allow_methods([Method::GET, Method::POST, Method::DELETE])
         .allow_headers(AllowHeaders::mirror_request())
         .expose_headers([tempo::NEXT_CURSOR, tempo::DAMAGED_BLOCKS])
         .max_age(PREFLIGHT_AGE);

@@ -1,66 +1,67 @@
 //! Archived traces: copies that retention does not reach, see
 //! `docs/formats/archive.md`.
 //!
-//! A copy is an object of its own. A trace by its id is made of them too; scans do
-//! not know of them. Where no other node writes, which traces have copies is listed
-//! once and known from then on, so that a trace without any costs nothing.
-
-use std::ops::Range;
-use std::sync::Arc;
+//! A trace by its id is made of them too; scans do not know of them. Where no other
+//! node writes, which traces have copies is listed once for each tenant and kept up
+//! to date from then on.
 
 use hashbrown::HashMap;
 use prost::Message;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::block::meta::encode_tenant;
-use crate::block::source::Source;
-use crate::chunk::Chunk;
 use crate::commit::{VERSION, check_version, seal, unseal};
 use crate::error::StoreError;
-use crate::head::Batch;
-use crate::limits::ARCHIVED_MAX_BYTES;
+use crate::limits::{ARCHIVED_MAX_BYTES, ARCHIVED_PIECE_BYTES};
 use crate::objects::{ObjectInfo, Objects};
-use crate::otlp::{Finder, GoOn, TraceResult};
+use crate::otlp::{Finder, GoOn, Records, TraceResult};
 use crate::schema::Signal;
 use crate::snapshot::Snapshot;
 use crate::store::{Store, lock};
 
 /// What stands between a tenant and its archived traces in a path.
 const DIRECTORY: &str = "archive";
-/// Digits of a trace's id in a path.
+/// Digits of a trace's id, and of a hash, in a name.
 const ID_DIGITS: usize = 32;
-/// Bytes that reading a copy takes, for each byte of its spans: they and their rows.
+const HASH_DIGITS: usize = 16;
+/// Times its spans' bytes that reading a piece takes: as it is stored, as it was, and as records.
 const READ_FACTOR: usize = 3;
 
-/// A trace that is archived.
+/// The id of a trace.
+type TraceId = [u8; 16];
+
+/// A trace that was archived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Archived {
+    /// Its spans.
+    pub spans: usize,
+    /// Blocks that could not be read. Their spans are not archived.
+    pub damaged_blocks: usize,
+}
+
+/// A trace in the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchivedTrace {
     /// Its id.
-    pub trace_id: [u8; 16],
-    /// When it was last archived anew, by the clock of the disk or of the bucket.
+    pub trace_id: TraceId,
+    /// When something of it was last archived, by the clock of the disk or of the bucket.
     pub archived_nanos: i64,
-    /// Bytes of its copies.
+    /// Bytes that it takes.
     pub size_bytes: u64,
 }
 
-/// What is known of the archive of each tenant.
+/// What is known of the archive.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
+    /// Paths of pieces by trace, of each tenant that was asked for.
+    by_tenant: HashMap<String, HashMap<TraceId, Vec<String>>>,
     /// Counts what this node changed: a list from before a change is not kept after it.
     changes: u64,
-    by_tenant: HashMap<String, Arc<Copies>>,
 }
 
-/// Which traces of a tenant have copies, and their paths, as listed at some time.
-#[derive(Debug)]
-struct Copies {
-    listed_nanos: i64,
-    by_trace: HashMap<[u8; 16], Vec<String>>,
-}
-
-/// The object.
+/// An object: some spans of a trace.
 #[derive(Clone, PartialEq, Eq, Message)]
-struct Copy {
+struct Piece {
     #[prost(uint32, tag = "1")]
     version: u32,
     #[prost(uint32, tag = "2")]
@@ -71,14 +72,8 @@ struct Copy {
     spans: bytes::Bytes,
 }
 
-impl Copy {
+impl Piece {
     fn new(spans: &[u8], zstd_level: i32) -> Result<Self, StoreError> {
-        if spans.len() > ARCHIVED_MAX_BYTES {
-            return Err(StoreError::Query(format!(
-                "the trace has {} bytes; at most {ARCHIVED_MAX_BYTES} can be archived",
-                spans.len()
-            )));
-        }
         let compressed = zstd::bulk::compress(spans, zstd_level)?;
         Ok(Self {
             version: VERSION,
@@ -89,12 +84,12 @@ impl Copy {
     }
 
     fn get(objects: &dyn Objects, path: &str) -> Result<Self, StoreError> {
-        let copy: Self = unseal(&objects.get(path)?, path)?;
-        check_version(copy.least_reader, path)?;
-        if copy.spans_bytes > ARCHIVED_MAX_BYTES as u64 {
+        let piece: Self = unseal(&objects.get(path)?, path)?;
+        check_version(piece.least_reader, path)?;
+        if piece.spans_bytes > ARCHIVED_MAX_BYTES as u64 {
             return Err(StoreError::corrupt(format!("{path} is larger than any that is written")));
         }
-        Ok(copy)
+        Ok(piece)
     }
 
     /// Bytes of the spans.
@@ -102,12 +97,14 @@ impl Copy {
         self.spans_bytes as usize
     }
 
-    fn rows(&self, path: &str) -> Result<Vec<Arc<Chunk>>, StoreError> {
-        let corrupt = |why: &dyn std::fmt::Display| StoreError::corrupt(format!("{path}: {why}"));
-        let spans = zstd::bulk::decompress(&self.spans, self.len()).map_err(|e| corrupt(&e))?;
-        let batch = Batch::new(Signal::Spans);
-        batch.append(&spans, 0).0.map_err(|error| corrupt(&error))?;
-        batch.finish()
+    /// The spans.
+    fn decompress(&self, path: &str) -> Result<Vec<u8>, StoreError> {
+        let spans = zstd::bulk::decompress(&self.spans, self.len())
+            .map_err(|error| StoreError::corrupt(format!("{path}: {error}")))?;
+        if spans.len() != self.len() {
+            return Err(StoreError::corrupt(format!("{path} has fewer bytes than it says")));
+        }
+        Ok(spans)
     }
 }
 
@@ -117,164 +114,203 @@ impl Store {
     pub fn trace(
         &self,
         snapshot: &Snapshot,
-        trace_id: &[u8; 16],
+        trace_id: &TraceId,
         go_on: &mut GoOn<'_>,
     ) -> Result<Option<TraceResult>, StoreError> {
+        self.find(snapshot, trace_id, go_on)?.finish()
+    }
+
+    /// Keeps a trace as it is now until [`Store::unarchive`]; `None` if there is no such trace.
+    /// `go_on` is as for [`Store::trace`].
+    pub fn archive(
+        &self,
+        tenant: &str,
+        trace_id: &TraceId,
+        go_on: &mut GoOn<'_>,
+    ) -> Result<Option<Archived>, StoreError> {
+        self.writable()?;
+        let snapshot = self.snapshot(tenant, Signal::Spans)?;
+        let found = self.find(&snapshot, trace_id, go_on)?;
+        let takes = |bytes: usize| bytes.saturating_mul(READ_FACTOR);
+        let write = |spans: Vec<u8>| self.write_piece(tenant, trace_id, &spans);
+        let archived = found.finish_archiving(ARCHIVED_PIECE_BYTES, takes, write)?;
+        Ok(archived.map(|(spans, damaged_blocks)| Archived { spans, damaged_blocks }))
+    }
+
+    /// Puts together what there is of a trace.
+    fn find<'a, 'g>(
+        &self,
+        snapshot: &Snapshot,
+        trace_id: &'a TraceId,
+        go_on: &'a mut GoOn<'g>,
+    ) -> Result<Finder<'a, 'g>, StoreError> {
         let (sources, damaged_blocks) = self.trace_sources(snapshot, trace_id)?;
         let mut finder = Finder::new(trace_id, damaged_blocks, go_on);
+        for tenant in &snapshot.tenants {
+            for path in self.pieces(&tenant.tenant, trace_id)? {
+                self.add_piece(&path, &mut finder)?;
+            }
+        }
         for source in &sources {
             finder.add(source)?;
         }
-        drop(sources);
-        for tenant in &snapshot.tenants {
-            for path in self.copies(&tenant.tenant, trace_id)? {
-                self.add_copy(&path, &mut finder)?;
-            }
-        }
-        finder.finish()
+        Ok(finder)
     }
 
-    fn add_copy(&self, path: &str, finder: &mut Finder<'_, '_>) -> Result<(), StoreError> {
-        let copy = match Copy::get(&*self.objects, path) {
+    fn add_piece(&self, path: &str, finder: &mut Finder<'_, '_>) -> Result<(), StoreError> {
+        let piece = match Piece::get(&*self.objects, path) {
             // Deleted since it was listed.
             Err(StoreError::Objects(error)) if error.is_not_found() => return Ok(()),
             read => finder.unless_damaged(read)?,
         };
-        let Some(copy) = copy else { return Ok(()) };
-        finder.go_on_with(copy.len().saturating_mul(READ_FACTOR))?;
-        for chunk in finder.unless_damaged(copy.rows(path))?.unwrap_or_default() {
-            finder.add(&Source::Chunk(chunk))?;
+        let Some(piece) = piece else { return Ok(()) };
+        finder.go_on_with(piece.len().saturating_mul(READ_FACTOR))?;
+        match finder.unless_damaged(piece.decompress(path))? {
+            Some(spans) => finder.add_archived(&spans),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    /// Keeps these spans of a trace, an encoded `TracesData`, until [`Store::unarchive`]. What is
-    /// archived of it already stays too.
-    pub fn archive(
+    fn write_piece(
         &self,
         tenant: &str,
-        trace_id: &[u8; 16],
+        trace_id: &TraceId,
         spans: &[u8],
     ) -> Result<(), StoreError> {
-        self.writable()?;
-        let copy = Copy::new(spans, self.options.zstd_level)?;
-        let path = format!("{}/{:016x}", directory(tenant, trace_id), xxh3_64(spans));
-        // One of the same name has the same spans, perhaps as another version compresses them.
-        let put = self.objects.put_new(&path, seal(&copy).into());
-        // Also after a failure, of which nobody knows what it left behind.
-        self.forget_copies(tenant);
-        put?;
-        Ok(())
+        let path = format!("{}-{:016x}", path_of(tenant, trace_id), xxh3_64(spans));
+        let sealed = bytes::Bytes::from(seal(&Piece::new(spans, self.options.zstd_level)?));
+        let written = self.objects.put_new(&path, sealed.clone()).and_then(|is_new| match is_new {
+            true => Ok(()),
+            // It could not be read, or these spans would not be written.
+            false => self.objects.put(&path, sealed),
+        });
+        let mut known = lock(&self.archive);
+        known.changes += 1;
+        match (&written, known.by_tenant.get_mut(tenant)) {
+            (Ok(()), Some(of_tenant)) => {
+                let paths = of_tenant.entry(*trace_id).or_default();
+                if !paths.contains(&path) {
+                    paths.push(path);
+                }
+            }
+            // Nobody knows what a failure left behind.
+            _ => drop(known.by_tenant.remove(tenant)),
+        }
+        Ok(written?)
     }
 
     /// Deletes a trace from the archive; false if it was not there. Blocks that have it keep it.
-    pub fn unarchive(&self, tenant: &str, trace_id: &[u8; 16]) -> Result<bool, StoreError> {
+    pub fn unarchive(&self, tenant: &str, trace_id: &TraceId) -> Result<bool, StoreError> {
         self.writable()?;
-        let copies = self.objects.list(&directory(tenant, trace_id))?;
-        let deleted = copies.iter().try_for_each(|copy| self.objects.delete(&copy.path));
-        self.forget_copies(tenant);
+        let paths = self.list_pieces(tenant, trace_id)?;
+        let deleted = paths.iter().try_for_each(|path| self.objects.delete(path));
+        let mut known = lock(&self.archive);
+        known.changes += 1;
+        match (&deleted, known.by_tenant.get_mut(tenant)) {
+            (Ok(()), Some(of_tenant)) => drop(of_tenant.remove(trace_id)),
+            _ => drop(known.by_tenant.remove(tenant)),
+        }
         deleted?;
-        Ok(!copies.is_empty())
+        Ok(!paths.is_empty())
     }
 
     /// What a tenant has archived, the latest first.
     pub fn archived(&self, tenant: &str) -> Result<Vec<ArchivedTrace>, StoreError> {
-        let mut by_trace: HashMap<[u8; 16], ArchivedTrace> = HashMap::new();
-        for (trace_id, copy) in list(&*self.objects, tenant)? {
+        let mut by_trace: HashMap<TraceId, ArchivedTrace> = HashMap::new();
+        for (trace_id, piece) in list(&*self.objects, &directory(tenant))? {
             let trace = by_trace.entry(trace_id).or_insert(ArchivedTrace {
                 trace_id,
                 archived_nanos: i64::MIN,
                 size_bytes: 0,
             });
-            trace.archived_nanos = trace.archived_nanos.max(copy.modified_nanos);
-            trace.size_bytes += copy.size_bytes;
+            trace.archived_nanos = trace.archived_nanos.max(piece.modified_nanos);
+            trace.size_bytes += piece.size_bytes;
         }
         let mut traces: Vec<ArchivedTrace> = by_trace.into_values().collect();
         traces.sort_by_key(|trace| (std::cmp::Reverse(trace.archived_nanos), trace.trace_id));
         Ok(traces)
     }
 
-    /// Paths of a trace's copies.
-    fn copies(&self, tenant: &str, trace_id: &[u8; 16]) -> Result<Vec<String>, StoreError> {
+    /// Paths of the pieces of a trace.
+    fn pieces(&self, tenant: &str, trace_id: &TraceId) -> Result<Vec<String>, StoreError> {
         if self.is_shared() {
-            let copies = self.objects.list(&directory(tenant, trace_id))?;
-            return Ok(copies.into_iter().map(|copy| copy.path).collect());
+            return self.list_pieces(tenant, trace_id);
         }
-        let known = self.known_copies(tenant)?;
-        Ok(known.by_trace.get(trace_id).cloned().unwrap_or_default())
-    }
-
-    /// Which traces have copies, listed again if what is known is too old.
-    fn known_copies(&self, tenant: &str) -> Result<Arc<Copies>, StoreError> {
-        let now = self.now_nanos();
-        let refresh = i64::try_from(self.options.log_refresh.as_nanos()).unwrap_or(i64::MAX);
         let changes = {
-            let archive = lock(&self.archive);
-            if let Some(known) = archive.by_tenant.get(tenant)
-                && now.saturating_sub(known.listed_nanos) < refresh
-            {
-                return Ok(known.clone());
+            let known = lock(&self.archive);
+            if let Some(of_tenant) = known.by_tenant.get(tenant) {
+                return Ok(of_tenant.get(trace_id).cloned().unwrap_or_default());
             }
-            archive.changes
+            known.changes
         };
-        let mut by_trace: HashMap<[u8; 16], Vec<String>> = HashMap::new();
-        for (trace_id, copy) in list(&*self.objects, tenant)? {
-            by_trace.entry(trace_id).or_default().push(copy.path);
+        let mut of_tenant: HashMap<TraceId, Vec<String>> = HashMap::new();
+        for (trace_id, piece) in list(&*self.objects, &directory(tenant))? {
+            of_tenant.entry(trace_id).or_default().push(piece.path);
         }
-        let copies = Arc::new(Copies { listed_nanos: now, by_trace });
+        let paths = of_tenant.get(trace_id).cloned().unwrap_or_default();
         // Who asks may name anybody, and often.
-        let is_kept = !copies.by_trace.is_empty() || lock(&self.state).knows(tenant);
-        let mut archive = lock(&self.archive);
-        if is_kept && archive.changes == changes {
-            archive.by_tenant.insert(tenant.to_owned(), copies.clone());
+        let is_kept = !of_tenant.is_empty() || lock(&self.state).knows(tenant);
+        let mut known = lock(&self.archive);
+        if is_kept && known.changes == changes {
+            known.by_tenant.insert(tenant.to_owned(), of_tenant);
         }
-        Ok(copies)
+        Ok(paths)
     }
 
-    fn forget_copies(&self, tenant: &str) {
-        let mut archive = lock(&self.archive);
-        archive.changes += 1;
-        archive.by_tenant.remove(tenant);
+    fn list_pieces(&self, tenant: &str, trace_id: &TraceId) -> Result<Vec<String>, StoreError> {
+        let path = path_of(tenant, trace_id);
+        let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+        let pieces = list(&*self.objects, directory)?;
+        Ok(pieces.filter(|(id, _)| id == trace_id).map(|(_, piece)| piece.path).collect())
     }
 }
 
-/// Reads every copy of a tenant; `found` is told each, its bytes, and what is wrong with it.
+/// Reads every piece of a tenant; `found` is told each, its bytes, and what is wrong with it.
 pub(crate) fn check(
     objects: &dyn Objects,
     tenant: &str,
     mut found: impl FnMut(&str, u64, Option<StoreError>),
 ) -> Result<(), StoreError> {
-    for (_, info) in list(objects, tenant)? {
-        let read = Copy::get(objects, &info.path).and_then(|copy| copy.rows(&info.path));
-        match read {
+    for (_, info) in list(objects, &directory(tenant))? {
+        let read = || {
+            let spans = Piece::get(objects, &info.path)?.decompress(&info.path)?;
+            Records::default().add_request(&spans)
+        };
+        match read() {
             Err(StoreError::Objects(error)) if error.is_not_found() => {}
-            Err(error @ (StoreError::Corrupt(_) | StoreError::Newer { .. })) => {
-                found(&info.path, info.size_bytes, Some(error));
-            }
+            Err(
+                error @ (StoreError::Corrupt(_) | StoreError::Wire(_) | StoreError::Newer { .. }),
+            ) => found(&info.path, info.size_bytes, Some(error)),
             Err(error) => return Err(error),
-            Ok(_) => found(&info.path, info.size_bytes, None),
+            Ok(()) => found(&info.path, info.size_bytes, None),
         }
     }
     Ok(())
 }
 
-/// The copies of a tenant, each with its trace. Other files are none of ours.
+/// The pieces below a directory, each with its trace. Other files are none of ours.
 fn list(
     objects: &dyn Objects,
-    tenant: &str,
-) -> Result<impl Iterator<Item = ([u8; 16], ObjectInfo)>, StoreError> {
-    let prefix = format!("{}/{DIRECTORY}", encode_tenant(tenant));
-    let id_at: Range<usize> = prefix.len() + 1..prefix.len() + 1 + ID_DIGITS;
-    let copies = objects.list(&prefix)?.into_iter();
-    Ok(copies.filter_map(move |copy| {
-        let digits = copy.path.get(id_at.clone())?;
-        let id = u128::from_str_radix(digits, 16).ok()?;
-        Some((id.to_be_bytes(), copy))
+    directory: &str,
+) -> Result<impl Iterator<Item = (TraceId, ObjectInfo)> + use<>, StoreError> {
+    let pieces = objects.list(directory)?.into_iter();
+    Ok(pieces.filter_map(|piece| {
+        let (_, name) = piece.path.rsplit_once('/')?;
+        let (trace, hash) = name.split_once('-')?;
+        let is_name = trace.len() == ID_DIGITS && hash.len() == HASH_DIGITS;
+        let trace = is_name.then(|| u128::from_str_radix(trace, 16).ok()).flatten()?;
+        Some((trace.to_be_bytes(), piece))
     }))
 }
 
-/// Where the copies of a trace are.
-fn directory(tenant: &str, trace_id: &[u8; 16]) -> String {
+/// Where a tenant's pieces are.
+fn directory(tenant: &str) -> String {
+    format!("{}/{DIRECTORY}", encode_tenant(tenant))
+}
+
+/// What the paths of a trace's pieces begin with. There are few directories, for each is synced
+/// when a store is opened; ids are most random at their end.
+fn path_of(tenant: &str, trace_id: &TraceId) -> String {
     let id = u128::from_be_bytes(*trace_id);
-    format!("{}/{DIRECTORY}/{id:032x}", encode_tenant(tenant))
+    format!("{}/{:02x}/{id:032x}", directory(tenant), id as u8)
 }

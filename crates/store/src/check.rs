@@ -62,7 +62,7 @@ pub struct Report {
     pub rows: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Archived copies of traces read.
+    /// Pieces of archived traces read.
     pub archived: usize,
     /// What is not as it should be.
     pub findings: Vec<Finding>,

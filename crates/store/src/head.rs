@@ -86,7 +86,7 @@ struct Content {
 }
 
 impl Batch {
-    pub(crate) fn new(signal: Signal) -> Self {
+    fn new(signal: Signal) -> Self {
         let content = Content {
             growing: Growing::new(signal),
             growing_bytes: 0,

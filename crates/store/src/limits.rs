@@ -94,5 +94,8 @@ pub const WALK_GRANULES_PER_THREAD: usize = 4;
 /// Bytes of decoded columns that a thread of a walk, or a reader of traces, keeps although the cache
 /// may have forgotten them.
 pub const WALK_READERS_BYTES: usize = 24 << 20;
-/// Bytes of the spans of a trace that can be archived: more than a trace by its id may have.
-pub const ARCHIVED_MAX_BYTES: usize = 64 << 20;
+/// Bytes of spans in one object of an archived trace, unless a single one is larger. Reading takes
+/// some times as much, beside the trace.
+pub const ARCHIVED_PIECE_BYTES: usize = 2 << 20;
+/// The most such an object can have: larger than any request, and so than any span.
+pub const ARCHIVED_MAX_BYTES: usize = 1 << 30;

@@ -7,7 +7,7 @@ mod seaweed;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use kymo_journal::{Compression, Format, Journal, OsDisk, Record};
@@ -20,7 +20,7 @@ use kymo_store::objects::{Objects, S3Objects, S3Options};
 use kymo_store::otlp::{TraceResult, trace_by_id};
 use kymo_store::scan::{ColumnRef, Predicate, Scalar, Scan};
 use kymo_store::tables::spans::field;
-use kymo_store::{Options, Signal, Store};
+use kymo_store::{Options, Signal, Store, StoreError};
 use kymo_wire::AnyValueView;
 use kymo_wire::encode::{SpanFields, Writer};
 use seaweed::Seaweed;
@@ -238,9 +238,8 @@ fn retention_removes_what_is_old_and_what_is_too_much() {
         let too_much = Retention { max_bytes, max_age: None };
         assert_eq!(store.retain("default", Signal::Spans, too_much).unwrap(), 1);
         assert_eq!(blocks(&store), all[1..]);
-        let since =
-            std::time::UNIX_EPOCH + Duration::from_nanos(all[2].0 as u64 - 3600 * SECOND_NANOS);
-        let max_age = Some(std::time::SystemTime::now().duration_since(since).unwrap());
+        let since = UNIX_EPOCH + Duration::from_nanos(all[2].0 as u64 - 3600 * SECOND_NANOS);
+        let max_age = Some(SystemTime::now().duration_since(since).unwrap());
         let too_old = Retention { max_age, max_bytes: None };
         assert_eq!(store.retain("default", Signal::Spans, too_old).unwrap(), 1);
         assert_eq!(blocks(&store), all[2..]);
@@ -254,10 +253,18 @@ fn trace(store: &Store, number: u64) -> Option<TraceResult> {
     store.trace(&snapshot, &trace_id(number), &mut |_| Ok(())).unwrap()
 }
 
+/// Archives a trace; its spans and damaged blocks.
+#[track_caller]
+fn archive(store: &Store, number: u64) -> (usize, usize) {
+    let archived = store.archive("default", &trace_id(number), &mut |_| Ok(())).unwrap().unwrap();
+    (archived.spans, archived.damaged_blocks)
+}
+
 #[test]
 fn an_archived_trace_is_whole_while_its_blocks_expire_and_after() {
     on_each_backend("archive", |dir, objects| {
         const DAY: u64 = 86_400;
+        let archived_objects = || objects.list("default/archive").unwrap().len();
         let options = Options { final_rows: 1, ..Options::default() };
         let store = open(dir, objects, options.clone());
         assert_eq!(trace(&store, 7), None);
@@ -269,61 +276,121 @@ fn an_archived_trace_is_whole_while_its_blocks_expire_and_after() {
         let whole = trace(&store, 7).unwrap();
         assert_eq!((whole.spans, whole.damaged_blocks), (20, 0));
         for _ in 0..2 {
-            store.archive("default", &trace_id(7), &whole.body).unwrap();
+            assert_eq!(archive(&store, 7), (20, 0));
+            assert_eq!(archived_objects(), 1, "to archive it again changes nothing");
         }
         let archived = store.archived("default").unwrap();
-        assert_eq!(archived.len(), 1, "to archive it again changes nothing");
-        assert_eq!(
-            (archived[0].trace_id, store.archived("other").unwrap().len()),
-            (trace_id(7), 0)
-        );
+        let ids: Vec<[u8; 16]> = archived.iter().map(|trace| trace.trace_id).collect();
+        assert_eq!((ids, store.archived("other").unwrap()), (vec![trace_id(7)], vec![]));
         assert_eq!(trace(&store, 7).unwrap(), whole, "nothing is shown twice");
+
+        // One block of the two expires, then both.
         store.compact(Effort::Everything).unwrap();
-        for (bytes_kept, spans_left) in [(1 << 30, 40), (1, 0)] {
-            // One block of the two, then both.
-            let max_age = match bytes_kept {
-                1 => None,
-                _ => {
-                    let kept = START_NANOS + DAY * SECOND_NANOS / 2;
-                    let since = std::time::UNIX_EPOCH + Duration::from_nanos(kept);
-                    Some(std::time::SystemTime::now().duration_since(since).unwrap())
-                }
-            };
-            let retention = Retention { max_age, max_bytes: Some(bytes_kept) };
+        let since = UNIX_EPOCH + Duration::from_nanos(START_NANOS + DAY * SECOND_NANOS / 2);
+        let max_age = Some(SystemTime::now().duration_since(since).unwrap());
+        for (retention, spans_left) in [
+            (Retention { max_age, max_bytes: None }, 20),
+            (Retention { max_age: None, max_bytes: Some(1) }, 0),
+        ] {
             assert_eq!(store.retain("default", Signal::Spans, retention).unwrap(), 1);
-            assert_eq!(count(&store, None), spans_left / 2);
+            assert_eq!(count(&store, None), spans_left);
             assert_eq!(trace(&store, 7).unwrap(), whole);
         }
         assert_eq!(trace(&store, 8), None);
-        // It goes on after it was archived, and is archived again.
+        assert_eq!(store.archive("default", &trace_id(8), &mut |_| Ok(())).unwrap(), None);
+
+        // It goes on after it was archived: what is new is archived too.
         store.journal().append_many(&[record(part(7, 3 * DAY))]).unwrap();
         let longer = trace(&store, 7).unwrap();
-        assert_eq!(longer.spans, 30);
-        store.archive("default", &trace_id(7), &longer.body).unwrap();
+        assert_eq!((longer.spans, archive(&store, 7), archived_objects()), (30, (30, 0), 2));
         drop(store);
-
         let store = open(dir, objects, options);
         store.flush().unwrap();
         assert_eq!(trace(&store, 7).unwrap(), longer, "after a restart");
         let report = check(objects, |_, _| {}).unwrap();
         assert_eq!((report.archived, report.findings), (2, vec![]));
 
-        // Damage is told of, here and there.
-        let copies = objects.list("default/archive").unwrap();
-        let mut bytes = objects.get(&copies[0].path).unwrap().to_vec();
-        let last = bytes.len() - 1;
-        bytes[last] ^= 1;
-        objects.put(&copies[0].path, bytes.into()).unwrap();
-        let damaged = trace(&store, 7).unwrap();
-        assert!(damaged.spans >= 20 && damaged.damaged_blocks == 1, "{}", damaged.spans);
-        let report = check(objects, |_, _| {}).unwrap();
-        assert_eq!((report.archived, report.findings.len()), (1, 1));
-        assert!(report.findings[0].is_serious());
-
         assert!(store.unarchive("default", &trace_id(7)).unwrap());
         assert!(!store.unarchive("default", &trace_id(7)).unwrap());
         assert_eq!(trace(&store, 7).unwrap().spans, 10, "what retention keeps stays");
         assert_eq!(store.archived("default").unwrap(), []);
+    });
+}
+
+#[test]
+fn a_damaged_copy_is_told_of_and_archived_anew() {
+    on_each_backend("rot", |dir, objects| {
+        let store = open(dir, objects, Options::default());
+        append(&store, 7..8);
+        let whole = trace(&store, 7).unwrap();
+        assert_eq!(archive(&store, 7), (10, 0));
+        let copy = &objects.list("default/archive").unwrap()[0].path;
+        let sealed = objects.get(copy).unwrap();
+        for at in [0, 6, sealed.len() / 2, sealed.len() - 1] {
+            let mut bytes = sealed.to_vec();
+            bytes[at] ^= 1;
+            objects.put(copy, bytes.into()).unwrap();
+            let damaged = trace(&store, 7).unwrap();
+            assert_eq!((&damaged.body, damaged.damaged_blocks), (&whole.body, 1), "byte {at}");
+            let report = check(objects, |_, _| {}).unwrap();
+            assert_eq!((report.archived, report.findings.len()), (0, 1));
+            assert!(report.findings[0].is_serious());
+            assert_eq!(archive(&store, 7), (10, 1));
+            assert_eq!(objects.get(copy).unwrap(), sealed);
+            assert_eq!(trace(&store, 7).unwrap(), whole);
+        }
+    });
+}
+
+#[test]
+fn a_large_trace_is_archived_in_pieces_if_it_can_be_read_again() {
+    on_each_backend("pieces", |dir, objects| {
+        let store = open(dir, objects, Options::default());
+        for seconds in 0..200 {
+            let mut writer = Writer::new();
+            writer.resource_group(|w| {
+                w.scope_group(|w| {
+                    let fields = SpanFields {
+                        trace_id: &trace_id(7),
+                        span_id: &(seconds + 1_u64).to_be_bytes(),
+                        start_time_unix_nano: START_NANOS + seconds * SECOND_NANOS,
+                        ..SpanFields::default()
+                    };
+                    let text = format!("{seconds:50000}");
+                    let text = AnyValueView::String(text.as_bytes());
+                    w.span(&fields, |w| w.span_attribute(b"text", &text));
+                });
+            });
+            store.journal().append_many(&[record(writer.into_bytes().into())]).unwrap();
+        }
+        let whole = trace(&store, 7).unwrap();
+        assert!(whole.body.len() > 10_000_000, "{}", whole.body.len());
+        // What it takes to find it is not enough to read it from the archive.
+        let mut most_bytes = 0;
+        let snapshot = store.snapshot("default", Signal::Spans).unwrap();
+        let mut measure = |bytes: usize| {
+            most_bytes = most_bytes.max(bytes);
+            Ok(())
+        };
+        store.trace(&snapshot, &trace_id(7), &mut measure).unwrap();
+        let within = |bytes: usize| match bytes <= most_bytes {
+            true => Ok(()),
+            false => Err(StoreError::Cancelled),
+        };
+        let refused = store.archive("default", &trace_id(7), &mut { within });
+        assert!(matches!(refused, Err(StoreError::Cancelled)));
+        assert_eq!(store.archived("default").unwrap(), []);
+
+        assert_eq!(archive(&store, 7), (200, 0));
+        let pieces = objects.list("default/archive").unwrap();
+        assert!((5..8).contains(&pieces.len()), "{}", pieces.len());
+        let few_more = most_bytes + (8 << 20);
+        let within = |bytes: usize| match bytes <= few_more {
+            true => Ok(()),
+            false => Err(StoreError::Cancelled),
+        };
+        let found = store.trace(&snapshot, &trace_id(7), &mut { within });
+        assert_eq!(found.unwrap().unwrap(), whole, "beside its blocks it takes little more");
     });
 }
 

@@ -107,21 +107,32 @@ impl<'a> Found<'a> {
     fn in_expr(&mut self, expr: &'a Expr) {
         match expr {
             _ if self.which == Which::Selected => {}
+            _ if self.which == Which::Lacked => self.in_condition(expr),
             Expr::Literal(_) => {}
-            Expr::Attribute(attribute) if self.which == Which::All => self.add(attribute),
-            Expr::Attribute(_) => {}
+            Expr::Attribute(attribute) => self.add(attribute),
             Expr::Not(of) | Expr::Negate(of) => self.in_expr(of),
-            Expr::Binary { op, left, right } => {
-                if let (Which::Lacked, BinaryOp::Equal) = (self.which, op)
-                    && let (Expr::Attribute(attribute), Expr::Literal(Literal::Nil))
-                    | (Expr::Literal(Literal::Nil), Expr::Attribute(attribute)) =
-                        (&**left, &**right)
-                {
-                    self.add(attribute);
-                }
+            Expr::Binary { left, right, .. } => {
                 self.in_expr(left);
                 self.in_expr(right);
             }
+        }
+    }
+
+    /// Attributes of `= nil`; what is negated asks for the contrary.
+    fn in_condition(&mut self, condition: &'a Expr) {
+        match condition {
+            Expr::Binary { op: BinaryOp::And | BinaryOp::Or, left, right } => {
+                self.in_condition(left);
+                self.in_condition(right);
+            }
+            Expr::Binary { op: BinaryOp::Equal, left, right } => {
+                if let (Expr::Attribute(attribute), Expr::Literal(Literal::Nil))
+                | (Expr::Literal(Literal::Nil), Expr::Attribute(attribute)) = (&**left, &**right)
+                {
+                    self.add(attribute);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -129,13 +140,14 @@ impl<'a> Found<'a> {
         for stage in &pipeline.stages {
             match stage {
                 Stage::Spansets(spansets) => self.in_spansets(spansets),
+                // Only filters tell what spans are found for.
+                _ if self.which == Which::Lacked => {}
                 Stage::Scalars(filter) => {
                     self.in_scalar(&filter.left);
                     self.in_scalar(&filter.right);
                 }
                 Stage::By(expr) => self.in_expr(expr),
                 Stage::Coalesce => {}
-                Stage::Select(_) if self.which == Which::Lacked => {}
                 Stage::Select(attributes) => {
                     attributes.iter().for_each(|attribute| self.add(attribute));
                 }
@@ -215,11 +227,11 @@ mod tests {
         assert_eq!(shown(pipeline.selected()), "kind .c .e");
         assert_eq!(shown(pipeline.lacked()), "");
         let query = parse(
-            "({ !(.a = nil) || nil = span.b && .c != nil } | select(.d)) && ({ .a = nil && .e = 1 })",
+            "({ !(.a = nil) || nil = span.b && .c != nil } | by(.d = nil)) && ({ .f = nil && .e = 1 })",
         );
         let query = query.unwrap();
         let Body::Spans(pipeline) = &query.body else { panic!() };
-        assert_eq!(shown(pipeline.lacked()), ".a span.b");
+        assert_eq!(shown(pipeline.lacked()), "span.b .f");
         let query = parse("({ .a } | max_over_time(span.b) by (.c)) / ({ .d } | rate())").unwrap();
         assert_eq!(shown(query.attributes()), ".a span.b .c .d");
         let query = parse("{ .a } | compare({ .d })").unwrap();

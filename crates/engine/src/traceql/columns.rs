@@ -14,6 +14,9 @@ pub(super) struct Cell {
     pub(super) is_selected: bool,
 }
 
+/// The number of any value, where it does not matter which. It is not [`NIL`].
+const ANY: u32 = NIL + 1;
+
 /// Nowhere.
 pub(super) const NOT_COUNTED: Cell = Cell { point: u32::MAX, is_selected: false };
 
@@ -27,11 +30,24 @@ pub(super) struct Column {
     key: Option<Key>,
     /// The comparison's number of each value.
     numbers: Vec<Option<ValueNumber>>,
+}
+
+/// What is needed while one column is counted, and for the next again.
+#[derive(Default)]
+pub(super) struct Scratch {
     /// The value of each row.
     of_rows: Vec<u32>,
     /// Spans of each value since the point has changed, outside and inside of the selection.
     run: Vec<[u32; 2]>,
+    /// Values that there are such spans of.
     touched: Vec<u32>,
+}
+
+impl Scratch {
+    /// Bytes that are held, about.
+    pub(super) fn bytes(&self) -> usize {
+        4 * (self.of_rows.capacity() + 2 * self.run.capacity() + self.touched.capacity())
+    }
 }
 
 impl Column {
@@ -42,66 +58,72 @@ impl Column {
             is_always_there: matches!(from, From::SpanOr(..)),
             key: Some(Key::new(from)),
             numbers: Vec::new(),
-            of_rows: Vec::new(),
-            run: Vec::new(),
-            touched: Vec::new(),
         }
     }
 
     /// Bytes that are held, about.
     pub(super) fn bytes(&self) -> usize {
         let numbers = self.numbers.capacity() * size_of::<Option<ValueNumber>>();
-        let run = self.run.capacity() * size_of::<[u32; 2]>();
-        self.key.as_ref().map_or(0, Key::bytes) + numbers + run
+        self.key.as_ref().map_or(0, Key::bytes) + numbers
     }
 
     /// Counts the rows of a batch.
-    pub(super) fn count(&mut self, views: &[View], cells: &[Cell], comparison: &mut Comparison) {
+    pub(super) fn count(
+        &mut self,
+        views: &[View],
+        cells: &[Cell],
+        scratch: &mut Scratch,
+        comparison: &mut Comparison,
+    ) {
         match &mut self.key {
-            Some(key) => key.of_rows(views, cells.len(), &mut self.of_rows),
-            None => self.find_any(views, cells.len()),
+            Some(key) => key.of_rows(views, cells.len(), &mut scratch.of_rows),
+            None => self.find_any(views, cells.len(), &mut scratch.of_rows),
         }
-        let values = self.key.as_ref().map_or(NIL as usize + 2, Key::len);
-        self.run.resize(values, [0; 2]);
+        let values = self.key.as_ref().map_or(ANY as usize + 1, Key::len);
+        if scratch.run.len() < values {
+            scratch.run.resize(values, [0; 2]);
+        }
         let mut point = NOT_COUNTED.point;
         for (row, cell) in cells.iter().enumerate() {
-            let number = self.of_rows[row];
+            let number = scratch.of_rows[row];
             if number == NIL || *cell == NOT_COUNTED {
                 continue;
             }
             if cell.point != point {
-                self.end_run(point, comparison);
+                self.end_run(point, scratch, comparison);
                 point = cell.point;
             }
-            let counts = &mut self.run[number as usize];
+            let counts = &mut scratch.run[number as usize];
             if *counts == [0; 2] {
-                self.touched.push(number);
+                scratch.touched.push(number);
             }
             counts[usize::from(cell.is_selected)] += 1;
         }
-        self.end_run(point, comparison);
+        self.end_run(point, scratch, comparison);
         if comparison.has_too_many(self.attribute) {
-            (self.key, self.numbers, self.run) = (None, Vec::new(), Vec::new());
+            (self.key, self.numbers) = (None, Vec::new());
         }
     }
 
-    /// Tells rows that have a value from those that do not: the first number after [`NIL`] stands
-    /// for any.
-    fn find_any(&mut self, views: &[View], rows: usize) {
-        self.of_rows.clear();
-        self.of_rows.extend((0..rows).map(|row| {
+    /// Tells rows that have a value from those that do not.
+    fn find_any(&self, views: &[View], rows: usize, of_rows: &mut Vec<u32>) {
+        of_rows.clear();
+        of_rows.extend((0..rows).map(|row| {
             let has_value = |(column, how): &Place| {
                 views.get(*column).is_some_and(|view| view.value(row, *how, 0) != Value::Nil)
             };
-            NIL + u32::from(self.is_always_there || self.places.iter().any(has_value))
+            match self.is_always_there || self.places.iter().any(has_value) {
+                true => ANY,
+                false => NIL,
+            }
         }));
     }
 
     /// Hands over what was counted for a point.
-    fn end_run(&mut self, point: u32, comparison: &mut Comparison) {
-        for number in self.touched.drain(..) {
-            let counts = std::mem::take(&mut self.run[number as usize]);
+    fn end_run(&mut self, point: u32, scratch: &mut Scratch, comparison: &mut Comparison) {
+        for number in scratch.touched.drain(..) {
             let place = number as usize;
+            let counts = std::mem::take(&mut scratch.run[place]);
             if self.numbers.len() <= place {
                 self.numbers.resize(place + 1, None);
             }

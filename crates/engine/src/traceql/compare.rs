@@ -15,7 +15,7 @@ use kymo_traceql::metrics::{AttributeNumber, Comparison, Grid, Series, ValueNumb
 use kymo_traceql::value::{OwnedValue, Value};
 
 use super::answer::SearchStats;
-use super::columns::{Cell, Column, NOT_COUNTED};
+use super::columns::{Cell, Column, NOT_COUNTED, Scratch};
 use super::evaluate::{Evaluation, each_matching, invalid};
 use super::layout::{From, Layout};
 use super::look::Look;
@@ -162,7 +162,7 @@ impl Comparing<'_> {
                 .map(|(a, from)| Column::new(a, from))
                 .collect();
             let held = look.memory("comparison");
-            let mut cells = Vec::new();
+            let (mut cells, mut scratch) = (Vec::new(), Scratch::default());
             while let Some(batch) = partition.next_batch().map_err(|error| look.failed(error))? {
                 look.check()?;
                 let places = layout.slots.iter().flat_map(From::span_places);
@@ -170,10 +170,10 @@ impl Comparing<'_> {
                 self.find_cells(&Rows { layout, table: &table }, &mut cells);
                 let (views, _) = table.at(0);
                 for column in &mut columns {
-                    column.count(views, &cells, &mut comparison);
+                    column.count(views, &cells, &mut scratch, &mut comparison);
                 }
                 let columns_bytes: usize = columns.iter().map(Column::bytes).sum();
-                held.hold(comparison.bytes() + columns_bytes)?;
+                held.hold(comparison.bytes() + columns_bytes + scratch.bytes())?;
             }
             Ok(comparison)
         })?;
@@ -233,20 +233,19 @@ impl Comparing<'_> {
 struct Counted {
     comparison: Comparison,
     attributes: Vec<AttributeNumber>,
-    /// Numbers of texts, which are looked up without being copied.
-    texts: Vec<HashMap<String, ValueNumber>>,
-    text_bytes: usize,
+    /// Numbers of texts, which are looked up without being copied, and their bytes.
+    texts: Vec<(HashMap<String, ValueNumber>, usize)>,
 }
 
 impl Counted {
     fn new(comparing: &Comparing<'_>) -> Self {
         let (comparison, attributes) = comparing.begin();
-        let texts = attributes.iter().map(|_| HashMap::new()).collect();
-        Self { comparison, attributes, texts, text_bytes: 0 }
+        let texts = attributes.iter().map(|_| (HashMap::new(), 0)).collect();
+        Self { comparison, attributes, texts }
     }
 
     fn bytes(&self) -> usize {
-        self.comparison.bytes() + self.text_bytes
+        self.comparison.bytes() + self.texts.iter().map(|(_, bytes)| bytes).sum::<usize>()
     }
 
     /// Counts a span.
@@ -272,18 +271,21 @@ impl Counted {
 
     fn number_of(&mut self, nth: usize, value: Value<'_>) -> ValueNumber {
         let attribute = self.attributes[nth];
+        if self.comparison.has_too_many(attribute) {
+            // They all have the same number, which is none.
+            self.texts[nth] = Default::default();
+            return self.comparison.value(attribute, &OwnedValue::Nil);
+        }
         let Value::Text(text) = value else {
             return self.comparison.value(attribute, &OwnedValue::from(value));
         };
-        if let Some(number) = self.texts[nth].get(text) {
+        let (texts, bytes) = &mut self.texts[nth];
+        if let Some(number) = texts.get(text) {
             return *number;
         }
         let number = self.comparison.value(attribute, &OwnedValue::from(value));
-        // Of too many values all have the same number, which is none.
-        if !self.comparison.has_too_many(attribute) {
-            self.texts[nth].insert(text.to_owned(), number);
-            self.text_bytes += text.len() + 64;
-        }
+        texts.insert(text.to_owned(), number);
+        *bytes += text.len() + 64;
         number
     }
 }

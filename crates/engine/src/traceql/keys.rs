@@ -80,8 +80,12 @@ impl Key {
         };
         let values = &mut self.values;
         let bytes = &mut self.bytes;
+        let size_bytes = match &distinct {
+            Distinct::Array(text) => 96 + 3 * text.len(),
+            _ => 96,
+        };
         *self.known.entry(distinct).or_insert_with(|| {
-            *bytes += 96;
+            *bytes += size_bytes;
             values.push(OwnedValue::from(value));
             values.len() as u32 - 1
         })
@@ -178,6 +182,9 @@ impl Key {
 
     /// Bytes that are held, about.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes
+        let codes = self.codes.iter().flatten();
+        let dictionaries =
+            codes.map(|(texts, numbers)| texts.value_data().len() + 8 * numbers.len());
+        self.bytes + dictionaries.sum::<usize>()
     }
 }

@@ -273,6 +273,21 @@ impl Show {
                 }
             }
         }
+        if self.attributes.iter().any(|shown| shown.even_nil) {
+            self.drop_hiding(span);
+        }
+    }
+
+    /// Drops what says that there is no value of a key where another scope has one.
+    fn drop_hiding(&self, span: &mut FoundSpan) {
+        let attributes = std::mem::take(&mut span.attributes);
+        let has_value = |key: &str| {
+            attributes.iter().any(|(other, value)| other == key && *value != OwnedValue::Nil)
+        };
+        let is_hiding =
+            |(key, value): &&(String, OwnedValue)| *value == OwnedValue::Nil && has_value(key);
+        let kept = attributes.iter().filter(|attribute| !is_hiding(attribute)).cloned();
+        span.attributes = kept.collect();
     }
 }
 

@@ -45,8 +45,8 @@ fn add_blocks(facts: &mut Facts, blocks: &BlocksReport) {
     let per_row = units::ratio(size, blocks.rows);
     let total = format!("{} ({})", units::count(size), units::bytes(size));
     facts.add("bytes", format!("{total}, {per_row:.2} per row"));
-    if blocks.archived_copies > 0 {
-        facts.add("archived", units::count(blocks.archived_copies as u64));
+    if blocks.archived_pieces > 0 {
+        facts.add("archived pieces", units::count(blocks.archived_pieces as u64));
     }
     facts.add("damaged", units::count(blocks.damaged as u64));
     facts.add("missing", units::count(blocks.missing as u64));

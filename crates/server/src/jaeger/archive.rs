@@ -25,6 +25,10 @@ pub(super) async fn keep(
         let id = ids::parse(&id).map_err(Failed::Invalid)?;
         let archived = shared.engine.archive(tenant, id).await?;
         let archived = archived.ok_or(Failed::Unknown(NOT_FOUND))?;
+        if archived.spans == 0 {
+            let message = "nothing is archived: blocks that may have the trace are damaged";
+            return Err(Failed::Damaged(message));
+        }
         Ok(envelope::archived(&id, archived.damaged_blocks, asked.is_pretty))
     };
     reply(answered.await)

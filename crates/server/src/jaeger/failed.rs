@@ -16,6 +16,8 @@ use crate::reply;
 pub(super) enum Failed {
     /// The request is wrong.
     Invalid(String),
+    /// What is asked for cannot be read.
+    Damaged(&'static str),
     /// There is no such trace.
     Unknown(&'static str),
     /// The body could not be read.
@@ -38,6 +40,7 @@ impl Failed {
             Self::Unread(failure) => (failure.status, failure.retry_after),
             Self::Invalid(_) => (StatusCode::BAD_REQUEST, None),
             Self::Unknown(_) => (StatusCode::NOT_FOUND, None),
+            Self::Damaged(_) => (StatusCode::INTERNAL_SERVER_ERROR, None),
         };
         let response = say(status, self.message());
         match retry_after {
@@ -49,7 +52,7 @@ impl Failed {
     fn message(&self) -> String {
         match self {
             Self::Invalid(message) => message.clone(),
-            Self::Unknown(message) => (*message).to_owned(),
+            Self::Unknown(message) | Self::Damaged(message) => (*message).to_owned(),
             Self::Unread(failure) => failure.message.clone(),
             Self::Engine(error) => error.to_string(),
         }
@@ -63,6 +66,7 @@ impl From<Failed> for Status {
             Failed::Unread(failure) => failure.into(),
             Failed::Invalid(message) => Self::invalid(message),
             Failed::Unknown(message) => Self::new(Code::NotFound, message),
+            Failed::Damaged(message) => Self::new(Code::Internal, message),
         }
     }
 }

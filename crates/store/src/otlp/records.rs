@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
-use hashbrown::{HashMap, HashSet};
-use kymo_wire::Reader;
+use hashbrown::{HashMap, HashSet, HashTable};
 use kymo_wire::encode::Writer;
+use kymo_wire::{Reader, SpanView, TracesView, View};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{logs, spans};
 use crate::block::source::Source;
@@ -44,6 +45,53 @@ impl Records {
     pub fn add_logs(&mut self, source: &Source, rows: &[u32]) -> Result<(), StoreError> {
         let before = self.entries.len();
         logs::add(source, rows, self).inspect_err(|_| self.entries.truncate(before))
+    }
+
+    /// Adds the spans of an encoded `TracesData`, byte for byte.
+    pub(crate) fn add_request(&mut self, body: &[u8]) -> Result<(), StoreError> {
+        let mut encoded = Vec::new();
+        for group in TracesView::parse(body)?.resources {
+            let group = group?;
+            for scope in group.scopes {
+                let scope = scope?;
+                encoded.clear();
+                Origin::of(&group, &scope).encode(&mut encoded);
+                let origin = self.origins.intern(&encoded);
+                for span in scope.items.raws() {
+                    let span = span?;
+                    let time_nanos = SpanView::parse(span)?.start_time_unix_nano as i64;
+                    let start = self.writer.as_slice().len();
+                    self.writer.item_raw(span);
+                    let field = start..self.writer.as_slice().len();
+                    self.entries.push(Entry { field, origin, time_nanos });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what another has, without what was seen before in origin and content.
+    pub(super) fn add_unseen(&mut self, from: &Records, seen: &mut Seen) {
+        for (nth, entry) in from.entries.iter().enumerate() {
+            let (origin, bytes) = (self.origins.intern(from.origin(nth)), from.field(nth));
+            let hash = |origin: u32, bytes: &[u8]| xxh3_64_with_seed(bytes, u64::from(origin));
+            let is_same = |known: &u32| {
+                let known = *known as usize;
+                self.entries[known].origin == origin && self.field(known) == bytes
+            };
+            let hash_of = |known: &u32| {
+                hash(self.entries[*known as usize].origin, self.field(*known as usize))
+            };
+            let this = hash(origin, bytes);
+            if seen.0.find(this, is_same).is_some() {
+                continue;
+            }
+            seen.0.insert_unique(this, self.entries.len() as u32, hash_of);
+            let start = self.writer.as_slice().len();
+            self.writer.raw(bytes);
+            let field = start..self.writer.as_slice().len();
+            self.entries.push(Entry { field, origin, time_nanos: entry.time_nanos });
+        }
     }
 
     /// How many.
@@ -88,6 +136,13 @@ impl Records {
         self.entries.sort_by_key(|entry| entry.time_nanos);
     }
 
+    /// The same for those from a place on.
+    pub(super) fn sort_by_time_from(&mut self, place: usize) {
+        if let Some(entries) = self.entries.get_mut(place..) {
+            entries.sort_by_key(|entry| entry.time_nanos);
+        }
+    }
+
     /// Removes records that equal an earlier one in origin and content.
     pub fn remove_duplicates(&mut self) {
         let bytes = self.writer.as_slice();
@@ -98,11 +153,41 @@ impl Records {
     /// The request: `TracesData` or `LogsData`, which are also the bodies of
     /// export requests. Groups come in the order of their first record.
     pub fn request(&self) -> Vec<u8> {
-        let mut out = Writer::with_capacity(self.writer.as_slice().len() * 5 / 4);
-        for resource in self.groups() {
+        self.request_of(0..self.entries.len())
+    }
+
+    /// Requests of those from a place on, each with so many bytes of them, or a single larger one.
+    pub(super) fn requests_from(
+        &self,
+        place: usize,
+        most_bytes: usize,
+    ) -> impl Iterator<Item = Vec<u8>> {
+        let mut begin = place;
+        std::iter::from_fn(move || {
+            let mut bytes = 0;
+            let fits = |entry: &&Entry| {
+                bytes += entry.field.len();
+                bytes <= most_bytes
+            };
+            let rest = self.entries.get(begin..).filter(|rest| !rest.is_empty())?;
+            let end = begin + rest.iter().take_while(fits).count().max(1);
+            Some(self.request_of(std::mem::replace(&mut begin, end)..end))
+        })
+    }
+
+    fn request_of(&self, records: Range<usize>) -> Vec<u8> {
+        let bytes: usize = self.entries[records.clone()].iter().map(|e| e.field.len()).sum();
+        let mut out = Writer::with_capacity(bytes * 5 / 4);
+        for resource in self.groups(records) {
             out.resource_group(|out| self.write_resource(&resource, out));
         }
         out.into_bytes()
+    }
+
+    /// Bytes of the largest from a place on.
+    pub(super) fn largest_from(&self, place: usize) -> usize {
+        let rest = self.entries.get(place..).unwrap_or_default();
+        rest.iter().map(|entry| entry.field.len()).max().unwrap_or(0)
     }
 
     fn write_resource(&self, scopes: &[Group], out: &mut Writer) {
@@ -129,12 +214,13 @@ impl Records {
     }
 
     /// For each resource, in the order of appearance, its scopes likewise.
-    fn groups(&self) -> Vec<Vec<Group>> {
+    fn groups(&self, records: Range<usize>) -> Vec<Vec<Group>> {
         let mut resources = Interner::default();
         let mut groups: Vec<Vec<Group>> = Vec::new();
         let mut places: HashMap<u32, (usize, usize)> = HashMap::new();
         let mut encoded = Vec::new();
-        for (nth, entry) in self.entries.iter().enumerate() {
+        for nth in records {
+            let entry = &self.entries[nth];
             let (resource, scope) = *places.entry(entry.origin).or_insert_with(|| {
                 let origin = Origin::decode(self.origins.dict().get(entry.origin));
                 encoded.clear();
@@ -151,6 +237,10 @@ impl Records {
         groups
     }
 }
+
+/// Places of records that were added, by origin and content.
+#[derive(Debug, Default)]
+pub(super) struct Seen(HashTable<u32>);
 
 /// The records of one origin.
 struct Group {

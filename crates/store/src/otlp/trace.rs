@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::records::Records;
+use super::records::{Records, Seen};
 use crate::block::read::Block;
 use crate::block::source::Source;
 use crate::block::trace_index;
@@ -60,10 +60,14 @@ impl TraceResult {
 /// Says whether to go on with so many bytes.
 pub(crate) type GoOn<'a> = dyn FnMut(usize) -> Result<(), StoreError> + 'a;
 
-/// A trace while it is put together.
+/// A trace while it is put together: first from what is archived of it, then from sources.
 pub(crate) struct Finder<'a, 'g> {
     trace_id: &'a [u8; 16],
     records: Records,
+    /// If something is archived: most of it is in sources too, and is not kept twice.
+    seen: Option<Seen>,
+    /// How many records are archived.
+    archived: usize,
     damaged_blocks: usize,
     go_on: &'a mut GoOn<'g>,
 }
@@ -74,7 +78,8 @@ impl<'a, 'g> Finder<'a, 'g> {
         damaged_blocks: usize,
         go_on: &'a mut GoOn<'g>,
     ) -> Self {
-        Self { trace_id, records: Records::default(), damaged_blocks, go_on }
+        let (records, seen) = (Records::default(), None);
+        Self { trace_id, records, seen, archived: 0, damaged_blocks, go_on }
     }
 
     /// Asks whether to go on with some bytes beside those of the trace.
@@ -82,12 +87,6 @@ impl<'a, 'g> Finder<'a, 'g> {
         // Bytes of the spans, and of the answer with some room.
         let held = self.records.writer.as_slice().len() * 9 / 4;
         (self.go_on)(held.saturating_add(more_bytes))
-    }
-
-    /// Adds what a source has. Damage is logged and counted.
-    pub(crate) fn add(&mut self, source: &Source) -> Result<(), StoreError> {
-        let added = self.add_rows(source);
-        self.unless_damaged(added).map(|_| ())
     }
 
     /// What came of reading; `None` if the bytes were wrong, which is logged and counted.
@@ -98,12 +97,29 @@ impl<'a, 'g> Finder<'a, 'g> {
         match read {
             Ok(read) => Ok(Some(read)),
             Err(error) if is_damage(&error) => {
-                tracing::warn!(%error, "a block is damaged: its spans are left out of a trace");
+                tracing::warn!(%error, "damaged: its spans are left out of a trace");
                 self.damaged_blocks += 1;
                 Ok(None)
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Adds spans that are archived.
+    pub(crate) fn add_archived(&mut self, spans: &[u8]) -> Result<(), StoreError> {
+        let mut part = Records::default();
+        let read = part.add_request(spans);
+        if self.unless_damaged(read)?.is_some() {
+            self.records.add_unseen(&part, self.seen.get_or_insert_default());
+            self.archived = self.records.len();
+        }
+        self.go_on_with(0)
+    }
+
+    /// Adds what a source has. Damage is logged and counted.
+    pub(crate) fn add(&mut self, source: &Source) -> Result<(), StoreError> {
+        let added = self.add_rows(source);
+        self.unless_damaged(added).map(|_| ())
     }
 
     fn add_rows(&mut self, source: &Source) -> Result<(), StoreError> {
@@ -115,24 +131,60 @@ impl<'a, 'g> Finder<'a, 'g> {
         if let Some(hidden) = source.hidden() {
             rows.retain(|row| !hidden[*row as usize]);
         }
-        for part in rows.chunks(GRANULE_ROWS) {
-            self.records.add_spans(source, part)?;
+        for rows in rows.chunks(GRANULE_ROWS) {
+            match &mut self.seen {
+                None => self.records.add_spans(source, rows)?,
+                Some(seen) => {
+                    let mut part = Records::default();
+                    part.add_spans(source, rows)?;
+                    self.records.add_unseen(&part, seen);
+                }
+            }
             self.go_on_with(0)?;
         }
         Ok(())
     }
 
+    /// Whether nothing was found, and nothing may be missing.
+    fn is_nothing(&self) -> bool {
+        self.records.is_empty() && self.damaged_blocks == 0
+    }
+
     /// The trace.
     pub(crate) fn finish(mut self) -> Result<Option<TraceResult>, StoreError> {
         self.go_on_with(0)?;
-        let Self { mut records, damaged_blocks, .. } = self;
-        if records.is_empty() && damaged_blocks == 0 {
+        if self.is_nothing() {
             return Ok(None);
         }
+        let Self { mut records, damaged_blocks, .. } = self;
         records.sort_by_time();
         records.remove_duplicates();
         let (body, spans) = (records.request(), records.len());
         Ok(Some(TraceResult { body, spans, damaged_blocks }))
+    }
+
+    /// What of the trace is not archived, in pieces of about `piece_bytes` that `write` is given;
+    /// how many spans the trace has, and damaged blocks that may have more. Before anything is
+    /// written, it is asked whether a piece beside the trace is too much, which is what reading
+    /// it will take.
+    pub(crate) fn finish_archiving(
+        mut self,
+        piece_bytes: usize,
+        piece_takes: impl FnOnce(usize) -> usize,
+        mut write: impl FnMut(Vec<u8>) -> Result<(), StoreError>,
+    ) -> Result<Option<(usize, usize)>, StoreError> {
+        if self.is_nothing() {
+            return Ok(None);
+        }
+        // What is archived comes first, and has no duplicates.
+        self.records.remove_duplicates();
+        self.records.sort_by_time_from(self.archived);
+        let largest_bytes = self.records.largest_from(self.archived).max(piece_bytes);
+        self.go_on_with(piece_takes(largest_bytes))?;
+        for piece in self.records.requests_from(self.archived, piece_bytes) {
+            write(piece)?;
+        }
+        Ok(Some((self.records.len(), self.damaged_blocks)))
     }
 }
 

@@ -19,13 +19,17 @@ pub(super) const SIDES: [(&str, &str); 2] =
 /// The number of a value that is not counted.
 const NO_VALUE: u32 = u32::MAX;
 
+/// Points of a page.
+const PAGE_POINTS: usize = 8;
+
 /// The values of an attribute.
 #[derive(Debug)]
 pub(super) struct Counts {
     pub(super) name: String,
     values: Numbers,
-    /// Spans by row and point. Most values are rare, so only what was counted is kept.
-    cells: HashMap<(u32, u32), u64>,
+    /// Spans by row and stretch of points. Most values are rare, so only pages exist that
+    /// something was counted in. More than four billion spans in one cell count as four billion.
+    pages: HashMap<(u32, u32), [u32; PAGE_POINTS]>,
     /// Spans with any value, by side and point.
     totals: Cells<u64>,
     has_too_many: bool,
@@ -38,7 +42,7 @@ impl Counts {
         Self {
             name: name.to_owned(),
             values: Numbers::default(),
-            cells: HashMap::new(),
+            pages: HashMap::new(),
             totals,
             has_too_many: false,
         }
@@ -68,7 +72,7 @@ impl Counts {
     fn give_up(&mut self) {
         self.has_too_many = true;
         self.values = Numbers::default();
-        self.cells = HashMap::new();
+        self.pages = HashMap::new();
     }
 
     /// Counts spans with a value, if it is known.
@@ -82,7 +86,9 @@ impl Counts {
         let Some(total) = self.totals.cell(side, point) else { return };
         *total += count;
         if is_known {
-            *self.cells.entry((2 * value + side as u32, point as u32)).or_insert(0) += count;
+            let page = (2 * value + side as u32, (point / PAGE_POINTS) as u32);
+            let cell = &mut self.pages.entry(page).or_default()[point % PAGE_POINTS];
+            *cell = cell.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
         }
     }
 
@@ -102,17 +108,21 @@ impl Counts {
         if self.has_too_many {
             return;
         }
-        for ((row, point), count) in from.cells {
+        for ((row, page), counts) in from.pages {
             let row = 2 * numbers[row as usize / 2] + row % 2;
-            *self.cells.entry((row, point)).or_insert(0) += count;
+            let cells = self.pages.entry((row, page)).or_default();
+            for (cell, count) in cells.iter_mut().zip(counts) {
+                *cell = cell.saturating_add(count);
+            }
         }
     }
 
     /// An estimate of memory, known without counting it.
     pub(super) fn bytes(&self) -> usize {
-        // A table keeps a byte beside each place.
-        let cell = size_of::<((u32, u32), u64)>() + 1;
-        let cells = self.cells.capacity() * cell + self.totals.bytes();
+        // A table keeps one place in eight free, and a byte beside each.
+        let page = size_of::<((u32, u32), [u32; PAGE_POINTS])>() + 1;
+        let pages = self.pages.capacity() * 8 / 7 * page;
+        let cells = pages + self.totals.bytes();
         2 * self.name.len() + size_of::<Counts>() + self.values.bytes() + cells
     }
 
@@ -134,8 +144,8 @@ impl Counts {
         }
         let (side_name, total_name) = SIDES[side];
         let mut counts = vec![0; self.values.len()];
-        for ((row, _), count) in self.of_side(side) {
-            counts[row as usize / 2] += count;
+        for (value, _, page) in self.of_side(side) {
+            counts[value] += page.iter().map(|count| u64::from(*count)).sum::<u64>();
         }
         let values = self.values.values().iter().map(|value| &value[0]);
         let mut found: Vec<(Reverse<u64>, &OwnedValue, usize)> = (0..)
@@ -152,9 +162,12 @@ impl Counts {
             places[*number] = Some(place);
         }
         let mut told = vec![vec![0; grid.points]; found.len()];
-        for ((row, point), count) in self.of_side(side) {
-            if let Some(place) = places[row as usize / 2] {
-                told[place][point as usize] = count;
+        for (value, first_point, page) in self.of_side(side) {
+            if let Some(place) = places[value] {
+                let points: &mut Vec<u64> = &mut told[place];
+                for (point, count) in points.iter_mut().skip(first_point).zip(page) {
+                    *point = u64::from(*count);
+                }
             }
         }
         let mut push = |side: &str, value: &OwnedValue, counts: &mut dyn Iterator<Item = u64>| {
@@ -174,8 +187,9 @@ impl Counts {
         has_more
     }
 
-    fn of_side(&self, side: usize) -> impl Iterator<Item = ((u32, u32), u64)> {
-        let cells = self.cells.iter().map(|(place, count)| (*place, *count));
-        cells.filter(move |((row, _), _)| *row as usize % 2 == side)
+    /// Pages of one side: the number of their value, their first point, their counts.
+    fn of_side(&self, side: usize) -> impl Iterator<Item = (usize, usize, &[u32; PAGE_POINTS])> {
+        let pages = self.pages.iter().filter(move |((row, _), _)| *row as usize % 2 == side);
+        pages.map(|((row, page), counts)| (*row as usize / 2, *page as usize * PAGE_POINTS, counts))
     }
 }
