@@ -97,7 +97,7 @@ impl Disk for OsDisk {
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Box::new(file)),
+            Ok(()) => Ok(Box::new(Lock(file))),
             Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -110,6 +110,17 @@ impl Disk for OsDisk {
     fn random(&self) -> u64 {
         // The standard library seeds its hash maps from the system's entropy.
         RandomState::new().build_hasher().finish()
+    }
+}
+
+/// A lock on a file. It is let go of rather than left to the end of the last handle: a process
+/// that another thread is just starting has one too, until it runs its program.
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // If that fails, it ends with the handle.
+        let _ = self.0.unlock();
     }
 }
 

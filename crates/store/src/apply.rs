@@ -158,12 +158,13 @@ impl Store {
         let _applying = lock(&self.applying);
         let grown = body.map(|body| {
             let batch = lock(&self.state).heads.growing(&entry.tenant, signal);
-            append(&batch, entry, &body, &self.counters)
+            let size = append(&batch, entry, &body, &self.counters);
+            (batch, size)
         });
         let now = self.now_nanos();
         let mut state = lock(&self.state);
-        if let Some(size) = grown {
-            state.heads.grew(&entry.tenant, signal, size, now);
+        if let Some((batch, size)) = &grown {
+            state.heads.grew(&entry.tenant, signal, batch, *size, now);
         }
         state.applied = entry.next_position;
     }

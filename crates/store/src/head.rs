@@ -207,6 +207,12 @@ struct Head {
     growing_size: Size,
 }
 
+impl Head {
+    fn new(growing: Arc<Batch>) -> Self {
+        Self { closed: Vec::new(), growing, growing_size: Size::default() }
+    }
+}
+
 /// What there is of a signal in all its heads.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Held {
@@ -261,18 +267,24 @@ impl Heads {
 
     /// The batch that grows.
     pub(crate) fn growing(&mut self, tenant: &str, signal: Signal) -> Arc<Batch> {
-        let head = self.of_mut(signal).by_tenant.entry_ref(tenant).or_insert_with(|| Head {
-            closed: Vec::new(),
-            growing: Arc::new(Batch::new(signal)),
-            growing_size: Size::default(),
-        });
-        head.growing.clone()
+        let heads = self.of_mut(signal);
+        let new = || Head::new(Arc::new(Batch::new(signal)));
+        heads.by_tenant.entry_ref(tenant).or_insert_with(new).growing.clone()
     }
 
-    /// Notes what the growing batch has now.
-    pub(crate) fn grew(&mut self, tenant: &str, signal: Signal, size: Size, now_nanos: i64) {
+    /// Notes what the growing batch has now. A flush that was committed since the batch was asked
+    /// for may have found it empty, and forgotten the head: then it is one again.
+    pub(crate) fn grew(
+        &mut self,
+        tenant: &str,
+        signal: Signal,
+        batch: &Arc<Batch>,
+        size: Size,
+        now_nanos: i64,
+    ) {
         let heads = self.of_mut(signal);
-        let Some(head) = heads.by_tenant.get_mut(tenant) else { return };
+        let head = heads.by_tenant.entry_ref(tenant).or_insert_with(|| Head::new(batch.clone()));
+        debug_assert!(Arc::ptr_eq(&head.growing, batch), "one thread at a time appends");
         let before = std::mem::replace(&mut head.growing_size, size);
         heads.held.open = heads.held.open.minus(before).plus(size);
         heads.held.open_since_nanos.get_or_insert(now_nanos);
@@ -311,8 +323,7 @@ impl Heads {
         let mut done = Vec::new();
         heads.by_tenant.retain(|_, head| {
             done.append(&mut head.closed);
-            // Somebody who has the growing batch may be about to append to it.
-            head.growing_size.rows > 0 || Arc::strong_count(&head.growing) > 1
+            head.growing_size.rows > 0
         });
         done
     }
@@ -353,7 +364,7 @@ mod tests {
         let batch = heads.growing(tenant, Signal::Spans);
         let (appended, size) = batch.append(&spans(count), 0);
         assert_eq!(appended.unwrap(), count);
-        heads.grew(tenant, Signal::Spans, size, now_nanos);
+        heads.grew(tenant, Signal::Spans, &batch, size, now_nanos);
         batch
     }
 
@@ -402,16 +413,26 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_somebody_is_about_to_append_to_is_not_dropped() {
-        let mut heads = Heads::default();
-        append(&mut heads, "a", 3, 0);
-        heads.freeze(Signal::Spans);
-        let growing = heads.growing("a", Signal::Spans);
-        heads.thaw_committed(Signal::Spans);
-        let (_, size) = growing.append(&spans(2), 0);
-        heads.grew("a", Signal::Spans, size, 1);
-        let batches = heads.batches("a", Signal::Spans);
-        assert!(batches.iter().any(|batch| Arc::ptr_eq(batch, &growing)));
-        assert_eq!(heads.held(Signal::Spans).open.rows, 2);
+    fn rows_that_come_while_a_flush_is_committed_are_kept() {
+        for is_committed_before in [true, false] {
+            let mut heads = Heads::default();
+            append(&mut heads, "a", 3, 0);
+            heads.freeze(Signal::Spans);
+            let growing = heads.growing("a", Signal::Spans);
+            if is_committed_before {
+                heads.thaw_committed(Signal::Spans);
+            }
+            let (_, size) = growing.append(&spans(2), 0);
+            if !is_committed_before {
+                heads.thaw_committed(Signal::Spans);
+            }
+            heads.grew("a", Signal::Spans, &growing, size, 1);
+            drop(growing);
+            assert_eq!(heads.held(Signal::Spans).open.rows, 2);
+            let frozen = heads.freeze(Signal::Spans);
+            let chunks = frozen.iter().flat_map(|(_, batches)| batches);
+            let chunks: Vec<_> = chunks.flat_map(|batch| batch.finish().unwrap()).collect();
+            assert_eq!(rows(&chunks), [2], "committed before the append: {is_committed_before}");
+        }
     }
 }

@@ -132,7 +132,7 @@ fn load(
         if let Some(body) = apply::decode(&entry, counters) {
             let batch = heads.growing(&entry.tenant, signal);
             let size = apply::append(&batch, &entry, &body, counters);
-            heads.grew(&entry.tenant, signal, size, now);
+            heads.grew(&entry.tenant, signal, &batch, size, now);
         }
     }
     Ok(State::new(node, heads, journal.end()))
