@@ -530,6 +530,19 @@ fn the_event_that_a_query_means_is_shown_and_names_are_tempos() {
     assert_eq!(shown(&server, "{ event.attempt = nil || event.left = nil }")[1..], ["left=nil"]);
     let service = "{ span.service.name = nil && resource.service.name = \"shop\" }";
     assert_eq!(shown(&server, service), ["service.name=shop"]);
+    for (query, series) in [
+        ("{ event:name = \"retry\" } | rate() by (event:name)", "event:name=retry"),
+        ("{ event.attempt > 1 } | count_over_time() by (event.attempt)", "event.attempt=2"),
+        ("{ } | count_over_time() by (event.attempt)", "event.attempt=1"),
+    ] {
+        let found = server.tempo("/api/metrics/query_range", &[("q", query), ("since", "87600h")]);
+        let found = found.expect(200).json();
+        let label = &found["series"][0]["labels"][0];
+        let value = label["value"].as_object().unwrap().values().next().unwrap();
+        let value = value.as_str().unwrap();
+        assert_eq!(format!("{}={value}", label["key"].as_str().unwrap()), series, "{query}");
+        assert_eq!(found["series"].as_array().unwrap().len(), 1, "{query}: {found}");
+    }
     let words = ["kind=client", "status=unset"];
     assert_eq!(shown(&server, "{ span:kind = client && span:status != error }"), words);
 }

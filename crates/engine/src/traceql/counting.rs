@@ -8,8 +8,8 @@ use kymo_store::block::source::RowRef;
 use kymo_store::scan::{BatchRows, ColumnRef, Partition, Prepared, Scan, Walk};
 use kymo_store::schema::Signal;
 use kymo_store::tables::spans::field;
-use kymo_traceql::ast::{Attribute, Expr, Name};
-use kymo_traceql::eval::{Expression, Slots, Structure};
+use kymo_traceql::ast::{Attribute, Expr, Name, Pipeline};
+use kymo_traceql::eval::{Expression, Meant, Slots, Structure, Trace};
 use kymo_traceql::metrics::{Aggregation, Grid};
 use kymo_traceql::value::{OwnedValue, Value};
 
@@ -162,14 +162,10 @@ impl Counting<'_> {
     fn traces(&self, stats: &mut SearchStats) -> Result<Aggregation, EngineError> {
         let look = self.look;
         let mut slots = Slots::default();
-        let mut compile = |attribute: &Attribute| {
-            Expression::new(&Expr::Attribute(attribute.clone()), &mut slots).map_err(invalid)
-        };
-        let by: Vec<Expression> =
-            self.leaf.by.iter().map(&mut compile).collect::<Result<_, _>>()?;
+        let mut compile = |attribute| Read::new(attribute, self.leaf.pipeline, &mut slots);
+        let by: Vec<Read> = self.leaf.by.iter().map(&mut compile).collect::<Result<_, _>>()?;
         let measured = measured_of(self.leaf.function).map(&mut compile).transpose()?;
-        let mut expressions = by.iter().chain(&measured);
-        let needs_structure = expressions.any(Expression::needs_structure);
+        let needs_structure = by.iter().chain(&measured).any(Read::needs_structure);
         let evaluation = Evaluation::new(look, self.leaf.pipeline, slots, needs_structure)?;
         let time = self.grid.time();
         let scan = self.candidates.started(&time);
@@ -188,17 +184,13 @@ impl Counting<'_> {
                 let Some(point) = self.grid.point_of(start) else { continue };
                 let value = match &measured {
                     None => 0.0,
-                    Some(expression) => {
-                        match number(expression.value_in(trace, &structure, span)) {
-                            Some(value) => value,
-                            None => continue,
-                        }
-                    }
+                    Some(measured) => match number(measured.value(trace, &structure, span)) {
+                        Some(value) => value,
+                        None => continue,
+                    },
                 };
                 key.clear();
-                key.extend(
-                    by.iter().map(|by| OwnedValue::from(by.value_in(trace, &structure, span))),
-                );
+                key.extend(by.iter().map(|by| OwnedValue::from(by.value(trace, &structure, span))));
                 let group = all.group(&key);
                 all.add(group, point, value, start, token(trace.row(span)));
             }
@@ -213,6 +205,38 @@ impl Counting<'_> {
             held.hold(total.bytes())?;
         }
         Ok(total)
+    }
+}
+
+/// An attribute of spans that match.
+enum Read {
+    Expression(Expression),
+    /// Of one of several events or links.
+    Meant(Meant),
+}
+
+impl Read {
+    fn new(
+        attribute: &Attribute,
+        pipeline: &Pipeline,
+        slots: &mut Slots,
+    ) -> Result<Self, EngineError> {
+        if let Some(meant) = Meant::of(attribute, pipeline, slots).map_err(invalid)? {
+            return Ok(Self::Meant(meant));
+        }
+        let expr = Expr::Attribute(attribute.clone());
+        Ok(Self::Expression(Expression::new(&expr, slots).map_err(invalid)?))
+    }
+
+    fn needs_structure(&self) -> bool {
+        matches!(self, Self::Expression(expression) if expression.needs_structure())
+    }
+
+    fn value<'a>(&'a self, trace: &'a impl Trace, structure: &Structure, span: usize) -> Value<'a> {
+        match self {
+            Self::Expression(expression) => expression.value_in(trace, structure, span),
+            Self::Meant(meant) => meant.value(trace, span),
+        }
     }
 }
 

@@ -7,8 +7,8 @@
 //!   retry     attempt 2 ── meets both, is shown
 //! ```
 
-use kymo_traceql::ast::{Attribute, BinaryOp, Expr, Pipeline, Spansets, Stage};
-use kymo_traceql::eval::{Expression, List, Slots, Trace};
+use kymo_traceql::ast::Pipeline;
+use kymo_traceql::eval::{Expression, List, Slots, Trace, element_comparisons};
 use kymo_traceql::value::Value;
 
 use super::evaluate::invalid;
@@ -20,10 +20,8 @@ pub(super) struct Wanted(Vec<(List, Expression)>);
 
 impl Wanted {
     pub(super) fn of(pipeline: &Pipeline, slots: &mut Slots) -> Result<Self, EngineError> {
-        let mut comparisons = Vec::new();
-        in_pipeline(pipeline, &mut comparisons);
         let mut wanted = Vec::new();
-        for (list, comparison) in comparisons {
+        for (list, comparison) in element_comparisons(pipeline) {
             wanted.push((list, Expression::new(comparison, slots).map_err(invalid)?));
         }
         Ok(Self(wanted))
@@ -54,48 +52,6 @@ impl Wanted {
         let of_list = self.0.iter().filter(|(of, _)| *of == list);
         of_list.filter(|(_, comparison)| comparison.matches(&alone, span)).count()
     }
-}
-
-fn in_pipeline<'q>(pipeline: &'q Pipeline, found: &mut Vec<(List, &'q Expr)>) {
-    for stage in &pipeline.stages {
-        if let Stage::Spansets(spansets) = stage {
-            in_spansets(spansets, found);
-        }
-    }
-}
-
-fn in_spansets<'q>(spansets: &'q Spansets, found: &mut Vec<(List, &'q Expr)>) {
-    match spansets {
-        Spansets::Filter(condition) => in_condition(condition, found),
-        Spansets::Pipeline(pipeline) => in_pipeline(pipeline, found),
-        Spansets::Binary { left, right, .. } => {
-            in_spansets(left, found);
-            in_spansets(right, found);
-        }
-    }
-}
-
-/// Comparisons that are about one list; what is negated does not tell which one is meant.
-fn in_condition<'q>(condition: &'q Expr, found: &mut Vec<(List, &'q Expr)>) {
-    match condition {
-        Expr::Binary { op: BinaryOp::And | BinaryOp::Or, left, right } => {
-            in_condition(left, found);
-            in_condition(right, found);
-        }
-        Expr::Binary { .. } => {
-            let mut lists = condition.attributes().into_iter().map(list_of);
-            if let Some(Some(list)) = lists.next()
-                && lists.all(|other| other == Some(list))
-            {
-                found.push((list, condition));
-            }
-        }
-        _ => {}
-    }
-}
-
-fn list_of(attribute: &Attribute) -> Option<List> {
-    if attribute.of_parent { None } else { attribute.name.list() }
 }
 
 /// A trace whose spans have one event, or one link.

@@ -174,6 +174,11 @@ impl Expression {
         value
     }
 
+    /// Whether it is true of a span with this event or link.
+    pub(super) fn holds_at<T: Trace>(&self, at: &At<'_, '_, T>) -> bool {
+        self.root.holds(at)
+    }
+
     /// Its values on a span: one for each event and link, if it is about these.
     pub(super) fn each_value<'a, T: Trace>(
         &'a self,

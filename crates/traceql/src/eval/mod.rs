@@ -23,6 +23,7 @@
 //! | `compile`, [`constant`](constant()) | … from trees, and those that are the same everywhere |
 //! | `reads` | what of a span they need |
 //! | `conditions` | filters on spans with several events and links |
+//! | [`Meant`] | which of several events or links is meant |
 //! | `compare`, `arithmetic` | operators on values |
 //! | [`Structure`] | how the spans of a trace are nested, in numbers |
 //! | `family` | children, ancestors, siblings |
@@ -38,6 +39,7 @@ mod evaluator;
 mod expression;
 mod family;
 mod groups;
+mod meant;
 mod reads;
 mod scalar;
 mod sets;
@@ -48,6 +50,7 @@ mod structure;
 pub use constant::constant;
 pub use evaluator::{Evaluator, Spanset};
 pub use expression::Expression;
+pub use meant::{Meant, element_comparisons};
 pub use slots::Slots;
 pub use structure::Structure;
 

@@ -5,17 +5,48 @@ use super::expression::Expression;
 use super::groups::Groups;
 use super::scalar::{Shown, Test};
 use super::sets::{Sets, Spans};
-use super::{Slots, Trace};
-use crate::ast::{Pipeline, Spansets, Stage};
+use super::{Meant, Slots, Structure, Trace};
+use crate::ast::{Expr, Pipeline, Spansets, Stage};
 use crate::error::QueryError;
-use crate::value::OwnedValue;
+use crate::value::{OwnedValue, Value};
 
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     Spansets(Sets),
     Scalars(Test),
-    By { key: String, of: Expression },
+    By { key: String, of: Key },
     Coalesce,
+}
+
+/// What is grouped by.
+#[derive(Debug, Clone)]
+pub(super) enum Key {
+    Expression(Expression),
+    /// An attribute of one of several events or links.
+    Meant(Meant),
+}
+
+impl Key {
+    /// Behind the filters of a pipeline.
+    fn new(of: &Expr, pipeline: &Pipeline, slots: &mut Slots) -> Result<Key, QueryError> {
+        if let Expr::Attribute(attribute) = of
+            && let Some(meant) = Meant::of(attribute, pipeline, slots)?
+        {
+            return Ok(Key::Meant(meant));
+        }
+        Ok(Key::Expression(Expression::new(of, slots)?))
+    }
+
+    fn needs_structure(&self) -> bool {
+        matches!(self, Key::Expression(of) if of.needs_structure())
+    }
+
+    fn value<'a>(&'a self, trace: &'a impl Trace, structure: &Structure, span: usize) -> Value<'a> {
+        match self {
+            Key::Expression(of) => of.value_in(trace, structure, span),
+            Key::Meant(meant) => meant.value(trace, span),
+        }
+    }
 }
 
 pub(super) fn compile(pipeline: &Pipeline, slots: &mut Slots) -> Result<Vec<Step>, QueryError> {
@@ -29,7 +60,9 @@ pub(super) fn compile(pipeline: &Pipeline, slots: &mut Slots) -> Result<Vec<Step
             }
             Stage::Spansets(spansets) => Step::Spansets(Sets::new(spansets, slots)?),
             Stage::Scalars(filter) => Step::Scalars(Test::new(filter, slots)?),
-            Stage::By(of) => Step::By { key: format!("by({of})"), of: Expression::new(of, slots)? },
+            Stage::By(of) => {
+                Step::By { key: format!("by({of})"), of: Key::new(of, pipeline, slots)? }
+            }
             Stage::Coalesce => Step::Coalesce,
             // It is about what answers show.
             Stage::Select(_) => continue,
@@ -103,7 +136,7 @@ fn apply(
             let group = |set: Spanset| {
                 let mut groups = Groups::default();
                 for span in &set.spans {
-                    let value = of.value_in(trace, &scratch.structure, *span as usize);
+                    let value = of.value(trace, &scratch.structure, *span as usize);
                     groups.add(value, *span);
                 }
                 groups.groups.into_iter().map(move |(value, spans)| {
