@@ -11,7 +11,8 @@ use kymo_journal::OsDisk;
 use kymo_store::compact::Effort;
 use kymo_store::{Options, Store};
 
-use crate::spans::{SPANS, append, append_body, count, open, request_of, shown, small};
+use crate::spans::{SPANS, append, append_body, count, open, open_with, request_of, shown, small};
+use crate::watched::Watched;
 
 const WRITERS: usize = 3;
 const REQUESTS_EACH: usize = 150;
@@ -150,5 +151,30 @@ fn a_store_that_is_dropped_amid_flushes_shows_each_row_once_after_the_restart() 
         drop(server);
         let store = open(dir.path(), small());
         assert_eq!(count(&store) as u64, (life + 1) * REQUESTS * LARGE);
+    }
+}
+
+#[test]
+fn rows_that_come_while_a_flush_is_committed_are_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let objects = Watched::open(dir.path());
+    let store = open_with(dir.path(), objects.clone(), small());
+    for number in 0..50 {
+        append(&store, 2 * number);
+        let (is_committing, commits) = sync_channel(1);
+        objects.on_put(move |path| {
+            if path.contains("nodes/") {
+                let _ = is_committing.try_send(());
+            }
+            true
+        });
+        std::thread::scope(|scope| {
+            scope.spawn(|| store.flush().unwrap());
+            commits.recv().unwrap();
+            // The first rows of a head that has none.
+            append(&store, 2 * number + 1);
+            store.apply().map(drop).unwrap();
+        });
+        assert_eq!(count(&store), (number as usize + 1) * 2 * SPANS);
     }
 }
