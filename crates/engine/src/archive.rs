@@ -2,10 +2,9 @@
 
 use kymo_store::archive::{Archived, ArchivedTrace};
 
-use crate::clock::Asker;
-use crate::engine::Engine;
+use crate::clock::Clock;
+use crate::engine::{Core, Engine};
 use crate::error::EngineError;
-use crate::stats::Counters;
 
 impl Engine {
     /// Keeps a trace as it is now until it is deleted from the archive; `None` if there is no such
@@ -16,18 +15,11 @@ impl Engine {
         tenant: &str,
         trace_id: [u8; 16],
     ) -> Result<Option<Archived>, EngineError> {
-        let mut asker = Asker::new(self.counters());
-        let tenant = tenant.to_owned();
-        let archived = self
-            .in_turn_of_traces(&tenant.clone(), &mut asker, move |core, clock| {
-                core.within_bytes(clock, |store, go_on| store.archive(&tenant, &trace_id, go_on))
-            })
-            .await;
-        asker.answered(&archived);
-        if archived.is_ok() {
-            Counters::add(&self.counters().finished, 1);
-        }
-        archived
+        let (line, tenant) = (tenant, tenant.to_owned());
+        let archiving = move |core: &Core, clock: &Clock| {
+            core.within_bytes(clock, |store, go_on| store.archive(&tenant, &trace_id, go_on))
+        };
+        self.in_turn_of_traces(line, archiving).await
     }
 
     /// Deletes a trace from the archive; false if it was not there. What retention keeps of it

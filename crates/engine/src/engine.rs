@@ -115,21 +115,7 @@ impl Engine {
         tenants: impl Into<Tenants>,
         trace_id: [u8; 16],
     ) -> Result<Option<TraceResult>, EngineError> {
-        let mut asker = Asker::new(&self.core.counters);
-        let found = self.find_trace(tenants.into(), trace_id, &mut asker).await;
-        asker.answered(&found);
-        if found.is_ok() {
-            Counters::add(&self.core.counters.finished, 1);
-        }
-        found
-    }
-
-    async fn find_trace(
-        &self,
-        tenants: Tenants,
-        trace_id: [u8; 16],
-        asker: &mut Asker,
-    ) -> Result<Option<TraceResult>, EngineError> {
+        let tenants = tenants.into();
         let line = tenants.line().to_owned();
         let finding = move |core: &Core, clock: &Clock| {
             core.within_bytes(clock, |store, go_on| {
@@ -137,12 +123,26 @@ impl Engine {
                 store.trace(&snapshot, &trace_id, go_on)
             })
         };
-        self.in_turn_of_traces(&line, asker, finding).await
+        self.in_turn_of_traces(&line, finding).await
     }
 
     /// Does something with a trace when it is its turn, and again if what it saw was replaced
     /// meanwhile.
     pub(crate) async fn in_turn_of_traces<T: Send + 'static>(
+        &self,
+        line: &str,
+        work: impl Fn(&Core, &Clock) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let mut asker = Asker::new(&self.core.counters);
+        let done = self.with_trace(line, &mut asker, work).await;
+        asker.answered(&done);
+        if done.is_ok() {
+            Counters::add(&self.core.counters.finished, 1);
+        }
+        done
+    }
+
+    async fn with_trace<T: Send + 'static>(
         &self,
         line: &str,
         asker: &mut Asker,

@@ -24,8 +24,6 @@ const DIRECTORY: &str = "archive";
 /// Digits of a trace's id, and of a hash, in a name.
 const ID_DIGITS: usize = 32;
 const HASH_DIGITS: usize = 16;
-/// Times its spans' bytes that reading a piece takes: as it is stored, as it was, and as records.
-const READ_FACTOR: usize = 3;
 
 /// The id of a trace.
 type TraceId = [u8; 16];
@@ -131,9 +129,8 @@ impl Store {
         self.writable()?;
         let snapshot = self.snapshot(tenant, Signal::Spans)?;
         let found = self.find(&snapshot, trace_id, go_on)?;
-        let takes = |bytes: usize| bytes.saturating_mul(READ_FACTOR);
         let write = |spans: Vec<u8>| self.write_piece(tenant, trace_id, &spans);
-        let archived = found.finish_archiving(ARCHIVED_PIECE_BYTES, takes, write)?;
+        let archived = found.finish_archiving(ARCHIVED_PIECE_BYTES, write)?;
         Ok(archived.map(|(spans, damaged_blocks)| Archived { spans, damaged_blocks }))
     }
 
@@ -164,7 +161,7 @@ impl Store {
             read => finder.unless_damaged(read)?,
         };
         let Some(piece) = piece else { return Ok(()) };
-        finder.go_on_with(piece.len().saturating_mul(READ_FACTOR))?;
+        finder.go_on_with_piece(piece.len())?;
         match finder.unless_damaged(piece.decompress(path))? {
             Some(spans) => finder.add_archived(&spans),
             None => Ok(()),

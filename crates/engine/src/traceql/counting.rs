@@ -8,8 +8,8 @@ use kymo_store::block::source::RowRef;
 use kymo_store::scan::{BatchRows, ColumnRef, Partition, Prepared, Scan, Walk};
 use kymo_store::schema::Signal;
 use kymo_store::tables::spans::field;
-use kymo_traceql::ast::{Attribute, Expr, Name, Pipeline};
-use kymo_traceql::eval::{Expression, Meant, Slots, Structure, Trace};
+use kymo_traceql::ast::{Attribute, Expr, Name};
+use kymo_traceql::eval::{Slots, SpanValue, Structure};
 use kymo_traceql::metrics::{Aggregation, Grid};
 use kymo_traceql::value::{OwnedValue, Value};
 
@@ -162,10 +162,13 @@ impl Counting<'_> {
     fn traces(&self, stats: &mut SearchStats) -> Result<Aggregation, EngineError> {
         let look = self.look;
         let mut slots = Slots::default();
-        let mut compile = |attribute| Read::new(attribute, self.leaf.pipeline, &mut slots);
-        let by: Vec<Read> = self.leaf.by.iter().map(&mut compile).collect::<Result<_, _>>()?;
+        let mut compile = |attribute: &Attribute| {
+            let of = Expr::Attribute(attribute.clone());
+            SpanValue::new(&of, self.leaf.pipeline, &mut slots).map_err(invalid)
+        };
+        let by: Vec<SpanValue> = self.leaf.by.iter().map(&mut compile).collect::<Result<_, _>>()?;
         let measured = measured_of(self.leaf.function).map(&mut compile).transpose()?;
-        let needs_structure = by.iter().chain(&measured).any(Read::needs_structure);
+        let needs_structure = by.iter().chain(&measured).any(SpanValue::needs_structure);
         let evaluation = Evaluation::new(look, self.leaf.pipeline, slots, needs_structure)?;
         let time = self.grid.time();
         let scan = self.candidates.started(&time);
@@ -184,13 +187,13 @@ impl Counting<'_> {
                 let Some(point) = self.grid.point_of(start) else { continue };
                 let value = match &measured {
                     None => 0.0,
-                    Some(measured) => match number(measured.value(trace, &structure, span)) {
+                    Some(measured) => match number(measured.of(trace, &structure, span)) {
                         Some(value) => value,
                         None => continue,
                     },
                 };
                 key.clear();
-                key.extend(by.iter().map(|by| OwnedValue::from(by.value(trace, &structure, span))));
+                key.extend(by.iter().map(|by| OwnedValue::from(by.of(trace, &structure, span))));
                 let group = all.group(&key);
                 all.add(group, point, value, start, token(trace.row(span)));
             }
@@ -205,38 +208,6 @@ impl Counting<'_> {
             held.hold(total.bytes())?;
         }
         Ok(total)
-    }
-}
-
-/// An attribute of spans that match.
-enum Read {
-    Expression(Expression),
-    /// Of one of several events or links.
-    Meant(Meant),
-}
-
-impl Read {
-    fn new(
-        attribute: &Attribute,
-        pipeline: &Pipeline,
-        slots: &mut Slots,
-    ) -> Result<Self, EngineError> {
-        if let Some(meant) = Meant::of(attribute, pipeline, slots).map_err(invalid)? {
-            return Ok(Self::Meant(meant));
-        }
-        let expr = Expr::Attribute(attribute.clone());
-        Ok(Self::Expression(Expression::new(&expr, slots).map_err(invalid)?))
-    }
-
-    fn needs_structure(&self) -> bool {
-        matches!(self, Self::Expression(expression) if expression.needs_structure())
-    }
-
-    fn value<'a>(&'a self, trace: &'a impl Trace, structure: &Structure, span: usize) -> Value<'a> {
-        match self {
-            Self::Expression(expression) => expression.value_in(trace, structure, span),
-            Self::Meant(meant) => meant.value(trace, span),
-        }
     }
 }
 

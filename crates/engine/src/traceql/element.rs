@@ -15,7 +15,6 @@ use super::evaluate::invalid;
 use crate::error::EngineError;
 
 /// What a query asks of events and links, each comparison by itself.
-#[derive(Default)]
 pub(super) struct Wanted(Vec<(List, Expression)>);
 
 impl Wanted {
@@ -48,41 +47,7 @@ impl Wanted {
 
     /// How many comparisons an event or link meets.
     fn met(&self, trace: &impl Trace, span: usize, list: List, nth: usize) -> usize {
-        let alone = Alone { trace, list, nth };
         let of_list = self.0.iter().filter(|(of, _)| *of == list);
-        of_list.filter(|(_, comparison)| comparison.matches(&alone, span)).count()
-    }
-}
-
-/// A trace whose spans have one event, or one link.
-struct Alone<'t, T> {
-    trace: &'t T,
-    list: List,
-    nth: usize,
-}
-
-impl<T: Trace> Trace for Alone<'_, T> {
-    fn spans(&self) -> usize {
-        self.trace.spans()
-    }
-
-    fn value(&self, span: usize, slot: usize) -> Value<'_> {
-        self.trace.value(span, slot)
-    }
-
-    fn elements(&self, _span: usize, list: List) -> usize {
-        usize::from(list == self.list)
-    }
-
-    fn element_value(&self, span: usize, slot: usize, _nth: usize) -> Value<'_> {
-        self.trace.element_value(span, slot, self.nth)
-    }
-
-    fn parent(&self, span: usize) -> Option<usize> {
-        self.trace.parent(span)
-    }
-
-    fn is_root(&self, span: usize) -> bool {
-        self.trace.is_root(span)
+        of_list.filter(|(_, of)| of.matches_element(trace, span, list, nth)).count()
     }
 }

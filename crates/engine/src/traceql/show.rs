@@ -274,21 +274,16 @@ impl Show {
             }
         }
         if self.attributes.iter().any(|shown| shown.even_nil) {
-            self.drop_hiding(span);
+            drop_hiding(&mut span.attributes);
         }
     }
+}
 
-    /// Drops what says that there is no value of a key where another scope has one.
-    fn drop_hiding(&self, span: &mut FoundSpan) {
-        let attributes = std::mem::take(&mut span.attributes);
-        let has_value = |key: &str| {
-            attributes.iter().any(|(other, value)| other == key && *value != OwnedValue::Nil)
-        };
-        let is_hiding =
-            |(key, value): &&(String, OwnedValue)| *value == OwnedValue::Nil && has_value(key);
-        let kept = attributes.iter().filter(|attribute| !is_hiding(attribute)).cloned();
-        span.attributes = kept.collect();
-    }
+/// Drops what says that there is no value of a key where another scope has one.
+fn drop_hiding(attributes: &mut Vec<(String, OwnedValue)>) {
+    let with_value = attributes.iter().filter(|(_, value)| *value != OwnedValue::Nil);
+    let with_value: Vec<String> = with_value.map(|(key, _)| key.clone()).collect();
+    attributes.retain(|(key, value)| *value != OwnedValue::Nil || !with_value.contains(key));
 }
 
 /// Reads what is shown of spans, on one thread.

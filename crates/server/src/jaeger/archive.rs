@@ -9,8 +9,24 @@ use super::envelope::{self, NOT_FOUND};
 use super::failed::Failed;
 use super::ids;
 use super::legacy::{Asked, reply};
+use super::reader::TraceId;
 use crate::router::Shared;
 use crate::tenant;
+
+/// One trace of one tenant.
+struct Named<'h> {
+    tenant: &'h str,
+    id: TraceId,
+    is_pretty: bool,
+}
+
+impl<'h> Named<'h> {
+    fn new(shared: &Shared, id: &str, uri: &Uri, headers: &'h HeaderMap) -> Result<Self, Failed> {
+        let Asked { is_pretty, .. } = Asked::new(shared, uri, headers)?;
+        let tenant = tenant::of(headers).map_err(Failed::Invalid)?;
+        Ok(Self { tenant, id: ids::parse(id).map_err(Failed::Invalid)?, is_pretty })
+    }
+}
 
 /// Keeps a trace.
 pub(super) async fn keep(
@@ -20,16 +36,14 @@ pub(super) async fn keep(
     headers: HeaderMap,
 ) -> Response {
     let answered = async {
-        let asked = Asked::new(&shared, &uri, &headers)?;
-        let tenant = tenant::of(&headers).map_err(Failed::Invalid)?;
-        let id = ids::parse(&id).map_err(Failed::Invalid)?;
+        let Named { tenant, id, is_pretty } = Named::new(&shared, &id, &uri, &headers)?;
         let archived = shared.engine.archive(tenant, id).await?;
         let archived = archived.ok_or(Failed::Unknown(NOT_FOUND))?;
         if archived.spans == 0 {
             let message = "nothing is archived: blocks that may have the trace are damaged";
             return Err(Failed::Damaged(message));
         }
-        Ok(envelope::archived(&id, archived.damaged_blocks, asked.is_pretty))
+        Ok(envelope::archived(&id, archived.damaged_blocks, is_pretty))
     };
     reply(answered.await)
 }
@@ -42,11 +56,9 @@ pub(super) async fn give_up(
     headers: HeaderMap,
 ) -> Response {
     let answered = async {
-        let asked = Asked::new(&shared, &uri, &headers)?;
-        let tenant = tenant::of(&headers).map_err(Failed::Invalid)?;
-        let id = ids::parse(&id).map_err(Failed::Invalid)?;
+        let Named { tenant, id, is_pretty } = Named::new(&shared, &id, &uri, &headers)?;
         match shared.engine.unarchive(tenant, id).await? {
-            true => Ok(envelope::archived(&id, 0, asked.is_pretty)),
+            true => Ok(envelope::archived(&id, 0, is_pretty)),
             false => Err(Failed::Unknown("the trace is not archived")),
         }
     };

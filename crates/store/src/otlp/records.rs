@@ -60,10 +60,7 @@ impl Records {
                 for span in scope.items.raws() {
                     let span = span?;
                     let time_nanos = SpanView::parse(span)?.start_time_unix_nano as i64;
-                    let start = self.writer.as_slice().len();
-                    self.writer.item_raw(span);
-                    let field = start..self.writer.as_slice().len();
-                    self.entries.push(Entry { field, origin, time_nanos });
+                    self.push(origin, time_nanos, |writer| writer.item_raw(span));
                 }
             }
         }
@@ -87,11 +84,17 @@ impl Records {
                 continue;
             }
             seen.0.insert_unique(this, self.entries.len() as u32, hash_of);
-            let start = self.writer.as_slice().len();
-            self.writer.raw(bytes);
-            let field = start..self.writer.as_slice().len();
-            self.entries.push(Entry { field, origin, time_nanos: entry.time_nanos });
+            self.push(origin, entry.time_nanos, |writer| writer.raw(bytes));
         }
+    }
+
+    /// Adds the field that `write` appends.
+    fn push<R>(&mut self, origin: u32, time_nanos: i64, write: impl FnOnce(&mut Writer) -> R) -> R {
+        let start = self.writer.as_slice().len();
+        let written = write(&mut self.writer);
+        let field = start..self.writer.as_slice().len();
+        self.entries.push(Entry { field, origin, time_nanos });
+        written
     }
 
     /// How many.
@@ -133,7 +136,7 @@ impl Records {
 
     /// Orders the records by time; those of equal time stay as they are.
     pub fn sort_by_time(&mut self) {
-        self.entries.sort_by_key(|entry| entry.time_nanos);
+        self.sort_by_time_from(0);
     }
 
     /// The same for those from a place on.
@@ -269,10 +272,7 @@ impl<'r> Adding<'r> {
         let records = &mut *self.records;
         let (number, encoded) = origin;
         let origin = *self.numbers.entry(number).or_insert_with(|| records.origins.intern(encoded));
-        let start = records.writer.as_slice().len();
-        write(&mut records.writer)?;
-        let field = start..records.writer.as_slice().len();
-        records.entries.push(Entry { field, origin, time_nanos });
-        Ok(())
+        // If it fails, who adds drops all that it added.
+        records.push(origin, time_nanos, write)
     }
 }

@@ -60,6 +60,10 @@ impl TraceResult {
 /// Says whether to go on with so many bytes.
 pub(crate) type GoOn<'a> = dyn FnMut(usize) -> Result<(), StoreError> + 'a;
 
+/// Times its spans' bytes that reading an archived piece takes: as it is stored, as it was, and as
+/// records.
+const PIECE_FACTOR: usize = 3;
+
 /// A trace while it is put together: first from what is archived of it, then from sources.
 pub(crate) struct Finder<'a, 'g> {
     trace_id: &'a [u8; 16],
@@ -83,10 +87,15 @@ impl<'a, 'g> Finder<'a, 'g> {
     }
 
     /// Asks whether to go on with some bytes beside those of the trace.
-    pub(crate) fn go_on_with(&mut self, more_bytes: usize) -> Result<(), StoreError> {
+    fn go_on_with(&mut self, more_bytes: usize) -> Result<(), StoreError> {
         // Bytes of the spans, and of the answer with some room.
         let held = self.records.writer.as_slice().len() * 9 / 4;
         (self.go_on)(held.saturating_add(more_bytes))
+    }
+
+    /// Asks whether to go on with a piece that has so many bytes of spans.
+    pub(crate) fn go_on_with_piece(&mut self, spans_bytes: usize) -> Result<(), StoreError> {
+        self.go_on_with(spans_bytes.saturating_mul(PIECE_FACTOR))
     }
 
     /// What came of reading; `None` if the bytes were wrong, which is logged and counted.
@@ -165,12 +174,10 @@ impl<'a, 'g> Finder<'a, 'g> {
 
     /// What of the trace is not archived, in pieces of about `piece_bytes` that `write` is given;
     /// how many spans the trace has, and damaged blocks that may have more. Before anything is
-    /// written, it is asked whether a piece beside the trace is too much, which is what reading
-    /// it will take.
+    /// written, it is asked whether reading it again will take too much.
     pub(crate) fn finish_archiving(
         mut self,
         piece_bytes: usize,
-        piece_takes: impl FnOnce(usize) -> usize,
         mut write: impl FnMut(Vec<u8>) -> Result<(), StoreError>,
     ) -> Result<Option<(usize, usize)>, StoreError> {
         if self.is_nothing() {
@@ -180,7 +187,7 @@ impl<'a, 'g> Finder<'a, 'g> {
         self.records.remove_duplicates();
         self.records.sort_by_time_from(self.archived);
         let largest_bytes = self.records.largest_from(self.archived).max(piece_bytes);
-        self.go_on_with(piece_takes(largest_bytes))?;
+        self.go_on_with_piece(largest_bytes)?;
         for piece in self.records.requests_from(self.archived, piece_bytes) {
             write(piece)?;
         }

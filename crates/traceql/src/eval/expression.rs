@@ -174,9 +174,15 @@ impl Expression {
         value
     }
 
-    /// Whether it is true of a span with this event or link.
-    pub(super) fn holds_at<T: Trace>(&self, at: &At<'_, '_, T>) -> bool {
-        self.root.holds(at)
+    /// Whether it is true of a span with this one of its events or links. It must not be about
+    /// both, nor about how spans are nested.
+    pub fn matches_element(&self, trace: &impl Trace, span: usize, list: List, nth: usize) -> bool {
+        let structure = Structure::default();
+        let at = At::new(trace, &structure, span);
+        self.root.holds(&match list {
+            List::Events => At { event: Some(nth), ..at },
+            List::Links => At { link: Some(nth), ..at },
+        })
     }
 
     /// Its values on a span: one for each event and link, if it is about these.

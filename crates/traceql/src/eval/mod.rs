@@ -23,7 +23,7 @@
 //! | `compile`, [`constant`](constant()) | … from trees, and those that are the same everywhere |
 //! | `reads` | what of a span they need |
 //! | `conditions` | filters on spans with several events and links |
-//! | [`Meant`] | which of several events or links is meant |
+//! | [`SpanValue`] | the one value of a span, also if it has several events |
 //! | `compare`, `arithmetic` | operators on values |
 //! | [`Structure`] | how the spans of a trace are nested, in numbers |
 //! | `family` | children, ancestors, siblings |
@@ -39,19 +39,19 @@ mod evaluator;
 mod expression;
 mod family;
 mod groups;
-mod meant;
 mod reads;
 mod scalar;
 mod sets;
 mod slots;
+mod span_value;
 mod steps;
 mod structure;
 
 pub use constant::constant;
 pub use evaluator::{Evaluator, Spanset};
 pub use expression::Expression;
-pub use meant::{Meant, element_comparisons};
 pub use slots::Slots;
+pub use span_value::{SpanValue, element_comparisons};
 pub use structure::Structure;
 
 use crate::value::Value;

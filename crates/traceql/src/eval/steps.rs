@@ -1,52 +1,20 @@
 //! The stages of a pipeline, compiled, and how spansets go through them.
 
 use super::evaluator::{Scratch, Spanset};
-use super::expression::Expression;
 use super::groups::Groups;
 use super::scalar::{Shown, Test};
 use super::sets::{Sets, Spans};
-use super::{Meant, Slots, Structure, Trace};
-use crate::ast::{Expr, Pipeline, Spansets, Stage};
+use super::{Slots, SpanValue, Trace};
+use crate::ast::{Pipeline, Spansets, Stage};
 use crate::error::QueryError;
-use crate::value::{OwnedValue, Value};
+use crate::value::OwnedValue;
 
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     Spansets(Sets),
     Scalars(Test),
-    By { key: String, of: Key },
+    By { key: String, of: SpanValue },
     Coalesce,
-}
-
-/// What is grouped by.
-#[derive(Debug, Clone)]
-pub(super) enum Key {
-    Expression(Expression),
-    /// An attribute of one of several events or links.
-    Meant(Meant),
-}
-
-impl Key {
-    /// Behind the filters of a pipeline.
-    fn new(of: &Expr, pipeline: &Pipeline, slots: &mut Slots) -> Result<Key, QueryError> {
-        if let Expr::Attribute(attribute) = of
-            && let Some(meant) = Meant::of(attribute, pipeline, slots)?
-        {
-            return Ok(Key::Meant(meant));
-        }
-        Ok(Key::Expression(Expression::new(of, slots)?))
-    }
-
-    fn needs_structure(&self) -> bool {
-        matches!(self, Key::Expression(of) if of.needs_structure())
-    }
-
-    fn value<'a>(&'a self, trace: &'a impl Trace, structure: &Structure, span: usize) -> Value<'a> {
-        match self {
-            Key::Expression(of) => of.value_in(trace, structure, span),
-            Key::Meant(meant) => meant.value(trace, span),
-        }
-    }
 }
 
 pub(super) fn compile(pipeline: &Pipeline, slots: &mut Slots) -> Result<Vec<Step>, QueryError> {
@@ -61,7 +29,7 @@ pub(super) fn compile(pipeline: &Pipeline, slots: &mut Slots) -> Result<Vec<Step
             Stage::Spansets(spansets) => Step::Spansets(Sets::new(spansets, slots)?),
             Stage::Scalars(filter) => Step::Scalars(Test::new(filter, slots)?),
             Stage::By(of) => {
-                Step::By { key: format!("by({of})"), of: Key::new(of, pipeline, slots)? }
+                Step::By { key: format!("by({of})"), of: SpanValue::new(of, pipeline, slots)? }
             }
             Stage::Coalesce => Step::Coalesce,
             // It is about what answers show.
@@ -136,7 +104,7 @@ fn apply(
             let group = |set: Spanset| {
                 let mut groups = Groups::default();
                 for span in &set.spans {
-                    let value = of.value(trace, &scratch.structure, *span as usize);
+                    let value = of.of(trace, &scratch.structure, *span as usize);
                     groups.add(value, *span);
                 }
                 groups.groups.into_iter().map(move |(value, spans)| {

@@ -1,11 +1,21 @@
-//! Which event or link of a span stands for it where it can be only one: in groups, and where
-//! something is measured.
+//! The one value of a span where there can be only one: in groups, and where something is measured.
+//! Of several events or links one is meant.
 
-use super::expression::{At, Expression};
+use super::expression::Expression;
 use super::{List, Slots, Structure, Trace};
 use crate::ast::{Attribute, BinaryOp, Expr, Pipeline, Spansets, Stage};
 use crate::error::QueryError;
 use crate::value::Value;
+
+/// The one value of a span that an expression has behind the filters of a pipeline.
+#[derive(Debug, Clone)]
+pub struct SpanValue(Kind);
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Expression(Expression),
+    Element(Element),
+}
 
 /// An attribute of events or links, of which one is meant: the first that meets most of what the
 /// query asks of this attribute, and has it.
@@ -16,52 +26,73 @@ use crate::value::Value;
 ///   retry ────── is meant
 /// ```
 #[derive(Debug, Clone)]
-pub struct Meant {
+struct Element {
     list: List,
     slot: usize,
     comparisons: Vec<Expression>,
 }
 
-impl Meant {
-    /// For an attribute behind the filters of a pipeline; `None` if it is not of events or links.
-    pub fn of(
+impl SpanValue {
+    /// Compiles it.
+    pub fn new(of: &Expr, pipeline: &Pipeline, slots: &mut Slots) -> Result<Self, QueryError> {
+        let element = match of {
+            Expr::Attribute(attribute) => Element::new(attribute, pipeline, slots)?,
+            _ => None,
+        };
+        Ok(Self(match element {
+            Some(element) => Kind::Element(element),
+            None => Kind::Expression(Expression::new(of, slots)?),
+        }))
+    }
+
+    /// Whether it needs to know how spans are nested.
+    pub fn needs_structure(&self) -> bool {
+        matches!(&self.0, Kind::Expression(of) if of.needs_structure())
+    }
+
+    /// The value.
+    pub fn of<'a>(
+        &'a self,
+        trace: &'a impl Trace,
+        structure: &Structure,
+        span: usize,
+    ) -> Value<'a> {
+        match &self.0 {
+            Kind::Expression(of) => of.value_in(trace, structure, span),
+            Kind::Element(element) => element.value(trace, span),
+        }
+    }
+}
+
+impl Element {
+    /// `None` if the attribute is not of events or links.
+    fn new(
         attribute: &Attribute,
         pipeline: &Pipeline,
         slots: &mut Slots,
-    ) -> Result<Option<Meant>, QueryError> {
+    ) -> Result<Option<Self>, QueryError> {
         let Some(list) = list_of(attribute) else { return Ok(None) };
-        let is_about_it = |expr: &&Expr| expr.attributes().iter().all(|other| *other == attribute);
         let mut comparisons = Vec::new();
         for (_, comparison) in element_comparisons(pipeline) {
-            if is_about_it(&comparison) {
+            if comparison.attributes().into_iter().all(|other| other == attribute) {
                 comparisons.push(Expression::new(comparison, slots)?);
             }
         }
-        Ok(Some(Meant { list, slot: slots.slot_of(&attribute.name), comparisons }))
+        Ok(Some(Self { list, slot: slots.slot_of(&attribute.name), comparisons }))
     }
 
-    /// The value of the one that is meant.
-    pub fn value<'a, T: Trace>(&self, trace: &'a T, span: usize) -> Value<'a> {
+    fn value<'a>(&self, trace: &'a impl Trace, span: usize) -> Value<'a> {
         let mut meant = (Value::Nil, None);
         for nth in 0..trace.elements(span, self.list) {
             let value = trace.element_value(span, self.slot, nth);
-            let rank = Some((self.met(trace, span, nth), value != Value::Nil));
+            let met = self.comparisons.iter();
+            let met = met.filter(|of| of.matches_element(trace, span, self.list, nth)).count();
+            let rank = Some((met, value != Value::Nil));
             if rank > meant.1 {
                 meant = (value, rank);
             }
         }
         meant.0
-    }
-
-    /// How many comparisons one meets.
-    fn met<T: Trace>(&self, trace: &T, span: usize, nth: usize) -> usize {
-        let structure = Structure::default();
-        let at = At::new(trace, &structure, span);
-        let at = match self.list {
-            List::Events => At { event: Some(nth), ..at },
-            List::Links => At { link: Some(nth), ..at },
-        };
-        self.comparisons.iter().filter(|comparison| comparison.holds_at(&at)).count()
     }
 }
 
