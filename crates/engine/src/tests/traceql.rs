@@ -512,3 +512,42 @@ fn of_an_attribute_with_too_many_values_the_spans_are_compared_all_the_same() {
     let few = compared.iter().filter(|series| series.contains("span.few")).count();
     assert_eq!(few, 4, "its value and all values, in both sides");
 }
+
+#[test]
+fn children_are_compared_of_whole_traces() {
+    let place = super::place();
+    // A root with two children, the second of which arrives later and has a child of its own.
+    let spans =
+        [("01", "", "root"), ("02", "01", "early"), ("03", "01", "late"), ("04", "03", "leaf")];
+    for part in spans.chunks(2) {
+        let spans = part.iter().map(|(id, parent, name)| {
+            let parent = if parent.is_empty() { String::new() } else { format!("{parent:0>16}") };
+            format!(
+                r#"{{"traceId":"{:032x}","spanId":"{id:0>16}","parentSpanId":"{parent}","name":"{name}",
+                    "startTimeUnixNano":"{START_NANOS}"}}"#,
+                1
+            )
+        });
+        let spans = spans.collect::<Vec<_>>().join(",");
+        let request = format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{spans}]}}]}}]}}"#);
+        place.append("default", &request);
+        if part[0].0 == "01" {
+            place.store.flush().unwrap();
+        }
+    }
+    let text = r#"{ name != "leaf" } | compare({ name = "root" })"#;
+    let compared = series(&place.engine, text).unwrap();
+    assert_eq!(compared, series(&place.engine.without_pushdown(), text).unwrap());
+    let children: Vec<&String> =
+        compared.iter().filter(|series| series.contains("span:childCount")).collect();
+    assert_eq!(children.len(), 5, "{children:?}");
+    for (shown, side, value) in [
+        (children[0], "\"baseline\"", "Int(0)"),
+        (children[1], "\"baseline\"", "Int(1)"),
+        (children[2], "baseline_total", "Nil"),
+        (children[3], "\"selection\"", "Int(2)"),
+        (children[4], "selection_total", "Nil"),
+    ] {
+        assert!(shown.contains(side) && shown.contains(value), "{side} {value} {shown}");
+    }
+}

@@ -3,13 +3,13 @@
 //!
 //! Where the pipeline is one filter that the store tests exactly, and the selection looks at the
 //! span's own row, rows are counted as they are scanned, an attribute at a time, by numbers that
-//! stand for their values. Else traces are read and evaluated.
+//! stand for their values; just what is no row's own is then read from traces. Else all is.
 
 use hashbrown::HashMap;
 use kymo_store::scan::{ColumnRef, Prepared, Scan, Scope as StoreScope, Walk};
 use kymo_store::schema::Signal;
 use kymo_store::tables::spans::field;
-use kymo_traceql::ast::{Attribute, Intrinsic, MetricsFunction, Name, Scope};
+use kymo_traceql::ast::{Attribute, Expr, Intrinsic, MetricsFunction, Name, Scope};
 use kymo_traceql::eval::{Expression, Slots, Structure, Trace};
 use kymo_traceql::metrics::{AttributeNumber, Comparison, Grid, Series, ValueNumber};
 use kymo_traceql::value::{OwnedValue, Value};
@@ -41,18 +41,21 @@ const INTRINSICS: [Intrinsic; 8] = [
     Intrinsic::InstrumentationVersion,
 ];
 
+/// What is compared and depends on the other spans of a trace.
+const OF_SHAPE: [Intrinsic; 1] = [Intrinsic::SpanChildCount];
+
 const BASE: [ColumnRef; 1] = [ColumnRef::Field(field::START_TIME)];
 const START: usize = 0;
 
 /// What is compared, and with what.
 struct Comparing<'c> {
     look: &'c Look,
+    leaf: &'c Leaf<'c>,
     grid: &'c Grid,
+    candidates: Candidates,
+    selection: &'c Expr,
     top: usize,
     range: Option<(i64, i64)>,
-    selection: Expression,
-    /// Attributes by slot.
-    names: Vec<(usize, Name)>,
 }
 
 /// Answers `compare()`.
@@ -65,26 +68,23 @@ pub(super) fn answer(
     let MetricsFunction::Compare { selection, top, range } = leaf.function else {
         return Ok(Vec::new());
     };
-    let failed = |error| look.failed(error);
-    let mut slots = Slots::default();
-    let selection = Expression::new(selection, &mut slots).map_err(invalid)?;
-    let mut names = Vec::new();
-    for name in attributes(look, &grid.time())? {
-        names.push((slots.slot_of(&name), name));
-    }
-    let comparing = Comparing { look, grid, top: *top, range: *range, selection, names };
-    let candidates = Candidates::of(look, leaf.pipeline).map_err(failed)?;
-    // A selection by events, parents or the shape of traces needs whole traces.
-    let by_row = match candidates.is_answer && comparing.selection.reads_row_only() {
-        true => Layout::of_rows(look, &BASE, slots.names()).map_err(failed)?,
-        false => None,
-    };
-    let parts = match by_row {
-        Some(layout) => comparing.rows(&layout, &candidates, stats)?,
-        None => comparing.traces(leaf, slots, &candidates, stats)?,
+    let candidates = Candidates::of(look, leaf.pipeline).map_err(|error| look.failed(error))?;
+    let (top, range) = (*top, *range);
+    let comparing = Comparing { look, leaf, grid, candidates, selection, top, range };
+    let mut names = attributes(look, &grid.time())?;
+    let of_shape = OF_SHAPE.map(Name::Intrinsic);
+    let parts = match comparing.rows(&names, stats)? {
+        Some(mut parts) => {
+            parts.extend(comparing.traces(&of_shape, stats)?);
+            parts
+        }
+        None => {
+            names.extend(of_shape);
+            comparing.traces(&names, stats)?
+        }
     };
     let held = look.memory("comparison");
-    let mut all = Comparison::new(*top, grid);
+    let mut all = Comparison::new(top, grid);
     for part in parts {
         all.merge(part);
         held.hold(all.bytes())?;
@@ -95,7 +95,7 @@ pub(super) fn answer(
     Ok(all.finish())
 }
 
-/// Names that are compared.
+/// Names that are compared and lie in rows.
 fn attributes(look: &Look, time: &std::ops::Range<i64>) -> Result<Vec<Name>, EngineError> {
     let mut names: Vec<Name> = INTRINSICS.iter().map(|i| Name::Intrinsic(*i)).collect();
     for (scope, key) in tags::keys(look, Some(time))? {
@@ -117,57 +117,55 @@ fn attributes(look: &Look, time: &std::ops::Range<i64>) -> Result<Vec<Name>, Eng
 
 impl Comparing<'_> {
     /// Nothing counted yet, and the numbers of the attributes in their order.
-    fn begin(&self) -> (Comparison, Vec<AttributeNumber>) {
+    fn begin(&self, names: &[Name]) -> (Comparison, Vec<AttributeNumber>) {
         let mut comparison = Comparison::new(self.top, self.grid);
-        let attributes = self.names.iter().map(|(_, name)| {
-            let attribute = Attribute { of_parent: false, name: name.clone() };
-            comparison.attribute(&attribute.to_string())
-        });
-        let attributes = attributes.collect();
-        (comparison, attributes)
+        let numbers = names.iter().map(|name| comparison.attribute(&of_span(name).to_string()));
+        let numbers = numbers.collect();
+        (comparison, numbers)
     }
 
-    /// Whether a span is in the selection.
-    fn selects(
-        &self,
-        trace: &impl Trace,
-        structure: &Structure,
-        span: usize,
-        start_nanos: i64,
-    ) -> bool {
-        let is_in_range =
-            self.range.is_none_or(|(begin, end)| begin <= start_nanos && start_nanos <= end);
-        is_in_range && self.selection.matches_in(trace, structure, span)
+    /// Whether a span that began then can be in the selection.
+    fn is_in_range(&self, start_nanos: i64) -> bool {
+        self.range.is_none_or(|(begin, end)| begin <= start_nanos && start_nanos <= end)
     }
 
-    /// Counts rows as they are scanned.
+    /// Counts rows as they are scanned; `None` if they have to be read as traces.
     fn rows(
         &self,
-        layout: &Layout,
-        candidates: &Candidates,
+        names: &[Name],
         stats: &mut SearchStats,
-    ) -> Result<Vec<Comparison>, EngineError> {
+    ) -> Result<Option<Vec<Comparison>>, EngineError> {
         let look = self.look;
+        let failed = |error| look.failed(error);
+        let mut slots = Slots::default();
+        let selection = Expression::new(self.selection, &mut slots).map_err(invalid)?;
+        // A selection by events, parents or the shape of traces needs whole traces.
+        if !self.candidates.is_answer || !selection.reads_row_only() {
+            return Ok(None);
+        }
+        let of_names: Vec<usize> = names.iter().map(|name| slots.slot_of(name)).collect();
+        let layout = Layout::of_rows(look, &BASE, slots.names()).map_err(failed)?;
+        let Some(layout) = layout else { return Ok(None) };
         let scan =
-            Scan { columns: layout.columns.clone(), ..candidates.started(&self.grid.time()) };
+            Scan { columns: layout.columns.clone(), ..self.candidates.started(&self.grid.time()) };
         let prepared = Prepared::new(&look.sources, Signal::Spans, &scan, look.context());
-        let work = prepared.map_err(|error| look.failed(error))?.start();
+        let work = prepared.map_err(failed)?.start();
         let shares = (0..look.threads()).map(|_| work.partition());
         let parts = on_each(shares, |mut partition| {
-            let (mut comparison, attributes) = self.begin();
-            let of_slots = self.names.iter().map(|(slot, _)| &layout.slots[*slot]);
+            let (mut comparison, attributes) = self.begin(names);
             let mut columns: Vec<Column> = attributes
                 .into_iter()
-                .zip(of_slots)
-                .map(|(a, from)| Column::new(a, from))
+                .zip(&of_names)
+                .map(|(attribute, slot)| Column::new(attribute, &layout.slots[*slot]))
                 .collect();
             let held = look.memory("comparison");
             let (mut cells, mut scratch) = (Vec::new(), Scratch::default());
-            while let Some(batch) = partition.next_batch().map_err(|error| look.failed(error))? {
+            while let Some(batch) = partition.next_batch().map_err(failed)? {
                 look.check()?;
                 let places = layout.slots.iter().flat_map(From::span_places);
                 let table = Table::new(std::slice::from_ref(&batch), places);
-                self.find_cells(&Rows { layout, table: &table }, &mut cells);
+                let rows = Rows { layout: &layout, table: &table };
+                self.find_cells(&selection, &rows, &mut cells);
                 let (views, _) = table.at(0);
                 for column in &mut columns {
                     column.count(views, &cells, &mut scratch, &mut comparison);
@@ -179,12 +177,11 @@ impl Comparing<'_> {
         })?;
         look.count(&work.stats());
         stats.add(&look.stats(&work.stats()));
-        Ok(parts)
+        Ok(Some(parts))
     }
 
     /// Where each row of a batch is counted.
-    fn find_cells(&self, rows: &Rows<'_>, cells: &mut Vec<Cell>) {
-        let structure = Structure::default();
+    fn find_cells(&self, selection: &Expression, rows: &Rows<'_>, cells: &mut Vec<Cell>) {
         let mut near = Near::default();
         cells.clear();
         cells.extend((0..rows.spans()).map(|row| {
@@ -192,7 +189,7 @@ impl Comparing<'_> {
             if !near.holds(start) && !near.find(start, self.grid) {
                 return NOT_COUNTED;
             }
-            let is_selected = self.selects(rows, &structure, row, start);
+            let is_selected = self.is_in_range(start) && selection.matches(rows, row);
             Cell { point: near.point as u32, is_selected }
         }));
     }
@@ -200,18 +197,26 @@ impl Comparing<'_> {
     /// Evaluates traces and counts the spans that match.
     fn traces(
         &self,
-        leaf: &Leaf<'_>,
-        slots: Slots,
-        candidates: &Candidates,
+        names: &[Name],
         stats: &mut SearchStats,
     ) -> Result<Vec<Comparison>, EngineError> {
         let look = self.look;
-        let needs_structure = self.selection.needs_structure();
-        let evaluation = Evaluation::new(look, leaf.pipeline, slots, needs_structure)?;
-        let scan = candidates.started(&self.grid.time());
+        let mut slots = Slots::default();
+        let selection = Expression::new(self.selection, &mut slots).map_err(invalid)?;
+        let values = names.iter().map(|name| {
+            Expression::new(&Expr::Attribute(of_span(name)), &mut slots).map_err(invalid)
+        });
+        let values: Vec<Expression> = values.collect::<Result<_, _>>()?;
+        let needs_structure =
+            values.iter().chain([&selection]).any(|expression| expression.needs_structure());
+        let evaluation = Evaluation::new(look, self.leaf.pipeline, slots, needs_structure)?;
+        let scan = self.candidates.started(&self.grid.time());
         let walk = Walk::new(&look.sources, &scan, look.context());
         let mut walk = walk.map_err(|error| look.failed(error))?;
-        let make = || Counted::new(self);
+        let make = || {
+            let (comparison, attributes) = self.begin(names);
+            Counted::new(comparison, attributes)
+        };
         let parts = each_matching(&evaluation, &mut walk, make, |counted, trace, spans| {
             let structure = match needs_structure {
                 true => Structure::of(trace),
@@ -219,7 +224,13 @@ impl Comparing<'_> {
             };
             for span in spans {
                 let span = *span as usize;
-                counted.add(self, trace, &structure, span, trace.start_of(span));
+                let start = trace.start_of(span);
+                let Some(point) = self.grid.point_of(start) else { continue };
+                let is_selected =
+                    self.is_in_range(start) && selection.matches_in(trace, &structure, span);
+                for (nth, value) in values.iter().enumerate() {
+                    counted.add(nth, value.value_in(trace, &structure, span), is_selected, point);
+                }
             }
             Ok(counted.bytes())
         })?;
@@ -227,6 +238,11 @@ impl Comparing<'_> {
         stats.add(&look.stats(&walk.stats()));
         Ok(parts.into_iter().map(|counted| counted.comparison).collect())
     }
+}
+
+/// The attribute of a span, not of its parent.
+fn of_span(name: &Name) -> Attribute {
+    Attribute { of_parent: false, name: name.clone() }
 }
 
 /// What one thread counts of evaluated traces.
@@ -238,8 +254,7 @@ struct Counted {
 }
 
 impl Counted {
-    fn new(comparing: &Comparing<'_>) -> Self {
-        let (comparison, attributes) = comparing.begin();
+    fn new(comparison: Comparison, attributes: Vec<AttributeNumber>) -> Self {
         let texts = attributes.iter().map(|_| (HashMap::new(), 0)).collect();
         Self { comparison, attributes, texts }
     }
@@ -248,22 +263,9 @@ impl Counted {
         self.comparison.bytes() + self.texts.iter().map(|(_, bytes)| bytes).sum::<usize>()
     }
 
-    /// Counts a span.
-    fn add(
-        &mut self,
-        comparing: &Comparing<'_>,
-        trace: &impl Trace,
-        structure: &Structure,
-        span: usize,
-        start_nanos: i64,
-    ) {
-        let Some(point) = comparing.grid.point_of(start_nanos) else { return };
-        let is_selected = comparing.selects(trace, structure, span, start_nanos);
-        for (nth, (slot, _)) in comparing.names.iter().enumerate() {
-            let value = trace.value(span, *slot);
-            if value == Value::Nil {
-                continue;
-            }
+    /// Counts a value of the attribute at that place.
+    fn add(&mut self, nth: usize, value: Value<'_>, is_selected: bool, point: usize) {
+        if value != Value::Nil {
             let number = self.number_of(nth, value);
             self.comparison.add(self.attributes[nth], number, is_selected, point, 1);
         }
