@@ -1,4 +1,4 @@
-//! Traces that are kept beyond retention: the one thing that is written here.
+//! Traces that are kept beyond retention.
 
 use kymo_store::archive::{Archived, ArchivedTrace};
 

@@ -12,7 +12,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `engine`, `query`, `answer`, `rows` | the engine, the life of a query, its answer |
-//! | `archive` | traces that are kept beyond retention |
+//! | `archive`, `settings` | what is written here: traces that are kept beyond retention, and settings of tenants |
 //! | `tenants` | whose data is read |
 //! | `queue`, `memory`, `clock` | who may run, what it may hold, for how long |
 //! | `runtime`, `state` | where it runs, what its parts share |
@@ -42,6 +42,7 @@ mod rows;
 mod runtime;
 mod scan;
 mod session;
+mod settings;
 mod sql;
 mod state;
 mod stats;

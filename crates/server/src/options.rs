@@ -55,6 +55,8 @@ pub struct ServerOptions {
     pub allowed_origins: Vec<String>,
     /// Whether language models may query, over MCP.
     pub mcp: bool,
+    /// Whether tenants may set things for themselves, as in Tempo.
+    pub tempo_overrides: bool,
 }
 
 impl Default for ServerOptions {
@@ -79,6 +81,7 @@ impl Default for ServerOptions {
             shutdown_timeout: Duration::from_secs(5),
             allowed_origins: Vec::new(),
             mcp: false,
+            tempo_overrides: false,
         }
     }
 }

@@ -16,7 +16,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{get, post};
-use http::header::{HeaderValue, RETRY_AFTER};
+use http::header::{ETAG, HeaderValue, RETRY_AFTER};
 use http::{Method, Request, StatusCode};
 use kymo_admit::Signal;
 use kymo_engine::{Engine, EngineError};
@@ -92,10 +92,16 @@ pub(crate) fn otlp(shared: &Shared) -> Router {
 }
 
 /// Everything: the main port.
-pub(crate) fn main(shared: &Shared, base_path: &str, cors: CorsLayer, mcp: mcp::Access) -> Router {
+pub(crate) fn main(
+    shared: &Shared,
+    base_path: &str,
+    cors: CorsLayer,
+    mcp: mcp::Access,
+    has_overrides: bool,
+) -> Router {
     let queries = Router::new()
         .route("/api/sql", post(sql::post))
-        .merge(tempo::over_http())
+        .merge(tempo::over_http(has_overrides))
         .merge(jaeger::over_http());
     let tools = mcp::over_http(mcp, queries.clone().with_state(shared.clone()));
     let queries = queries.merge(tools).layer(CompressionLayer::new()).layer(cors);
@@ -134,9 +140,9 @@ fn otlp_over_grpc() -> Router<Shared> {
 /// Which web pages may ask queries.
 pub(crate) fn query_cors(allowed_origins: &[String]) -> Result<CorsLayer, String> {
     let layer = CorsLayer::new()
-        .allow_methods([Method::GET, Method::POST, Method::DELETE])
+        .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
         .allow_headers(AllowHeaders::mirror_request())
-        .expose_headers([tempo::NEXT_CURSOR, tempo::DAMAGED_BLOCKS])
+        .expose_headers([ETAG, tempo::NEXT_CURSOR, tempo::DAMAGED_BLOCKS])
         .max_age(PREFLIGHT_AGE);
     if allowed_origins.iter().any(|origin| origin == "*") {
         return Ok(layer.allow_origin(Any));

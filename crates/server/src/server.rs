@@ -74,7 +74,7 @@ impl Server {
 
         let allowed_origins = options.allowed_origins.clone();
         let mcp = mcp::Access { is_on: options.mcp, allowed_origins };
-        let main = router::main(&shared, &base_path, cors, mcp);
+        let main = router::main(&shared, &base_path, cors, mcp, options.tempo_overrides);
         let otlp_only = router::otlp(&shared);
         let mut listeners = Listeners::new(options.max_connections, shared.telemetry.clone());
         listeners.serve(http, main);

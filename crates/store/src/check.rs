@@ -11,12 +11,13 @@ use crate::commit::node::{NodeObject, PREFIX};
 use crate::error::StoreError;
 use crate::objects::Objects;
 use crate::schema::Signal;
+use crate::settings;
 use crate::snapshot::level_zero;
 
 /// Something that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// A block or an archived trace cannot be read.
+    /// A block, an archived trace or a setting cannot be read.
     Damaged {
         /// Its path.
         path: String,
@@ -64,6 +65,8 @@ pub struct Report {
     pub bytes: u64,
     /// Pieces of archived traces read.
     pub archived: usize,
+    /// Versions of tenants' settings read.
+    pub settings: usize,
     /// What is not as it should be.
     pub findings: Vec<Finding>,
 }
@@ -92,16 +95,26 @@ pub fn check(
         for signal in Signal::ALL {
             check_log(objects, &nodes, &tenant, signal, &mut report, &mut progress)?;
         }
-        archive::check(&**objects, &tenant, |path, size_bytes, damage| {
+        let (mut archived, mut settings, mut damaged) = (0, 0, Vec::new());
+        let mut count = |good: &mut usize, path: &str, size_bytes, damage: Option<StoreError>| {
             progress(path, size_bytes);
             match damage {
-                None => report.archived += 1,
+                None => *good += 1,
                 Some(error) => {
                     let why = error.to_string();
-                    report.findings.push(Finding::Damaged { path: path.to_owned(), why });
+                    damaged.push(Finding::Damaged { path: path.to_owned(), why });
                 }
             }
+        };
+        archive::check(&**objects, &tenant, |path, bytes, damage| {
+            count(&mut archived, path, bytes, damage);
         })?;
+        settings::check(&**objects, &tenant, |path, bytes, damage| {
+            count(&mut settings, path, bytes, damage);
+        })?;
+        report.archived += archived;
+        report.settings += settings;
+        report.findings.append(&mut damaged);
     }
     Ok(report)
 }

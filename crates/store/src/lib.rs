@@ -18,12 +18,13 @@
 //! | [`snapshot`], `pins` | what a query sees, and what stays for it |
 //! | [`scan`], [`otlp`], [`series`] | rows out: batches, messages, samples |
 //! | [`archive`] | copies of traces that stay when their blocks expire |
+//! | [`settings`] | what is set for a tenant while a store serves |
 //! | [`compact`], [`garbage`], `rounds` | joining blocks, retention, deleting files |
 //! | [`check`] | verifying everything |
 //! | [`objects`] | a directory or a bucket |
 //! | [`limits`], [`options`] | bounds and settings |
 //!
-//! Formats are in `docs/formats`: `block.md`, `log.md`, `archive.md`.
+//! Formats are in `docs/formats`: `block.md`, `log.md`, `archive.md`, `settings.md`.
 
 pub mod apply;
 pub mod archive;
@@ -53,6 +54,7 @@ mod rounds;
 pub mod scan;
 pub mod schema;
 pub mod series;
+pub mod settings;
 pub mod snapshot;
 pub mod status;
 pub mod store;

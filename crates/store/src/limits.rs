@@ -99,3 +99,5 @@ pub const WALK_READERS_BYTES: usize = 24 << 20;
 pub const ARCHIVED_PIECE_BYTES: usize = 2 << 20;
 /// The most such an object can have: larger than any request, and so than any span.
 pub const ARCHIVED_MAX_BYTES: usize = 1 << 30;
+/// Versions of a tenant's setting that are kept, the one that holds included.
+pub const SETTING_KEPT_VERSIONS: u64 = 16;

@@ -1,54 +1,32 @@
 //! A store's life on a local disk and in a bucket: the same tests on both.
 #![allow(clippy::unwrap_used, clippy::panic, unreachable_pub, reason = "a test")]
 
+#[path = "support/backends.rs"]
+mod backends;
 #[path = "support/seaweed.rs"]
 #[allow(dead_code)]
 mod seaweed;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use backends::{on_each_backend, open};
 use bytes::Bytes;
-use kymo_journal::{Compression, Format, Journal, OsDisk, Record};
+use kymo_journal::{Compression, Format, OsDisk, Record};
 use kymo_store::block::catalogue::Scope;
 use kymo_store::block::listing;
 use kymo_store::check::check;
 use kymo_store::compact::Effort;
 use kymo_store::garbage::Retention;
-use kymo_store::objects::{Objects, S3Objects, S3Options};
 use kymo_store::otlp::{TraceResult, trace_by_id};
 use kymo_store::scan::{ColumnRef, Predicate, Scalar, Scan};
 use kymo_store::tables::spans::field;
 use kymo_store::{Options, Signal, Store, StoreError};
 use kymo_wire::AnyValueView;
 use kymo_wire::encode::{SpanFields, Writer};
-use seaweed::Seaweed;
 
 const SECOND_NANOS: u64 = 1_000_000_000;
 const START_NANOS: u64 = 1_700_000_000 * SECOND_NANOS;
-
-/// Runs a test on a local directory and, if there is one, on a bucket.
-fn on_each_backend(name: &str, test: impl Fn(&Path, &Arc<dyn Objects>)) {
-    let dir = tempfile::tempdir().unwrap();
-    let blocks = dir.path().join("blocks");
-    let local = kymo_store::objects::open(&blocks.to_string_lossy(), Arc::new(OsDisk)).unwrap();
-    test(dir.path(), &local);
-    let Some(server) = Seaweed::shared() else {
-        return;
-    };
-    let dir = tempfile::tempdir().unwrap();
-    let options = S3Options::from_variables(server.variables());
-    let bucket: Arc<dyn Objects> = Arc::new(S3Objects::open(&server.url(name), &options).unwrap());
-    test(dir.path(), &bucket);
-}
-
-fn open(dir: &Path, objects: &Arc<dyn Objects>, options: Options) -> Store {
-    let disk = Arc::new(OsDisk);
-    let (journal, _) =
-        Journal::open(disk.clone(), &dir.join("journal"), Default::default()).unwrap();
-    Store::open(disk, journal, objects.clone(), options).unwrap()
-}
 
 /// A trace of ten spans of one user.
 fn request(number: u64) -> Bytes {

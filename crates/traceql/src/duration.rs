@@ -59,7 +59,8 @@ fn scaled(number: &str, scale: i128) -> Option<i128> {
 }
 
 /// Nanoseconds as Go prints them: `1h0m0s`, `304.2ms`, `0s`.
-pub(crate) struct Nanos(pub(crate) i64);
+#[derive(Debug, Clone, Copy)]
+pub struct Nanos(pub i64);
 
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -86,9 +86,9 @@ pub mod value;
 mod walk;
 
 pub use ast::Query;
-pub use duration::parse as parse_duration;
+pub use duration::{Nanos, parse as parse_duration};
 pub use error::{Position, QueryError};
 pub use eval::{Evaluator, Expression, List, Slots, Spanset, Structure, Trace};
 pub use parser::{parse, parse_attribute, parse_filter_leniently};
-pub use pattern::anchored;
+pub use pattern::{anchored, validate as validate_pattern};
 pub use value::{Element, OwnedValue, Value};

@@ -7,6 +7,8 @@
 
 use regex::{Regex, RegexBuilder};
 
+use crate::limits::MAX_PATTERN_BYTES;
+
 /// Compiles a regular expression of a query, into at most so many bytes.
 pub(crate) fn compile(pattern: &str, size_bytes: usize) -> Result<Regex, String> {
     let build = |text: &str| {
@@ -24,6 +26,11 @@ pub(crate) fn compile(pattern: &str, size_bytes: usize) -> Result<Regex, String>
     };
     check(&translate(pattern)).map_err(complain)?;
     build(&anchored(pattern)).map_err(complain)
+}
+
+/// What is wrong with a regular expression, if anything is.
+pub fn validate(pattern: &str) -> Result<(), String> {
+    compile(pattern, MAX_PATTERN_BYTES).map(drop)
 }
 
 /// A regular expression of a query in the syntax of the `regex` crate, for who compiles it
@@ -139,7 +146,6 @@ fn is_count(rest: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::MAX_PATTERN_BYTES;
 
     fn matches(pattern: &str, text: &str) -> bool {
         compile(pattern, MAX_PATTERN_BYTES).unwrap().is_match(text)

@@ -266,6 +266,12 @@ pub(crate) static GROUPS: &[Group] = &[
                 "Let language models query, by the Model Context Protocol at /tempo/api/mcp. What \
                  they read goes to whoever runs the model.",
             ),
+            setting(
+                "tempo.overrides",
+                Kind::Switch,
+                |c| &mut c.server.tempo_overrides,
+                "Let tenants set things for themselves, at /tempo/api/overrides.",
+            ),
         ],
     },
     Group {

@@ -31,6 +31,7 @@ pub(crate) struct BlocksReport {
     pub(crate) rows: u64,
     pub(crate) size_bytes: u64,
     pub(crate) archived_pieces: usize,
+    pub(crate) settings: usize,
     pub(crate) damaged: usize,
     pub(crate) missing: usize,
     pub(crate) unreadable: usize,
@@ -68,7 +69,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<bool, Failure> {
 fn check_blocks(objects: &Arc<dyn Objects>, progress: &Progress) -> Result<BlocksReport, Failure> {
     progress.doing("listing");
     let files = objects.list("")?;
-    let is_read = |path: &str| path.ends_with(".parquet") || path.contains("/archive/");
+    let is_read = |path: &str| {
+        let others = ["/archive/", "/settings/"];
+        path.ends_with(".parquet") || others.iter().any(|directory| path.contains(directory))
+    };
     let read = files.iter().filter(|file| is_read(&file.path));
     progress.expect(read.map(|file| file.size_bytes).sum());
     progress.doing("blocks");
@@ -90,6 +94,7 @@ fn blocks_report(report: Report) -> BlocksReport {
         rows: report.rows,
         size_bytes: report.bytes,
         archived_pieces: report.archived,
+        settings: report.settings,
         damaged: count("damaged"),
         missing: count("missing"),
         unreadable: count("unreadable"),

@@ -48,6 +48,9 @@ fn add_blocks(facts: &mut Facts, blocks: &BlocksReport) {
     if blocks.archived_pieces > 0 {
         facts.add("archived pieces", units::count(blocks.archived_pieces as u64));
     }
+    if blocks.settings > 0 {
+        facts.add("versions of settings", units::count(blocks.settings as u64));
+    }
     facts.add("damaged", units::count(blocks.damaged as u64));
     facts.add("missing", units::count(blocks.missing as u64));
     facts.add("unreadable", units::count(blocks.unreadable as u64));

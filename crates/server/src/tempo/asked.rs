@@ -55,7 +55,7 @@ impl Unanswered {
     }
 
     /// As HTTP says it, in plain text.
-    fn response(self) -> Response {
+    pub(super) fn response(self) -> Response {
         match self {
             Self::Wrong(message) => plain(StatusCode::BAD_REQUEST, message),
             Self::Unread(failure) => plain(failure.status, failure.message),

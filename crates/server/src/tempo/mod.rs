@@ -8,6 +8,7 @@
 //! | `tags`, `metrics` | names and values of tags; series |
 //! | `traces`, `subset`, `prune`, `complete` | traces by id, whole, in part, or with summaries |
 //! | `diff` | the differences between two traces |
+//! | `overrides` | what tenants set for themselves |
 //! | `explain` | how a query would be answered; not Tempo's |
 //! | `streaming` | the same questions over gRPC |
 //! | `messages`, `convert`, `fit` | the messages of that, and answers made into them |
@@ -23,6 +24,7 @@ mod json;
 mod llm;
 mod messages;
 mod metrics;
+mod overrides;
 mod prune;
 mod range;
 mod search;
@@ -46,7 +48,7 @@ pub(crate) use streaming::over_grpc;
 pub use table::pieces as spans_table;
 
 /// The paths over HTTP. Questions that may be long can be sent as a form too.
-pub(crate) fn over_http() -> Router<Shared> {
+pub(crate) fn over_http(has_overrides: bool) -> Router<Shared> {
     Router::new()
         .route("/tempo/ready", get(|| async { "ready\n" }))
         .route("/tempo/api/echo", get(|| async { "echo" }))
@@ -62,6 +64,7 @@ pub(crate) fn over_http() -> Router<Shared> {
         .route("/tempo/api/metrics/query_range", get(metrics::range).post(metrics::range))
         .route("/api/traceql/explain", get(explain::answer).post(explain::answer))
         .route("/tempo/api/metrics/query", get(metrics::instant).post(metrics::instant))
+        .merge(overrides::over_http(has_overrides))
 }
 
 /// The version of Tempo whose API this is: clients choose by it what they ask for.

@@ -1,0 +1,34 @@
+//! Settings of tenants.
+
+use bytes::Bytes;
+use kymo_store::settings::{Change, Set, Setting};
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+impl Engine {
+    /// What is set for a tenant.
+    pub async fn setting(
+        &self,
+        tenant: &str,
+        setting: Setting,
+    ) -> Result<Option<Set>, EngineError> {
+        let (core, tenant) = (self.core().clone(), tenant.to_owned());
+        let reading = move || Ok(core.reading.store.setting(&tenant, setting)?);
+        self.runtime().blocking(reading).await
+    }
+
+    /// Sets something for a tenant, or nothing any more, if `expected` is the version that holds:
+    /// 0 if nothing is set. Once this returns, it survives power loss.
+    pub async fn set(
+        &self,
+        tenant: &str,
+        setting: Setting,
+        expected: u64,
+        body: Option<Bytes>,
+    ) -> Result<Change, EngineError> {
+        let (core, tenant) = (self.core().clone(), tenant.to_owned());
+        let writing = move || Ok(core.reading.store.set(&tenant, setting, expected, body)?);
+        self.runtime().blocking(writing).await
+    }
+}

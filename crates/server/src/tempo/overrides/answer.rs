@@ -1,0 +1,217 @@
+//! The questions over HTTP, and how they end.
+//!
+//! | status | when |
+//! |---|---|
+//! | 400 | the body is no document, or makes no sense |
+//! | 404 | nothing is set |
+//! | 409 | others change it all the time |
+//! | 412 | another version holds |
+//! | 428 | no version is named |
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use bytes::Bytes;
+use http::header::{ETAG, IF_MATCH};
+use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use kymo_store::settings::{Change, Set, Setting};
+use serde_json::Value;
+
+use super::document::{self, Document};
+use super::{patch, rules};
+use crate::body::{self, Bounds};
+use crate::limits::{BODY_PAUSE_TIMEOUT, MAX_QUERY_BYTES};
+use crate::parameters::Parameters;
+use crate::reply::{plain, typed};
+use crate::router::Shared;
+use crate::telemetry::Timed;
+use crate::tempo::asked::{Unanswered, outcome};
+use crate::tenant;
+
+/// How often a change is made anew on what others have changed meanwhile.
+const MAX_TRIES: usize = 5;
+/// Says that nothing must be set yet.
+const UNSET: u64 = 0;
+
+/// Who asks, and what.
+struct Asked {
+    tenant: String,
+    headers: HeaderMap,
+    parameters: Parameters,
+    body: Body,
+}
+
+impl Asked {
+    fn new(request: Request<Body>) -> Result<Self, Unanswered> {
+        let (head, body) = request.into_parts();
+        let parameters = Parameters::of(&head.uri)?;
+        // Tempo checks settings against those of its administrator. There are none to check
+        // against here, but who says it wrong is told.
+        parameters.switch("skip-conflicting-overrides-check")?;
+        let tenant = tenant::of(&head.headers)?.to_owned();
+        Ok(Self { tenant, headers: head.headers, parameters, body })
+    }
+
+    /// The version that a change is made to, or what is said without one.
+    fn version(&self) -> Result<u64, (StatusCode, String)> {
+        let Some(named) = self.headers.get(IF_MATCH).filter(|named| !named.is_empty()) else {
+            let message = "must specify If-Match header: the ETag of what is there, 0 for nothing";
+            return Err((StatusCode::PRECONDITION_REQUIRED, message.to_owned()));
+        };
+        let text = named.to_str().ok().map(|text| text.trim().trim_matches('"'));
+        text.and_then(|text| text.parse().ok()).ok_or_else(|| {
+            let message = format!("If-Match: {named:?} is no version: an ETag from here is");
+            (StatusCode::PRECONDITION_FAILED, message)
+        })
+    }
+
+    /// The body.
+    async fn text(body: Body, shared: &Shared) -> Result<Bytes, Unanswered> {
+        let bounds = Bounds::new(MAX_QUERY_BYTES, BODY_PAUSE_TIMEOUT);
+        let read = body::read(body, bounds, &shared.receiver.budget).await;
+        let (text, _reservation) = read.map_err(|error| Unanswered::Unread(error.into()))?;
+        Ok(text)
+    }
+}
+
+/// What is set; with `scope=merged`, what holds.
+pub(super) async fn get(State(shared): State<Shared>, request: Request<Body>) -> Response {
+    let answered = async {
+        let asked = Asked::new(request)?;
+        let is_merged = match asked.parameters.get("scope") {
+            None | Some("api") => false,
+            Some("merged") => true,
+            Some(scope) => {
+                let message = format!("unknown scope {scope:?}, it can be api or merged");
+                return Err(Unanswered::Wrong(message));
+            }
+        };
+        let Some(set) = shared.engine.setting(&asked.tenant, Setting::Overrides).await? else {
+            return Ok(none_set());
+        };
+        let mut shown = current(&set)?;
+        if is_merged {
+            let mut merged = document::defaults();
+            patch::merge(&mut merged, shown);
+            shown = merged;
+        }
+        Ok(versioned(set.version, typed(StatusCode::OK, "application/json", shown.to_string())))
+    };
+    ended(&shared, answered).await
+}
+
+/// Sets all of it.
+pub(super) async fn replace(State(shared): State<Shared>, request: Request<Body>) -> Response {
+    let answered = async {
+        let asked = Asked::new(request)?;
+        let version = match asked.version() {
+            Ok(version) => version,
+            Err((status, message)) => return Ok(plain(status, message)),
+        };
+        let document = Document::read(&Asked::text(asked.body, &shared).await?)?;
+        rules::check(&document)?;
+        let body = Some(Bytes::from(document.json().to_string()));
+        let change = shared.engine.set(&asked.tenant, Setting::Overrides, version, body).await?;
+        Ok(match change {
+            Change::Done(version) => versioned(version, Response::new(Body::empty())),
+            Change::Conflict(version) => another_holds(version),
+        })
+    };
+    ended(&shared, answered).await
+}
+
+/// Changes some of it, whatever version holds.
+pub(super) async fn change(State(shared): State<Shared>, request: Request<Body>) -> Response {
+    let answered = async {
+        let asked = Asked::new(request)?;
+        let text = Asked::text(asked.body, &shared).await?;
+        let wanted: Value =
+            serde_json::from_slice(&text).map_err(|error| format!("overrides: {error}"))?;
+        if !wanted.is_object() {
+            return Err(Unanswered::Wrong("overrides: expected an object".to_owned()));
+        }
+        for _ in 0..MAX_TRIES {
+            let set = shared.engine.setting(&asked.tenant, Setting::Overrides).await?;
+            let version = set.as_ref().map_or(UNSET, |set| set.version);
+            let mut changed = match &set {
+                Some(set) => current(set)?,
+                None => Document::default().json(),
+            };
+            patch::merge(&mut changed, wanted.clone());
+            let document = Document::read(changed.to_string().as_bytes())?;
+            rules::check(&document)?;
+            let shown = Bytes::from(document.json().to_string());
+            let body = Some(shown.clone());
+            let change =
+                shared.engine.set(&asked.tenant, Setting::Overrides, version, body).await?;
+            if let Change::Done(version) = change {
+                let response = typed(StatusCode::OK, "application/json", shown);
+                return Ok(versioned(version, response));
+            }
+        }
+        let message = "others have changed the overrides meanwhile, several times: try again";
+        Ok(plain(StatusCode::CONFLICT, message.to_owned()))
+    };
+    ended(&shared, answered).await
+}
+
+/// Sets nothing any more.
+pub(super) async fn delete(State(shared): State<Shared>, request: Request<Body>) -> Response {
+    let answered = async {
+        let asked = Asked::new(request)?;
+        let version = match asked.version() {
+            Ok(version) => version,
+            Err((status, message)) => return Ok(plain(status, message)),
+        };
+        let change = match version {
+            UNSET => match shared.engine.setting(&asked.tenant, Setting::Overrides).await? {
+                Some(set) => Change::Conflict(set.version),
+                None => Change::Conflict(UNSET),
+            },
+            _ => shared.engine.set(&asked.tenant, Setting::Overrides, version, None).await?,
+        };
+        Ok(match change {
+            Change::Done(_) => Response::new(Body::empty()),
+            Change::Conflict(UNSET) => none_set(),
+            Change::Conflict(version) => another_holds(version),
+        })
+    };
+    ended(&shared, answered).await
+}
+
+/// Waits for an answer, and counts it.
+async fn ended(
+    shared: &Shared,
+    answered: impl Future<Output = Result<Response, Unanswered>>,
+) -> Response {
+    let timed = Timed::new(&shared.telemetry, "overrides");
+    let answered = answered.await;
+    timed.ended(outcome(&answered));
+    answered.unwrap_or_else(Unanswered::response)
+}
+
+/// What is set, as JSON.
+fn current(set: &Set) -> Result<Value, Unanswered> {
+    serde_json::from_slice(&set.body).map_err(|error| {
+        let message = format!("the overrides that are stored cannot be read: {error}");
+        Unanswered::Engine(kymo_engine::EngineError::Internal(message))
+    })
+}
+
+/// With the version, as Tempo writes it: bare.
+fn versioned(version: u64, mut response: Response) -> Response {
+    response.headers_mut().insert(ETAG, HeaderValue::from(version));
+    response
+}
+
+fn none_set() -> Response {
+    plain(StatusCode::NOT_FOUND, "no overrides are set for this tenant\n".to_owned())
+}
+
+fn another_holds(version: u64) -> Response {
+    let message = match version {
+        UNSET => "version does not match: nothing is set, which is 0".to_owned(),
+        version => format!("version does not match: {version} holds; look at it, then try again"),
+    };
+    plain(StatusCode::PRECONDITION_FAILED, message)
+}

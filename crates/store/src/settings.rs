@@ -1,0 +1,195 @@
+//! Settings of tenants that change while a store serves, see `docs/formats/settings.md`.
+
+use bytes::Bytes;
+use prost::Message;
+
+use crate::block::meta::encode_tenant;
+use crate::commit::{VERSION, check_version, seal, unseal};
+use crate::error::StoreError;
+use crate::limits::SETTING_KEPT_VERSIONS;
+use crate::objects::{ObjectInfo, Objects};
+use crate::store::Store;
+
+/// What stands between a tenant and its settings in a path.
+const DIRECTORY: &str = "settings";
+/// Digits of a version in a path.
+const VERSION_DIGITS: usize = 20;
+/// How often the greatest version is looked for, if others change it meanwhile.
+const MAX_TRIES: usize = 8;
+
+/// Something that can be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// What Tempo calls user-configurable overrides, as JSON.
+    Overrides,
+}
+
+impl Setting {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Overrides => "overrides",
+        }
+    }
+}
+
+/// What is set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Set {
+    /// Grows with each change.
+    pub version: u64,
+    /// As it was written.
+    pub body: Bytes,
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// It holds, as this version.
+    Done(u64),
+    /// Not the version that was expected holds, but this one; 0 if nothing is set.
+    Conflict(u64),
+}
+
+/// An object: a version of a setting.
+#[derive(Clone, PartialEq, Eq, Message)]
+struct Stored {
+    #[prost(uint32, tag = "1")]
+    version: u32,
+    #[prost(uint32, tag = "2")]
+    least_reader: u32,
+    #[prost(string, tag = "3")]
+    token: String,
+    #[prost(bytes = "bytes", optional, tag = "4")]
+    body: Option<Bytes>,
+}
+
+impl Stored {
+    fn get(objects: &dyn Objects, path: &str) -> Result<Self, StoreError> {
+        let stored: Self = unseal(&objects.get(path)?, path)?;
+        check_version(stored.least_reader, path)?;
+        Ok(stored)
+    }
+}
+
+/// The greatest version of a setting; 0 if it was never set.
+struct Greatest {
+    version: u64,
+    /// What is set, or why that is not known.
+    body: Result<Option<Bytes>, StoreError>,
+}
+
+impl Greatest {
+    /// The version that holds. One that cannot be read does.
+    fn holds(&self) -> u64 {
+        if matches!(self.body, Ok(None)) { 0 } else { self.version }
+    }
+}
+
+impl Store {
+    /// What is set for a tenant.
+    pub fn setting(&self, tenant: &str, setting: Setting) -> Result<Option<Set>, StoreError> {
+        let Greatest { version, body } = self.greatest(tenant, setting)?;
+        Ok(body?.map(|body| Set { version, body }))
+    }
+
+    /// Sets something, or nothing any more, if `expected` is the version that holds: 0 if nothing
+    /// is set. Once this returns, it survives power loss.
+    pub fn set(
+        &self,
+        tenant: &str,
+        setting: Setting,
+        expected: u64,
+        body: Option<Bytes>,
+    ) -> Result<Change, StoreError> {
+        self.writable()?;
+        let greatest = self.greatest(tenant, setting)?;
+        if greatest.holds() != expected {
+            return Ok(Change::Conflict(greatest.holds()));
+        }
+        let version = greatest.version.saturating_add(1);
+        let token = format!("{}-{:016x}", self.options.node, self.disk.random());
+        let stored = Stored { version: VERSION, least_reader: VERSION, token, body };
+        let path = format!("{}/{version:020}", directory(tenant, setting));
+        if !self.objects.put_new(&path, seal(&stored).into())? {
+            return Ok(Change::Conflict(self.greatest(tenant, setting)?.holds()));
+        }
+        self.tidy(tenant, setting, version)
+    }
+
+    /// After a version was written: deletes those that were passed long ago, itself too if it is
+    /// one. It was there before, then, and deleted.
+    fn tidy(&self, tenant: &str, setting: Setting, written: u64) -> Result<Change, StoreError> {
+        let versions: Vec<(u64, ObjectInfo)> =
+            list(&*self.objects, &directory(tenant, setting))?.collect();
+        let latest = versions.iter().map(|(version, _)| *version).max().unwrap_or(written);
+        let is_passed = |version: u64| version.saturating_add(SETTING_KEPT_VERSIONS) <= latest;
+        for (_, info) in versions.iter().filter(|(version, _)| is_passed(*version)) {
+            if let Err(error) = self.objects.delete(&info.path) {
+                tracing::warn!(%error, "an old version of a setting is not deleted");
+            }
+        }
+        match is_passed(written) {
+            true => Ok(Change::Conflict(self.greatest(tenant, setting)?.holds())),
+            false => Ok(Change::Done(written)),
+        }
+    }
+
+    fn greatest(&self, tenant: &str, setting: Setting) -> Result<Greatest, StoreError> {
+        for _ in 0..MAX_TRIES {
+            let versions = list(&*self.objects, &directory(tenant, setting))?;
+            let Some((version, info)) = versions.max_by_key(|(version, _)| *version) else {
+                return Ok(Greatest { version: 0, body: Ok(None) });
+            };
+            match Stored::get(&*self.objects, &info.path) {
+                // It was passed long ago, and deleted.
+                Err(StoreError::Objects(error)) if error.is_not_found() => {}
+                Ok(stored) => return Ok(Greatest { version, body: Ok(stored.body) }),
+                Err(error @ StoreError::Corrupt(_)) => {
+                    return Ok(Greatest { version, body: Err(error) });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(StoreError::State("a setting changes faster than it can be read".to_owned()))
+    }
+}
+
+/// Reads every version of a tenant's settings; `found` is told each, its bytes, and what is wrong
+/// with it.
+pub(crate) fn check(
+    objects: &dyn Objects,
+    tenant: &str,
+    mut found: impl FnMut(&str, u64, Option<StoreError>),
+) -> Result<(), StoreError> {
+    for (_, info) in list(objects, &format!("{}/{DIRECTORY}", encode_tenant(tenant)))? {
+        match Stored::get(objects, &info.path) {
+            Err(StoreError::Objects(error)) if error.is_not_found() => {}
+            Err(error @ (StoreError::Corrupt(_) | StoreError::Newer { .. })) => {
+                found(&info.path, info.size_bytes, Some(error));
+            }
+            Err(error) => return Err(error),
+            Ok(_) => found(&info.path, info.size_bytes, None),
+        }
+    }
+    Ok(())
+}
+
+/// The versions below a directory. Other files are none of ours.
+fn list(
+    objects: &dyn Objects,
+    directory: &str,
+) -> Result<impl Iterator<Item = (u64, ObjectInfo)> + use<>, StoreError> {
+    let versions = objects.list(directory)?.into_iter();
+    Ok(versions.filter_map(|info| {
+        let (_, name) = info.path.rsplit_once('/')?;
+        let is_version =
+            name.len() == VERSION_DIGITS && name.bytes().all(|byte| byte.is_ascii_digit());
+        let version = is_version.then(|| name.parse().ok()).flatten()?;
+        Some((version, info))
+    }))
+}
+
+/// Where the versions of a tenant's setting are.
+fn directory(tenant: &str, setting: Setting) -> String {
+    format!("{}/{DIRECTORY}/{}", encode_tenant(tenant), setting.name())
+}

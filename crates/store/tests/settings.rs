@@ -1,0 +1,179 @@
+//! Settings of tenants, on a local disk and in a bucket.
+#![allow(clippy::unwrap_used, clippy::panic, unreachable_pub, reason = "a test")]
+
+#[path = "support/backends.rs"]
+mod backends;
+#[path = "support/seaweed.rs"]
+#[allow(dead_code)]
+mod seaweed;
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use backends::{on_each_backend, open};
+use bytes::Bytes;
+use kymo_store::check::{Finding, check};
+use kymo_store::limits::SETTING_KEPT_VERSIONS;
+use kymo_store::objects::{ObjectInfo, Objects, ObjectsError, Tail};
+use kymo_store::settings::{Change, Setting};
+use kymo_store::{Options, Store, StoreError};
+
+const DIRECTORY: &str = "default/settings/overrides";
+
+fn set(store: &Store, expected: u64, body: &str) -> Change {
+    let body = Some(Bytes::copy_from_slice(body.as_bytes()));
+    store.set("default", Setting::Overrides, expected, body).unwrap()
+}
+
+fn unset(store: &Store, expected: u64) -> Change {
+    store.set("default", Setting::Overrides, expected, None).unwrap()
+}
+
+/// Version and body.
+fn get(store: &Store) -> Option<(u64, String)> {
+    let set = store.setting("default", Setting::Overrides).unwrap()?;
+    Some((set.version, String::from_utf8(set.body.to_vec()).unwrap()))
+}
+
+#[test]
+fn who_changes_a_setting_must_know_the_version_that_holds() {
+    on_each_backend("settings", |dir, objects| {
+        {
+            let store = open(dir, objects, Options::default());
+            assert_eq!(get(&store), None);
+            assert_eq!(set(&store, 1, "early"), Change::Conflict(0));
+            assert_eq!(set(&store, 0, "first"), Change::Done(1));
+            assert_eq!(set(&store, 0, "blind"), Change::Conflict(1));
+            assert_eq!(set(&store, 1, "second"), Change::Done(2));
+            assert_eq!(unset(&store, 1), Change::Conflict(2));
+            assert_eq!(get(&store), Some((2, "second".to_owned())));
+            assert_eq!(store.setting("other", Setting::Overrides).unwrap(), None);
+        }
+        let store = open(dir, objects, Options::default());
+        assert_eq!(get(&store), Some((2, "second".to_owned())), "it outlives the process");
+        assert_eq!(unset(&store, 2), Change::Done(3));
+        assert_eq!(get(&store), None);
+        assert_eq!(unset(&store, 3), Change::Conflict(0));
+        assert_eq!(set(&store, 2, "as if it were still there"), Change::Conflict(0));
+        assert_eq!(set(&store, 0, ""), Change::Done(4));
+        assert_eq!(get(&store), Some((4, String::new())), "nothing is also something");
+        let report = check(objects, |_, _| ()).unwrap();
+        assert_eq!((report.settings, report.findings), (4, vec![]));
+    });
+}
+
+#[test]
+fn of_several_who_change_a_setting_at_once_one_succeeds() {
+    on_each_backend("settings-race", |dir, objects| {
+        let store = open(dir, objects, Options::default());
+        for version in 0..5 {
+            // They write the same, and are not taken for one.
+            let changes: Vec<Change> = std::thread::scope(|scope| {
+                let racing = (0..4).map(|_| scope.spawn(|| set(&store, version, "same")));
+                let racing: Vec<_> = racing.collect();
+                racing.into_iter().map(|one| one.join().unwrap()).collect()
+            });
+            let done = changes.iter().filter(|change| **change == Change::Done(version + 1));
+            assert_eq!(done.count(), 1, "{changes:?}");
+            let lost = changes.iter().filter(|change| **change == Change::Conflict(version + 1));
+            assert_eq!(lost.count(), 3, "{changes:?}");
+        }
+    });
+}
+
+#[test]
+fn a_damaged_version_is_told_and_can_be_replaced() {
+    on_each_backend("settings-damage", |dir, objects| {
+        let store = open(dir, objects, Options::default());
+        assert_eq!(set(&store, 0, "first"), Change::Done(1));
+        assert_eq!(set(&store, 1, "second"), Change::Done(2));
+        let path = format!("{DIRECTORY}/{:020}", 2);
+        objects.put(&path, Bytes::from_static(b"KYMO but not so")).unwrap();
+        let read = store.setting("default", Setting::Overrides);
+        assert!(matches!(&read, Err(StoreError::Corrupt(why)) if why.contains(&path)), "{read:?}");
+        let found = check(objects, |_, _| ()).unwrap().findings;
+        assert!(matches!(&found[..], [Finding::Damaged { path: damaged, .. }] if *damaged == path));
+        assert_eq!(set(&store, 1, "blind"), Change::Conflict(2));
+        assert_eq!(set(&store, 2, "third"), Change::Done(3));
+        assert_eq!(get(&store), Some((3, "third".to_owned())));
+    });
+}
+
+/// Objects that do something before one is created, once.
+#[derive(Debug)]
+struct Delayed {
+    inner: Arc<dyn Objects>,
+    meanwhile: Mutex<Option<Box<Meanwhile>>>,
+}
+
+struct Meanwhile(Box<dyn FnOnce() + Send>);
+
+impl std::fmt::Debug for Meanwhile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Meanwhile")
+    }
+}
+
+impl Objects for Delayed {
+    fn get(&self, path: &str) -> Result<Bytes, ObjectsError> {
+        self.inner.get(path)
+    }
+    fn get_range(&self, path: &str, range: Range<u64>) -> Result<Bytes, ObjectsError> {
+        self.inner.get_range(path, range)
+    }
+    fn get_tail(&self, path: &str, len_bytes: u64) -> Result<Tail, ObjectsError> {
+        self.inner.get_tail(path, len_bytes)
+    }
+    fn put(&self, path: &str, body: Bytes) -> Result<(), ObjectsError> {
+        self.inner.put(path, body)
+    }
+    fn put_new(&self, path: &str, body: Bytes) -> Result<bool, ObjectsError> {
+        let meanwhile = self.meanwhile.lock().unwrap().take();
+        if let Some(meanwhile) = meanwhile {
+            meanwhile.0();
+        }
+        self.inner.put_new(path, body)
+    }
+    fn delete(&self, path: &str) -> Result<(), ObjectsError> {
+        self.inner.delete(path)
+    }
+    fn list(&self, prefix: &str) -> Result<Vec<ObjectInfo>, ObjectsError> {
+        self.inner.list(prefix)
+    }
+    fn list_dirs(&self, prefix: &str) -> Result<Vec<String>, ObjectsError> {
+        self.inner.list_dirs(prefix)
+    }
+    fn describe(&self) -> String {
+        self.inner.describe()
+    }
+}
+
+#[test]
+fn old_versions_go_and_a_slow_writer_is_not_misled_by_that() {
+    on_each_backend("settings-slow", |dir, objects| {
+        let others = Arc::new(open(&dir.join("others"), objects, Options::default()));
+        assert_eq!(set(&others, 0, "first"), Change::Done(1));
+        // All the others come between what the slow one reads and what it writes.
+        let changes = SETTING_KEPT_VERSIONS + 3;
+        let fast = others.clone();
+        let meanwhile: Box<dyn FnOnce() + Send> = Box::new(move || {
+            for version in 1..=changes {
+                assert_eq!(set(&fast, version, "fast"), Change::Done(version + 1));
+            }
+        });
+        let delayed = Delayed { inner: objects.clone(), meanwhile: Mutex::default() };
+        let delayed = Arc::new(delayed);
+        let slow_objects: Arc<dyn Objects> = delayed.clone();
+        let slow = open(&dir.join("slow"), &slow_objects, node("slow"));
+        *delayed.meanwhile.lock().unwrap() = Some(Box::new(Meanwhile(meanwhile)));
+        assert_eq!(set(&slow, 1, "slow"), Change::Conflict(changes + 1));
+        assert_eq!(get(&slow), Some((changes + 1, "fast".to_owned())));
+        let kept = objects.list(DIRECTORY).unwrap();
+        assert_eq!(kept.len() as u64, SETTING_KEPT_VERSIONS, "{kept:?}");
+        assert!(kept[0].path.ends_with(&format!("{:020}", changes + 2 - SETTING_KEPT_VERSIONS)));
+    });
+}
+
+fn node(name: &str) -> Options {
+    Options { node: name.to_owned(), ..Options::default() }
+}
