@@ -155,6 +155,14 @@ pub const JAEGER_SUMMARIES_AT_ONCE: usize = 200;
 /// A file that is sent to be shown. It grows to several times its size while it is read.
 pub const JAEGER_MAX_TRANSFORM_BYTES: usize = 64 << 20;
 
+/// What a tenant sets for itself: many times what anybody needs.
+pub const OVERRIDES_MAX_BYTES: usize = 128 << 10;
+/// Attributes in all filters of that. Each may be a regular expression, which is compiled to see
+/// whether it can be.
+pub const OVERRIDES_MAX_FILTERED: usize = 128;
+/// How often a change to it is made anew on what others have changed meanwhile.
+pub const OVERRIDES_TRIES: usize = 5;
+
 /// Text that the tools of one request to MCP give. A model cannot read more; many cannot read as
 /// much.
 pub const MCP_MAX_ANSWER_BYTES: usize = 4 << 20;

@@ -95,28 +95,29 @@ pub fn check(
         for signal in Signal::ALL {
             check_log(objects, &nodes, &tenant, signal, &mut report, &mut progress)?;
         }
-        let (mut archived, mut settings, mut damaged) = (0, 0, Vec::new());
-        let mut count = |good: &mut usize, path: &str, size_bytes, damage: Option<StoreError>| {
+        let Report { archived, findings, .. } = &mut report;
+        archive::check(&**objects, &tenant, |path, size_bytes, damage| {
             progress(path, size_bytes);
-            match damage {
-                None => *good += 1,
-                Some(error) => {
-                    let why = error.to_string();
-                    damaged.push(Finding::Damaged { path: path.to_owned(), why });
-                }
-            }
-        };
-        archive::check(&**objects, &tenant, |path, bytes, damage| {
-            count(&mut archived, path, bytes, damage);
+            count(path, damage, archived, findings);
         })?;
-        settings::check(&**objects, &tenant, |path, bytes, damage| {
-            count(&mut settings, path, bytes, damage);
-        })?;
-        report.archived += archived;
-        report.settings += settings;
-        report.findings.append(&mut damaged);
     }
+    let Report { settings, findings, .. } = &mut report;
+    settings::check(&**objects, |path, size_bytes, damage| {
+        progress(path, size_bytes);
+        count(path, damage, settings, findings);
+    })?;
     Ok(report)
+}
+
+/// Counts an object that is good, or tells of it.
+fn count(path: &str, damage: Option<StoreError>, good: &mut usize, findings: &mut Vec<Finding>) {
+    match damage {
+        None => *good += 1,
+        Some(error) => {
+            let why = error.to_string();
+            findings.push(Finding::Damaged { path: path.to_owned(), why });
+        }
+    }
 }
 
 fn check_log(

@@ -99,5 +99,9 @@ pub const WALK_READERS_BYTES: usize = 24 << 20;
 pub const ARCHIVED_PIECE_BYTES: usize = 2 << 20;
 /// The most such an object can have: larger than any request, and so than any span.
 pub const ARCHIVED_MAX_BYTES: usize = 1 << 30;
+/// Bytes of what is set for a tenant.
+pub const SETTING_MAX_BYTES: usize = 1 << 20;
+/// How often the version of a setting that holds is looked for, if others change it meanwhile.
+pub const SETTING_TRIES: usize = 8;
 /// Versions of a tenant's setting that are kept, the one that holds included.
 pub const SETTING_KEPT_VERSIONS: u64 = 16;

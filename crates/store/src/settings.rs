@@ -6,16 +6,18 @@ use prost::Message;
 use crate::block::meta::encode_tenant;
 use crate::commit::{VERSION, check_version, seal, unseal};
 use crate::error::StoreError;
-use crate::limits::SETTING_KEPT_VERSIONS;
+use crate::limits::{SETTING_KEPT_VERSIONS, SETTING_MAX_BYTES, SETTING_TRIES};
 use crate::objects::{ObjectInfo, Objects};
 use crate::store::Store;
 
-/// What stands between a tenant and its settings in a path.
-const DIRECTORY: &str = "settings";
+/// Where all settings are: not below their tenants, and no tenant's name. To set something does
+/// not make a tenant that has data.
+pub const PREFIX: &str = "%settings";
 /// Digits of a version in a path.
 const VERSION_DIGITS: usize = 20;
-/// How often the greatest version is looked for, if others change it meanwhile.
-const MAX_TRIES: usize = 8;
+
+/// The most that an object has beside what is set.
+const OTHERS_BYTES: u64 = 1024;
 
 /// Something that can be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +66,11 @@ struct Stored {
 }
 
 impl Stored {
-    fn get(objects: &dyn Objects, path: &str) -> Result<Self, StoreError> {
+    fn get(objects: &dyn Objects, info: &ObjectInfo) -> Result<Self, StoreError> {
+        let path = &info.path;
+        if info.size_bytes > SETTING_MAX_BYTES as u64 + OTHERS_BYTES {
+            return Err(StoreError::corrupt(format!("{path} is larger than any that is written")));
+        }
         let stored: Self = unseal(&objects.get(path)?, path)?;
         check_version(stored.least_reader, path)?;
         Ok(stored)
@@ -106,10 +112,18 @@ impl Store {
         if greatest.holds() != expected {
             return Ok(Change::Conflict(greatest.holds()));
         }
-        let version = greatest.version.saturating_add(1);
+        if let Some(body) = body.as_ref().filter(|body| body.len() > SETTING_MAX_BYTES) {
+            let bytes = body.len();
+            return Err(StoreError::Query(format!(
+                "a setting has at most {SETTING_MAX_BYTES} bytes, not {bytes}"
+            )));
+        }
+        let Some(version) = greatest.version.checked_add(1) else {
+            return Err(StoreError::State("a setting has no version left".to_owned()));
+        };
         let token = format!("{}-{:016x}", self.options.node, self.disk.random());
         let stored = Stored { version: VERSION, least_reader: VERSION, token, body };
-        let path = format!("{}/{version:020}", directory(tenant, setting));
+        let path = format!("{}/{version:0VERSION_DIGITS$}", directory(tenant, setting));
         if !self.objects.put_new(&path, seal(&stored).into())? {
             return Ok(Change::Conflict(self.greatest(tenant, setting)?.holds()));
         }
@@ -117,30 +131,33 @@ impl Store {
     }
 
     /// After a version was written: deletes those that were passed long ago, itself too if it is
-    /// one. It was there before, then, and deleted.
+    /// one. Whether it has held for a while is not known then: it may have been there before, and
+    /// deleted.
     fn tidy(&self, tenant: &str, setting: Setting, written: u64) -> Result<Change, StoreError> {
         let versions: Vec<(u64, ObjectInfo)> =
             list(&*self.objects, &directory(tenant, setting))?.collect();
-        let latest = versions.iter().map(|(version, _)| *version).max().unwrap_or(written);
-        let is_passed = |version: u64| version.saturating_add(SETTING_KEPT_VERSIONS) <= latest;
+        let greatest = versions.iter().map(|(version, _)| *version).max();
+        let latest = greatest.map_or(written, |greatest| greatest.max(written));
+        let is_passed = |version: u64| latest - version >= SETTING_KEPT_VERSIONS;
         for (_, info) in versions.iter().filter(|(version, _)| is_passed(*version)) {
             if let Err(error) = self.objects.delete(&info.path) {
                 tracing::warn!(%error, "an old version of a setting is not deleted");
             }
         }
-        match is_passed(written) {
-            true => Ok(Change::Conflict(self.greatest(tenant, setting)?.holds())),
-            false => Ok(Change::Done(written)),
+        if is_passed(written) {
+            let why = "others have changed the setting many times meanwhile: look what holds";
+            return Err(StoreError::State(why.to_owned()));
         }
+        Ok(Change::Done(written))
     }
 
     fn greatest(&self, tenant: &str, setting: Setting) -> Result<Greatest, StoreError> {
-        for _ in 0..MAX_TRIES {
+        for _ in 0..SETTING_TRIES {
             let versions = list(&*self.objects, &directory(tenant, setting))?;
             let Some((version, info)) = versions.max_by_key(|(version, _)| *version) else {
                 return Ok(Greatest { version: 0, body: Ok(None) });
             };
-            match Stored::get(&*self.objects, &info.path) {
+            match Stored::get(&*self.objects, &info) {
                 // It was passed long ago, and deleted.
                 Err(StoreError::Objects(error)) if error.is_not_found() => {}
                 Ok(stored) => return Ok(Greatest { version, body: Ok(stored.body) }),
@@ -154,15 +171,13 @@ impl Store {
     }
 }
 
-/// Reads every version of a tenant's settings; `found` is told each, its bytes, and what is wrong
-/// with it.
+/// Reads every version of all settings; `found` is told each, its bytes, and what is wrong with it.
 pub(crate) fn check(
     objects: &dyn Objects,
-    tenant: &str,
     mut found: impl FnMut(&str, u64, Option<StoreError>),
 ) -> Result<(), StoreError> {
-    for (_, info) in list(objects, &format!("{}/{DIRECTORY}", encode_tenant(tenant)))? {
-        match Stored::get(objects, &info.path) {
+    for (_, info) in list(objects, PREFIX)? {
+        match Stored::get(objects, &info) {
             Err(StoreError::Objects(error)) if error.is_not_found() => {}
             Err(error @ (StoreError::Corrupt(_) | StoreError::Newer { .. })) => {
                 found(&info.path, info.size_bytes, Some(error));
@@ -191,5 +206,5 @@ fn list(
 
 /// Where the versions of a tenant's setting are.
 fn directory(tenant: &str, setting: Setting) -> String {
-    format!("{}/{DIRECTORY}/{}", encode_tenant(tenant), setting.name())
+    format!("{PREFIX}/{}/{}", encode_tenant(tenant), setting.name())
 }

@@ -13,12 +13,12 @@ use std::sync::{Arc, Mutex};
 use backends::{on_each_backend, open};
 use bytes::Bytes;
 use kymo_store::check::{Finding, check};
-use kymo_store::limits::SETTING_KEPT_VERSIONS;
+use kymo_store::limits::{SETTING_KEPT_VERSIONS, SETTING_MAX_BYTES};
 use kymo_store::objects::{ObjectInfo, Objects, ObjectsError, Tail};
 use kymo_store::settings::{Change, Setting};
 use kymo_store::{Options, Store, StoreError};
 
-const DIRECTORY: &str = "default/settings/overrides";
+const DIRECTORY: &str = "%settings/default/overrides";
 
 fn set(store: &Store, expected: u64, body: &str) -> Change {
     let body = Some(Bytes::copy_from_slice(body.as_bytes()));
@@ -58,7 +58,14 @@ fn who_changes_a_setting_must_know_the_version_that_holds() {
         assert_eq!(set(&store, 0, ""), Change::Done(4));
         assert_eq!(get(&store), Some((4, String::new())), "nothing is also something");
         let report = check(objects, |_, _| ()).unwrap();
-        assert_eq!((report.settings, report.findings), (4, vec![]));
+        assert_eq!((report.settings, report.tenants, report.findings), (4, 0, vec![]));
+        assert_eq!(store.tenants().unwrap(), Vec::<String>::new(), "that is no data");
+        let large = Some(Bytes::from(vec![b' '; SETTING_MAX_BYTES + 1]));
+        let large = store.set("default", Setting::Overrides, 4, large);
+        assert!(matches!(large, Err(StoreError::Query(_))), "{large:?}");
+        let most = "x".repeat(SETTING_MAX_BYTES);
+        assert_eq!(set(&store, 4, &most), Change::Done(5));
+        assert_eq!(get(&store), Some((5, most)));
     });
 }
 
@@ -96,6 +103,20 @@ fn a_damaged_version_is_told_and_can_be_replaced() {
         assert_eq!(set(&store, 1, "blind"), Change::Conflict(2));
         assert_eq!(set(&store, 2, "third"), Change::Done(3));
         assert_eq!(get(&store), Some((3, "third".to_owned())));
+    });
+}
+
+#[test]
+fn the_last_version_that_can_be_is_not_lost() {
+    on_each_backend("settings-last", |dir, objects| {
+        let store = open(dir, objects, Options::default());
+        assert_eq!(set(&store, 0, "first"), Change::Done(1));
+        let first = objects.get(&format!("{DIRECTORY}/{:020}", 1)).unwrap();
+        objects.put(&format!("{DIRECTORY}/{}", u64::MAX - 1), first).unwrap();
+        assert_eq!(set(&store, u64::MAX - 1, "last"), Change::Done(u64::MAX));
+        assert_eq!(get(&store), Some((u64::MAX, "last".to_owned())));
+        let more = store.set("default", Setting::Overrides, u64::MAX, None);
+        assert!(matches!(more, Err(StoreError::State(_))), "{more:?}");
     });
 }
 
@@ -166,7 +187,8 @@ fn old_versions_go_and_a_slow_writer_is_not_misled_by_that() {
         let slow_objects: Arc<dyn Objects> = delayed.clone();
         let slow = open(&dir.join("slow"), &slow_objects, node("slow"));
         *delayed.meanwhile.lock().unwrap() = Some(Box::new(Meanwhile(meanwhile)));
-        assert_eq!(set(&slow, 1, "slow"), Change::Conflict(changes + 1));
+        let late = slow.set("default", Setting::Overrides, 1, Some(Bytes::from_static(b"slow")));
+        assert!(matches!(late, Err(StoreError::State(_))), "{late:?}");
         assert_eq!(get(&slow), Some((changes + 1, "fast".to_owned())));
         let kept = objects.list(DIRECTORY).unwrap();
         assert_eq!(kept.len() as u64, SETTING_KEPT_VERSIONS, "{kept:?}");

@@ -73,21 +73,23 @@ pub(super) fn answer(
     let comparing = Comparing { look, leaf, grid, candidates, selection, top, range };
     let mut names = attributes(look, &grid.time())?;
     let of_shape = OF_SHAPE.map(Name::Intrinsic);
-    let parts = match comparing.rows(&names, stats)? {
-        Some(mut parts) => {
-            parts.extend(comparing.traces(&of_shape, stats)?);
-            parts
+    let held = look.memory("comparison");
+    let mut all = Comparison::new(top, grid);
+    let mut add = |parts: Vec<Comparison>| {
+        parts.into_iter().try_for_each(|part| {
+            all.merge(part);
+            held.hold(all.bytes())
+        })
+    };
+    match comparing.rows(&names, stats)? {
+        Some(parts) => {
+            add(parts)?;
+            add(comparing.traces(&of_shape, stats)?)?;
         }
         None => {
             names.extend(of_shape);
-            comparing.traces(&names, stats)?
+            add(comparing.traces(&names, stats)?)?;
         }
-    };
-    let held = look.memory("comparison");
-    let mut all = Comparison::new(top, grid);
-    for part in parts {
-        all.merge(part);
-        held.hold(all.bytes())?;
     }
     look.check()?;
     // Points that nothing was counted for are made now.
@@ -209,7 +211,9 @@ impl Comparing<'_> {
         let values: Vec<Expression> = values.collect::<Result<_, _>>()?;
         let needs_structure =
             values.iter().chain([&selection]).any(|expression| expression.needs_structure());
-        let evaluation = Evaluation::new(look, self.leaf.pipeline, slots, needs_structure)?;
+        // Children are counted in any order.
+        let numbers_spans = selection.needs_structure();
+        let evaluation = Evaluation::new(look, self.leaf.pipeline, slots, numbers_spans)?;
         let scan = self.candidates.started(&self.grid.time());
         let walk = Walk::new(&look.sources, &scan, look.context());
         let mut walk = walk.map_err(|error| look.failed(error))?;

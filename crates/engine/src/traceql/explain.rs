@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use kymo_store::scan::{ColumnRef, Op, Predicate, Scalar};
 use kymo_store::tables::spans::TABLE;
-use kymo_traceql::ast::{Body, Query};
+use kymo_traceql::ast::{Body, MetricsFunction, Query};
 use kymo_traceql::metrics::Grid;
 
 use super::counting::Counting;
@@ -70,15 +70,20 @@ fn series(look: &Look, leaf: &Leaf<'_>, text: &mut String) -> Result<(), EngineE
     let grid = Grid::instant(0, 1).map_err(|error| EngineError::Invalid(error.to_string()))?;
     let counting = Counting { look, leaf, grid: &grid, candidates: found, keeps_candidates: false };
     let layout = counting.row_layout()?;
+    let is_comparison = matches!(leaf.function, MetricsFunction::Compare { .. });
     match &layout {
+        _ if is_comparison => {
+            let what = "row by row if the selection allows that, and children over traces";
+            writeln!(text, "comparison of all attributes, counted {what}")
+        }
         Some(_) => writeln!(text, "series, counted row by row while scanning"),
         None => writeln!(text, "series, counted over the spans of evaluated traces"),
     }
     .ok();
     candidates(&counting.candidates, text);
     sources(look, None, text);
-    if let Some(layout) = &layout {
-        columns(layout, "of spans that pass", text);
+    if let Some(layout) = layout.filter(|_| !is_comparison) {
+        columns(&layout, "of spans that pass", text);
     }
     Ok(())
 }

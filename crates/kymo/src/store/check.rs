@@ -2,6 +2,7 @@
 
 use kymo_store::check::{self, Finding, Report};
 use kymo_store::objects::Objects;
+use kymo_store::settings;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -70,8 +71,9 @@ fn check_blocks(objects: &Arc<dyn Objects>, progress: &Progress) -> Result<Block
     progress.doing("listing");
     let files = objects.list("")?;
     let is_read = |path: &str| {
-        let others = ["/archive/", "/settings/"];
-        path.ends_with(".parquet") || others.iter().any(|directory| path.contains(directory))
+        path.ends_with(".parquet")
+            || path.contains("/archive/")
+            || path.starts_with(settings::PREFIX)
     };
     let read = files.iter().filter(|file| is_read(&file.path));
     progress.expect(read.map(|file| file.size_bytes).sum());

@@ -7,6 +7,7 @@ use kymo_journal::OsDisk;
 use kymo_store::Signal;
 use kymo_store::commit::node;
 use kymo_store::objects::{self, LocalObjects, Objects};
+use kymo_store::settings;
 
 use crate::failure::Failure;
 
@@ -40,12 +41,13 @@ impl Place {
         })
     }
 
-    /// A place of blocks, which has at least one node or one tenant with a signal.
+    /// A place of blocks, which has at least one node, one setting or one tenant with a signal.
     fn of_blocks(place: &str, blocks: Arc<dyn Objects>) -> Result<Self, Failure> {
         let mut is_store = false;
         for name in blocks.list_dirs("")? {
             let signals = || blocks.list_dirs(&name);
             is_store |= name == node::PREFIX
+                || name == settings::PREFIX
                 || signals()?.iter().any(|signal| Signal::from_name(signal).is_some());
         }
         if !is_store {

@@ -2,9 +2,9 @@
 //!
 //! | status | when |
 //! |---|---|
-//! | 400 | the body is no document, or makes no sense |
+//! | 400 | the body is no document, or makes no sense, or too much would be set |
 //! | 404 | nothing is set |
-//! | 409 | others change it all the time |
+//! | 409 | others change it all the time, so that a patch is not made |
 //! | 412 | another version holds |
 //! | 428 | no version is named |
 
@@ -14,13 +14,13 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::header::{ETAG, IF_MATCH};
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use kymo_engine::EngineError;
 use kymo_store::settings::{Change, Set, Setting};
-use serde_json::Value;
 
 use super::document::{self, Document};
 use super::{patch, rules};
 use crate::body::{self, Bounds};
-use crate::limits::{BODY_PAUSE_TIMEOUT, MAX_QUERY_BYTES};
+use crate::limits::{BODY_PAUSE_TIMEOUT, OVERRIDES_MAX_BYTES, OVERRIDES_TRIES};
 use crate::parameters::Parameters;
 use crate::reply::{plain, typed};
 use crate::router::Shared;
@@ -28,8 +28,6 @@ use crate::telemetry::Timed;
 use crate::tempo::asked::{Unanswered, outcome};
 use crate::tenant;
 
-/// How often a change is made anew on what others have changed meanwhile.
-const MAX_TRIES: usize = 5;
 /// Says that nothing must be set yet.
 const UNSET: u64 = 0;
 
@@ -67,7 +65,7 @@ impl Asked {
 
     /// The body.
     async fn text(body: Body, shared: &Shared) -> Result<Bytes, Unanswered> {
-        let bounds = Bounds::new(MAX_QUERY_BYTES, BODY_PAUSE_TIMEOUT);
+        let bounds = Bounds::new(OVERRIDES_MAX_BYTES, BODY_PAUSE_TIMEOUT);
         let read = body::read(body, bounds, &shared.receiver.budget).await;
         let (text, _reservation) = read.map_err(|error| Unanswered::Unread(error.into()))?;
         Ok(text)
@@ -89,7 +87,7 @@ pub(super) async fn get(State(shared): State<Shared>, request: Request<Body>) ->
         let Some(set) = shared.engine.setting(&asked.tenant, Setting::Overrides).await? else {
             return Ok(none_set());
         };
-        let mut shown = current(&set)?;
+        let mut shown = current(&set)?.json();
         if is_merged {
             let mut merged = document::defaults();
             patch::merge(&mut merged, shown);
@@ -108,9 +106,8 @@ pub(super) async fn replace(State(shared): State<Shared>, request: Request<Body>
             Ok(version) => version,
             Err((status, message)) => return Ok(plain(status, message)),
         };
-        let document = Document::read(&Asked::text(asked.body, &shared).await?)?;
-        rules::check(&document)?;
-        let body = Some(Bytes::from(document.json().to_string()));
+        let text = Asked::text(asked.body, &shared).await?;
+        let body = Some(checked(&shared, move || Document::read(&text)).await?);
         let change = shared.engine.set(&asked.tenant, Setting::Overrides, version, body).await?;
         Ok(match change {
             Change::Done(version) => versioned(version, Response::new(Body::empty())),
@@ -125,22 +122,12 @@ pub(super) async fn change(State(shared): State<Shared>, request: Request<Body>)
     let answered = async {
         let asked = Asked::new(request)?;
         let text = Asked::text(asked.body, &shared).await?;
-        let wanted: Value =
-            serde_json::from_slice(&text).map_err(|error| format!("overrides: {error}"))?;
-        if !wanted.is_object() {
-            return Err(Unanswered::Wrong("overrides: expected an object".to_owned()));
-        }
-        for _ in 0..MAX_TRIES {
+        for _ in 0..OVERRIDES_TRIES {
             let set = shared.engine.setting(&asked.tenant, Setting::Overrides).await?;
             let version = set.as_ref().map_or(UNSET, |set| set.version);
-            let mut changed = match &set {
-                Some(set) => current(set)?,
-                None => Document::default().json(),
-            };
-            patch::merge(&mut changed, wanted.clone());
-            let document = Document::read(changed.to_string().as_bytes())?;
-            rules::check(&document)?;
-            let shown = Bytes::from(document.json().to_string());
+            let before = set.map_or(Ok(Document::default()), |set| current(&set))?;
+            let text = text.clone();
+            let shown = checked(&shared, move || before.changed(&text)).await?;
             let body = Some(shown.clone());
             let change =
                 shared.engine.set(&asked.tenant, Setting::Overrides, version, body).await?;
@@ -190,11 +177,30 @@ async fn ended(
     answered.unwrap_or_else(Unanswered::response)
 }
 
-/// What is set, as JSON.
-fn current(set: &Set) -> Result<Value, Unanswered> {
-    serde_json::from_slice(&set.body).map_err(|error| {
-        let message = format!("the overrides that are stored cannot be read: {error}");
-        Unanswered::Engine(kymo_engine::EngineError::Internal(message))
+/// Reads a document, looks whether it makes sense, and writes it as it is kept. Not here, where it
+/// would delay others.
+async fn checked(
+    shared: &Shared,
+    read: impl FnOnce() -> Result<Document, String> + Send + 'static,
+) -> Result<Bytes, Unanswered> {
+    let checked = shared.read(move || {
+        let document = read()?;
+        rules::check(&document)?;
+        let text = document.json().to_string();
+        match text.len() > OVERRIDES_MAX_BYTES {
+            true => Err(format!("overrides: more than {OVERRIDES_MAX_BYTES} bytes would be set")),
+            false => Ok(Bytes::from(text)),
+        }
+    });
+    Ok(checked.await??)
+}
+
+/// What is set.
+fn current(set: &Set) -> Result<Document, Unanswered> {
+    Document::read(&set.body).map_err(|error| {
+        let message =
+            format!("what is stored cannot be read, perhaps it is of a newer kymo: {error}");
+        Unanswered::Engine(EngineError::Internal(message))
     })
 }
 

@@ -8,6 +8,7 @@ use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
+use super::patch;
 use crate::times;
 
 /// All of it. What is absent is not set; a group that is `null` has nothing set.
@@ -198,6 +199,7 @@ impl<'de> Deserialize<'de> for Duration {
                 Ok(Duration(i64::try_from(nanos).unwrap_or(i64::MAX)))
             }
             fn visit_f64<E: Error>(self, nanos: f64) -> Result<Duration, E> {
+                // Beyond that it is the least or the greatest number, which no rule lets pass.
                 Ok(Duration(nanos as i64))
             }
         }
@@ -221,6 +223,17 @@ impl Document {
         let given: Value = serde_json::from_slice(text).map_err(wrong)?;
         check_objects("overrides", &given, &document.json())?;
         Ok(document)
+    }
+
+    /// This one, changed as `patch` says. That is a document itself, where `null` takes something
+    /// away.
+    pub(super) fn changed(&self, patch: &[u8]) -> Result<Self, String> {
+        // What is wrong is told by its place in what was sent.
+        Self::read(patch)?;
+        let wrong = |error: serde_json::Error| format!("overrides: {error}");
+        let mut changed = self.json();
+        patch::merge(&mut changed, serde_json::from_slice(patch).map_err(wrong)?);
+        serde_json::from_value(changed).map_err(wrong)
     }
 
     /// As it is kept and shown.

@@ -1,7 +1,8 @@
 //! `/tempo/api/overrides`: what a tenant sets for itself.
 //!
-//! Off unless it is switched on, as in Tempo. What is set is kept by the store, version by version;
-//! who changes it says which version he has seen, so that nobody undoes what he does not know of.
+//! Off unless it is switched on, as in Tempo. What is set is kept by the store, version by version.
+//! Who replaces or deletes it says which version he has seen, so that nobody undoes what he does
+//! not know of; a patch changes what it names in whatever holds.
 //!
 //! | module | what it holds |
 //! |---|---|

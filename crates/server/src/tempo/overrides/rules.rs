@@ -6,6 +6,8 @@ use kymo_traceql::ast::{Intrinsic, Name, Scope};
 use serde_json::Value;
 
 use super::document::{Document, Duration, FilterPolicy, PolicyMatch, SpanMetrics};
+use crate::limits::OVERRIDES_MAX_FILTERED;
+use crate::parameters::quoted;
 
 const PROCESSORS: [&str; 9] = [
     "service-graphs",
@@ -27,11 +29,13 @@ const SECOND_NANOS: i64 = 1_000_000_000;
 const COLLECTION_INTERVALS: (&str, [i64; 2]) =
     ("15s to 5m", [15 * SECOND_NANOS, 300 * SECOND_NANOS]);
 const SLACKS: (&str, [i64; 2]) = ("0s to 12h", [0, 12 * 3600 * SECOND_NANOS]);
+const RESETS: (&str, [i64; 2]) = ("0s to 24h", [0, 24 * 3600 * SECOND_NANOS]);
 
 /// What is wrong with a document, if anything is.
 pub(super) fn check(document: &Document) -> Result<(), String> {
     if let Some(forwarder) = document.forwarders.iter().flatten().next() {
-        return Err(format!("forwarders: {forwarder:?} is not known, none is configured here"));
+        let forwarder = quoted(forwarder);
+        return Err(format!("forwarders: {forwarder} is not known, none is configured here"));
     }
     if let Some(dimensions) = &document.cost_attribution.dimensions {
         check_cost_dimensions(dimensions)?;
@@ -43,10 +47,13 @@ pub(super) fn check(document: &Document) -> Result<(), String> {
     }
     check_time(&at("collection_interval"), generator.collection_interval, COLLECTION_INTERVALS)?;
     check_time(&at("ingestion_time_range_slack"), generator.ingestion_time_range_slack, SLACKS)?;
+    let reset = generator.native_histogram_min_reset_duration;
+    check_time(&at("native_histogram_min_reset_duration"), reset, RESETS)?;
     if let Some(name) = generator.trace_id_label_name.as_deref().filter(|name| *name != label(name))
     {
         let place = at("trace_id_label_name");
-        return Err(format!("{place}: {name:?} is no label: letters, digits and _ are"));
+        let name = quoted(name);
+        return Err(format!("{place}: {name} is no label: letters, digits and _ are"));
     }
     if let Some(histograms) = &generator.generate_native_histograms {
         check_choice(&at("generate_native_histograms"), histograms, &HISTOGRAMS)?;
@@ -59,6 +66,14 @@ pub(super) fn check(document: &Document) -> Result<(), String> {
         check_choice(&at("span_name_sanitization"), mode, &SANITIZATIONS)?;
     }
     let graphs = &generator.processor.service_graphs;
+    let policies = [&graphs.filter_policies, &generator.processor.span_metrics.filter_policies];
+    let filtered = filtered(policies.into_iter().flatten().flatten());
+    if filtered > OVERRIDES_MAX_FILTERED {
+        return Err(format!(
+            "filter_policies: {filtered} attributes are filtered by, at most \
+             {OVERRIDES_MAX_FILTERED} can be"
+        ));
+    }
     let at = |name: &str| format!("metrics_generator.processor.service_graphs.{name}");
     check_buckets(&at("histogram_buckets"), graphs.histogram_buckets.as_deref())?;
     check_policies(&at("filter_policies"), graphs.filter_policies.as_deref())?;
@@ -84,21 +99,22 @@ fn check_span_metrics(metrics: &SpanMetrics) -> Result<(), String> {
         }
     }
     for name in metrics.dimensions.iter().flatten() {
-        labels.insert(dimension_label(name), format!("the dimension {name:?}"));
+        labels.insert(dimension_label(name), format!("the dimension {}", quoted(name)));
     }
     for mapping in metrics.dimension_mappings.iter().flatten() {
-        let (place, name) = (at("dimension_mappings"), &mapping.name);
-        if name.is_empty() {
+        let (place, name) = (at("dimension_mappings"), quoted(&mapping.name));
+        if mapping.name.is_empty() {
             return Err(format!("{place}: a mapping has no name"));
         }
         if mapping.source_labels.is_empty() {
-            return Err(format!("{place}: {name:?} has no source_labels"));
+            return Err(format!("{place}: {name} has no source_labels"));
         }
-        let label = dimension_label(name);
+        let label = dimension_label(&mapping.name);
         if let Some(other) = labels.get(&label) {
-            return Err(format!("{place}: {name:?} gives the label {label:?}, as does {other}"));
+            let label = quoted(&label);
+            return Err(format!("{place}: {name} gives the label {label}, as does {other}"));
         }
-        labels.insert(label, format!("the mapping {name:?}"));
+        labels.insert(label, format!("the mapping {name}"));
     }
     Ok(())
 }
@@ -106,7 +122,7 @@ fn check_span_metrics(metrics: &SpanMetrics) -> Result<(), String> {
 fn check_choice(place: &str, value: &str, choices: &[&str]) -> Result<(), String> {
     match choices.contains(&value) {
         true => Ok(()),
-        false => Err(format!("{place}: {value:?} is none of {choices:?}")),
+        false => Err(format!("{place}: {} is none of {choices:?}", quoted(value))),
     }
 }
 
@@ -131,6 +147,14 @@ fn check_buckets(place: &str, buckets: Option<&[f64]>) -> Result<(), String> {
     }
 }
 
+/// How many attributes policies name.
+fn filtered<'p>(policies: impl Iterator<Item = &'p FilterPolicy>) -> usize {
+    let matches = policies.flat_map(|FilterPolicy { include, include_any, exclude }| {
+        [include, include_any, exclude].into_iter().flatten()
+    });
+    matches.map(|part| part.attributes.len()).sum()
+}
+
 fn check_policies(place: &str, policies: Option<&[FilterPolicy]>) -> Result<(), String> {
     for FilterPolicy { include, include_any, exclude } in policies.unwrap_or_default() {
         let parts = [("include", include), ("include_any", include_any), ("exclude", exclude)];
@@ -149,9 +173,9 @@ fn check_policies(place: &str, policies: Option<&[FilterPolicy]>) -> Result<(), 
 fn check_match(part: &PolicyMatch) -> Result<(), String> {
     check_choice("match_type", &part.match_type, &["strict", "regex"])?;
     for attribute in &part.attributes {
-        let key = &attribute.key;
-        let parsed = kymo_traceql::parse_attribute(key)
-            .map_err(|error| format!("{key:?} is no attribute: {error}"))?;
+        let key = quoted(&attribute.key);
+        let parsed = kymo_traceql::parse_attribute(&attribute.key)
+            .map_err(|error| format!("{key} is no attribute: {error}"))?;
         let is_known = match &parsed.name {
             Name::Keyed { scope, .. } => matches!(scope, Scope::Span | Scope::Resource),
             Name::Intrinsic(intrinsic) => {
@@ -159,13 +183,16 @@ fn check_match(part: &PolicyMatch) -> Result<(), String> {
             }
         };
         if parsed.of_parent || !is_known {
-            return Err(format!("{key:?} is none of span.…, resource.…, name, kind and status"));
+            return Err(format!("{key} is none of span.…, resource.…, name, kind and status"));
         }
         match (&attribute.value, part.match_type.as_str()) {
-            (Value::String(pattern), "regex") => kymo_traceql::validate_pattern(pattern)?,
-            (value, "regex") => return Err(format!("{key:?}: {value} is no regular expression")),
+            (Value::String(pattern), "regex") => {
+                let valid = kymo_traceql::validate_pattern(pattern);
+                valid.map_err(|why| format!("{key}: {why}"))?;
+            }
+            (_, "regex") => return Err(format!("{key}: the value is no regular expression")),
             (Value::String(_) | Value::Number(_) | Value::Bool(_), _) => {}
-            (value, _) => return Err(format!("{key:?}: {value} is no text, number or boolean")),
+            _ => return Err(format!("{key}: the value is no text, number or boolean")),
         }
     }
     Ok(())
@@ -178,11 +205,13 @@ fn check_cost_dimensions(dimensions: &BTreeMap<String, String>) -> Result<(), St
         let name = if name.is_empty() { own.unwrap_or(attribute) } else { name };
         let label = label(name);
         if label.is_empty() {
-            return Err(format!("cost_attribution.dimensions: {attribute:?} has no label"));
+            let attribute = quoted(attribute);
+            return Err(format!("cost_attribution.dimensions: {attribute} has no label"));
         }
         if let Some(other) = labels.insert(label.clone(), attribute) {
-            let both = format!("{other:?} and {attribute:?}");
-            return Err(format!("cost_attribution.dimensions: {both} give the label {label:?}"));
+            let both = format!("{} and {}", quoted(other), quoted(attribute));
+            let label = quoted(&label);
+            return Err(format!("cost_attribution.dimensions: {both} give the label {label}"));
         }
     }
     Ok(())
@@ -260,6 +289,11 @@ mod tests {
             (generator(r#"{"collection_interval":"14.9s"}"#), "14.9s is outside of 15s to 5m"),
             (generator(r#"{"collection_interval":"5m1s"}"#), "5m1s is outside"),
             (generator(r#"{"ingestion_time_range_slack":"-1s"}"#), "-1s is outside of 0s to 12h"),
+            (
+                generator(r#"{"native_histogram_min_reset_duration":-9223372036854775808}"#),
+                "outside of 0s to 24h",
+            ),
+            (generator(r#"{"native_histogram_min_reset_duration":1e300}"#), "outside of"),
             (generator(r#"{"trace_id_label_name":"a-b"}"#), "\"a-b\" is no label"),
             (generator(r#"{"native_histogram_bucket_factor":1}"#), "greater than 1"),
             (generator(r#"{"generate_native_histograms":"x"}"#), "classic"),
