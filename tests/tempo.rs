@@ -309,6 +309,15 @@ fn a_plan_is_explained() {
     let answer = Answer::of(server.client.get(&url).query(&params)).expect(200);
     assert!(answer.header("content-type").starts_with("text/plain"));
     assert!(answer.text().contains("service"), "{}", answer.text());
+    for (selection, how) in [
+        ("{ status = error }", "comparison, counted row by row while scanning; children over"),
+        ("{ span:childCount > 1 }", "comparison, counted over the spans of evaluated traces"),
+    ] {
+        let params = [("q", format!("{{ }} | compare({selection})"))];
+        let answer = Answer::of(server.client.get(&url).query(&params)).expect(200).text();
+        assert!(answer.contains(how), "{answer}");
+        assert_eq!(answer.contains("region"), how.contains("row by row"), "columns: {answer}");
+    }
     Answer::of(server.client.get(&url).query(&[("q", "{")])).expect(400);
 }
 

@@ -262,27 +262,18 @@ impl Store {
     }
 }
 
-/// Reads every piece of a tenant; `found` is told each, its bytes, and what is wrong with it.
-pub(crate) fn check(
+/// All pieces of a tenant.
+pub(crate) fn pieces_of(
     objects: &dyn Objects,
     tenant: &str,
-    mut found: impl FnMut(&str, u64, Option<StoreError>),
-) -> Result<(), StoreError> {
-    for (_, info) in list(objects, &directory(tenant))? {
-        let read = || {
-            let spans = Piece::get(objects, &info.path)?.decompress(&info.path)?;
-            Records::default().add_request(&spans)
-        };
-        match read() {
-            Err(StoreError::Objects(error)) if error.is_not_found() => {}
-            Err(
-                error @ (StoreError::Corrupt(_) | StoreError::Wire(_) | StoreError::Newer { .. }),
-            ) => found(&info.path, info.size_bytes, Some(error)),
-            Err(error) => return Err(error),
-            Ok(()) => found(&info.path, info.size_bytes, None),
-        }
-    }
-    Ok(())
+) -> Result<impl Iterator<Item = ObjectInfo> + use<>, StoreError> {
+    Ok(list(objects, &directory(tenant))?.map(|(_, piece)| piece))
+}
+
+/// Reads a piece whole.
+pub(crate) fn check_piece(objects: &dyn Objects, piece: &ObjectInfo) -> Result<(), StoreError> {
+    let spans = Piece::get(objects, &piece.path)?.decompress(&piece.path)?;
+    Records::default().add_request(&spans)
 }
 
 /// The pieces below a directory, each with its trace. Other files are none of ours.

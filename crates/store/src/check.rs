@@ -9,7 +9,7 @@ use crate::block::read::{Block, TailCheck};
 use crate::commit::log::Log;
 use crate::commit::node::{NodeObject, PREFIX};
 use crate::error::StoreError;
-use crate::objects::Objects;
+use crate::objects::{ObjectInfo, Objects};
 use crate::schema::Signal;
 use crate::settings;
 use crate::snapshot::level_zero;
@@ -95,29 +95,36 @@ pub fn check(
         for signal in Signal::ALL {
             check_log(objects, &nodes, &tenant, signal, &mut report, &mut progress)?;
         }
-        let Report { archived, findings, .. } = &mut report;
-        archive::check(&**objects, &tenant, |path, size_bytes, damage| {
-            progress(path, size_bytes);
-            count(path, damage, archived, findings);
-        })?;
+        let pieces = archive::pieces_of(&**objects, &tenant)?;
+        let read = |info: &ObjectInfo| archive::check_piece(&**objects, info);
+        report.archived += check_each(pieces, read, &mut report.findings, &mut progress)?;
     }
-    let Report { settings, findings, .. } = &mut report;
-    settings::check(&**objects, |path, size_bytes, damage| {
-        progress(path, size_bytes);
-        count(path, damage, settings, findings);
-    })?;
+    let versions = settings::versions(&**objects)?;
+    let read = |info: &ObjectInfo| settings::check_readable(&**objects, info);
+    report.settings = check_each(versions, read, &mut report.findings, &mut progress)?;
     Ok(report)
 }
 
-/// Counts an object that is good, or tells of it.
-fn count(path: &str, damage: Option<StoreError>, good: &mut usize, findings: &mut Vec<Finding>) {
-    match damage {
-        None => *good += 1,
-        Some(error) => {
-            let why = error.to_string();
-            findings.push(Finding::Damaged { path: path.to_owned(), why });
+/// Reads objects; returns how many are good. One that is gone meanwhile was deleted.
+fn check_each(
+    infos: impl Iterator<Item = ObjectInfo>,
+    read: impl Fn(&ObjectInfo) -> Result<(), StoreError>,
+    findings: &mut Vec<Finding>,
+    progress: &mut impl FnMut(&str, u64),
+) -> Result<usize, StoreError> {
+    let mut good = 0;
+    for info in infos {
+        progress(&info.path, info.size_bytes);
+        match read(&info) {
+            Ok(()) => good += 1,
+            Err(StoreError::Objects(error)) if error.is_not_found() => {}
+            Err(
+                error @ (StoreError::Corrupt(_) | StoreError::Wire(_) | StoreError::Newer { .. }),
+            ) => findings.push(Finding::Damaged { path: info.path, why: error.to_string() }),
+            Err(error) => return Err(error),
         }
     }
+    Ok(good)
 }
 
 fn check_log(

@@ -171,22 +171,16 @@ impl Store {
     }
 }
 
-/// Reads every version of all settings; `found` is told each, its bytes, and what is wrong with it.
-pub(crate) fn check(
+/// All versions of all settings.
+pub(crate) fn versions(
     objects: &dyn Objects,
-    mut found: impl FnMut(&str, u64, Option<StoreError>),
-) -> Result<(), StoreError> {
-    for (_, info) in list(objects, PREFIX)? {
-        match Stored::get(objects, &info) {
-            Err(StoreError::Objects(error)) if error.is_not_found() => {}
-            Err(error @ (StoreError::Corrupt(_) | StoreError::Newer { .. })) => {
-                found(&info.path, info.size_bytes, Some(error));
-            }
-            Err(error) => return Err(error),
-            Ok(_) => found(&info.path, info.size_bytes, None),
-        }
-    }
-    Ok(())
+) -> Result<impl Iterator<Item = ObjectInfo> + use<>, StoreError> {
+    Ok(list(objects, PREFIX)?.map(|(_, version)| version))
+}
+
+/// Reads a version.
+pub(crate) fn check_readable(objects: &dyn Objects, info: &ObjectInfo) -> Result<(), StoreError> {
+    Stored::get(objects, info).map(drop)
 }
 
 /// The versions below a directory. Other files are none of ours.

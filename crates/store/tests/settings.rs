@@ -6,17 +6,20 @@ mod backends;
 #[path = "support/seaweed.rs"]
 #[allow(dead_code)]
 mod seaweed;
+#[path = "support/watched.rs"]
+#[allow(dead_code)]
+mod watched;
 
-use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use backends::{on_each_backend, open};
 use bytes::Bytes;
 use kymo_store::check::{Finding, check};
 use kymo_store::limits::{SETTING_KEPT_VERSIONS, SETTING_MAX_BYTES};
-use kymo_store::objects::{ObjectInfo, Objects, ObjectsError, Tail};
+use kymo_store::objects::Objects;
 use kymo_store::settings::{Change, Setting};
 use kymo_store::{Options, Store, StoreError};
+use watched::Watched;
 
 const DIRECTORY: &str = "%settings/default/overrides";
 
@@ -120,80 +123,31 @@ fn the_last_version_that_can_be_is_not_lost() {
     });
 }
 
-/// Objects that do something before one is created, once.
-#[derive(Debug)]
-struct Delayed {
-    inner: Arc<dyn Objects>,
-    meanwhile: Mutex<Option<Box<Meanwhile>>>,
-}
-
-struct Meanwhile(Box<dyn FnOnce() + Send>);
-
-impl std::fmt::Debug for Meanwhile {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Meanwhile")
-    }
-}
-
-impl Objects for Delayed {
-    fn get(&self, path: &str) -> Result<Bytes, ObjectsError> {
-        self.inner.get(path)
-    }
-    fn get_range(&self, path: &str, range: Range<u64>) -> Result<Bytes, ObjectsError> {
-        self.inner.get_range(path, range)
-    }
-    fn get_tail(&self, path: &str, len_bytes: u64) -> Result<Tail, ObjectsError> {
-        self.inner.get_tail(path, len_bytes)
-    }
-    fn put(&self, path: &str, body: Bytes) -> Result<(), ObjectsError> {
-        self.inner.put(path, body)
-    }
-    fn put_new(&self, path: &str, body: Bytes) -> Result<bool, ObjectsError> {
-        let meanwhile = self.meanwhile.lock().unwrap().take();
-        if let Some(meanwhile) = meanwhile {
-            meanwhile.0();
-        }
-        self.inner.put_new(path, body)
-    }
-    fn delete(&self, path: &str) -> Result<(), ObjectsError> {
-        self.inner.delete(path)
-    }
-    fn list(&self, prefix: &str) -> Result<Vec<ObjectInfo>, ObjectsError> {
-        self.inner.list(prefix)
-    }
-    fn list_dirs(&self, prefix: &str) -> Result<Vec<String>, ObjectsError> {
-        self.inner.list_dirs(prefix)
-    }
-    fn describe(&self) -> String {
-        self.inner.describe()
-    }
-}
-
 #[test]
 fn old_versions_go_and_a_slow_writer_is_not_misled_by_that() {
-    on_each_backend("settings-slow", |dir, objects| {
-        let others = Arc::new(open(&dir.join("others"), objects, Options::default()));
-        assert_eq!(set(&others, 0, "first"), Change::Done(1));
-        // All the others come between what the slow one reads and what it writes.
-        let changes = SETTING_KEPT_VERSIONS + 3;
-        let fast = others.clone();
-        let meanwhile: Box<dyn FnOnce() + Send> = Box::new(move || {
+    let dir = tempfile::tempdir().unwrap();
+    let watched = Watched::open(dir.path());
+    let objects: Arc<dyn Objects> = watched.clone();
+    let fast = open(&dir.path().join("fast"), &objects, node("fast"));
+    let slow = open(&dir.path().join("slow"), &objects, node("slow"));
+    assert_eq!(set(&fast, 0, "first"), Change::Done(1));
+    // All changes of the fast one come between what the slow one reads and what it writes.
+    let changes = SETTING_KEPT_VERSIONS + 3;
+    let mut fast = Some(fast);
+    watched.on_put(move |_| {
+        if let Some(fast) = fast.take() {
             for version in 1..=changes {
                 assert_eq!(set(&fast, version, "fast"), Change::Done(version + 1));
             }
-        });
-        let delayed = Delayed { inner: objects.clone(), meanwhile: Mutex::default() };
-        let delayed = Arc::new(delayed);
-        let slow_objects: Arc<dyn Objects> = delayed.clone();
-        let slow = open(&dir.join("slow"), &slow_objects, node("slow"));
-        *delayed.meanwhile.lock().unwrap() = Some(Box::new(Meanwhile(meanwhile)));
-        let late = slow.set("default", Setting::Overrides, 1, Some(Bytes::from_static(b"slow")));
-        assert!(matches!(late, Err(StoreError::State(_))), "{late:?}");
-        assert_eq!(get(&slow), Some((changes + 1, "fast".to_owned())));
-        let kept = objects.list(DIRECTORY).unwrap();
-        assert_eq!(kept.len() as u64, SETTING_KEPT_VERSIONS, "{kept:?}");
-        assert!(kept[0].path.ends_with(&format!("{:020}", changes + 2 - SETTING_KEPT_VERSIONS)));
+        }
+        true
     });
+    let late = slow.set("default", Setting::Overrides, 1, Some(Bytes::from_static(b"slow")));
+    assert!(matches!(late, Err(StoreError::State(_))), "{late:?}");
+    assert_eq!(get(&slow), Some((changes + 1, "fast".to_owned())));
+    let kept = objects.list(DIRECTORY).unwrap();
+    assert_eq!(kept.len() as u64, SETTING_KEPT_VERSIONS, "{kept:?}");
+    assert!(kept[0].path.ends_with(&format!("{:020}", changes + 2 - SETTING_KEPT_VERSIONS)));
 }
 
 fn node(name: &str) -> Options {

@@ -5,8 +5,10 @@
 //! span's own row, rows are counted as they are scanned, an attribute at a time, by numbers that
 //! stand for their values; just what is no row's own is then read from traces. Else all is.
 
+use std::ops::Range;
+
 use hashbrown::HashMap;
-use kymo_store::scan::{ColumnRef, Prepared, Scan, Scope as StoreScope, Walk};
+use kymo_store::scan::{ColumnRef, Prepared, Scan, Scope as StoreScope};
 use kymo_store::schema::Signal;
 use kymo_store::tables::spans::field;
 use kymo_traceql::ast::{Attribute, Expr, Intrinsic, MetricsFunction, Name, Scope};
@@ -16,7 +18,8 @@ use kymo_traceql::value::{OwnedValue, Value};
 
 use super::answer::SearchStats;
 use super::columns::{Cell, Column, NOT_COUNTED, Scratch};
-use super::evaluate::{Evaluation, each_matching, invalid};
+use super::evaluate::{Evaluation, each_started, invalid};
+use super::group::Loaded;
 use super::layout::{From, Layout};
 use super::look::Look;
 use super::measure::Leaf;
@@ -71,7 +74,7 @@ pub(super) fn answer(
     let candidates = Candidates::of(look, leaf.pipeline).map_err(|error| look.failed(error))?;
     let (top, range) = (*top, *range);
     let comparing = Comparing { look, leaf, grid, candidates, selection, top, range };
-    let mut names = attributes(look, &grid.time())?;
+    let mut names = attributes(look, Some(&grid.time()))?;
     let of_shape = OF_SHAPE.map(Name::Intrinsic);
     let held = look.memory("comparison");
     let mut all = Comparison::new(top, grid);
@@ -81,9 +84,9 @@ pub(super) fn answer(
             held.hold(all.bytes())
         })
     };
-    match comparing.rows(&names, stats)? {
-        Some(parts) => {
-            add(parts)?;
+    match ByRow::new(look, &comparing.candidates, selection, &names)? {
+        Some(by_row) => {
+            add(comparing.rows(&names, &by_row, stats)?)?;
             add(comparing.traces(&of_shape, stats)?)?;
         }
         None => {
@@ -97,10 +100,50 @@ pub(super) fn answer(
     Ok(all.finish())
 }
 
+/// The columns that rows are compared by as they are scanned, if they can be.
+pub(super) fn row_layout(
+    look: &Look,
+    selection: &Expr,
+    candidates: &Candidates,
+    time: Option<&Range<i64>>,
+) -> Result<Option<Layout>, EngineError> {
+    let by_row = ByRow::new(look, candidates, selection, &attributes(look, time)?)?;
+    Ok(by_row.map(|by_row| by_row.layout))
+}
+
+/// How rows are compared.
+struct ByRow {
+    selection: Expression,
+    layout: Layout,
+    /// Of the names that are compared, in their order.
+    slots: Vec<usize>,
+}
+
+impl ByRow {
+    /// `None` if traces have to be read: a selection by events, parents or the shape of traces needs
+    /// them whole.
+    fn new(
+        look: &Look,
+        candidates: &Candidates,
+        selection: &Expr,
+        names: &[Name],
+    ) -> Result<Option<Self>, EngineError> {
+        let mut all = Slots::default();
+        let selection = Expression::new(selection, &mut all).map_err(invalid)?;
+        if !candidates.is_answer || !selection.reads_row_only() {
+            return Ok(None);
+        }
+        let slots = names.iter().map(|name| all.slot_of(name)).collect();
+        let layout = Layout::of_rows(look, &BASE, all.names());
+        let layout = layout.map_err(|error| look.failed(error))?;
+        Ok(layout.map(|layout| Self { selection, layout, slots }))
+    }
+}
+
 /// Names that are compared and lie in rows.
-fn attributes(look: &Look, time: &std::ops::Range<i64>) -> Result<Vec<Name>, EngineError> {
+fn attributes(look: &Look, time: Option<&Range<i64>>) -> Result<Vec<Name>, EngineError> {
     let mut names: Vec<Name> = INTRINSICS.iter().map(|i| Name::Intrinsic(*i)).collect();
-    for (scope, key) in tags::keys(look, Some(time))? {
+    for (scope, key) in tags::keys(look, time)? {
         let scope = match scope {
             StoreScope::Own => Scope::Span,
             StoreScope::Resource => Scope::Resource,
@@ -131,23 +174,15 @@ impl Comparing<'_> {
         self.range.is_none_or(|(begin, end)| begin <= start_nanos && start_nanos <= end)
     }
 
-    /// Counts rows as they are scanned; `None` if they have to be read as traces.
+    /// Counts rows as they are scanned.
     fn rows(
         &self,
         names: &[Name],
+        ByRow { selection, layout, slots }: &ByRow,
         stats: &mut SearchStats,
-    ) -> Result<Option<Vec<Comparison>>, EngineError> {
+    ) -> Result<Vec<Comparison>, EngineError> {
         let look = self.look;
         let failed = |error| look.failed(error);
-        let mut slots = Slots::default();
-        let selection = Expression::new(self.selection, &mut slots).map_err(invalid)?;
-        // A selection by events, parents or the shape of traces needs whole traces.
-        if !self.candidates.is_answer || !selection.reads_row_only() {
-            return Ok(None);
-        }
-        let of_names: Vec<usize> = names.iter().map(|name| slots.slot_of(name)).collect();
-        let layout = Layout::of_rows(look, &BASE, slots.names()).map_err(failed)?;
-        let Some(layout) = layout else { return Ok(None) };
         let scan =
             Scan { columns: layout.columns.clone(), ..self.candidates.started(&self.grid.time()) };
         let prepared = Prepared::new(&look.sources, Signal::Spans, &scan, look.context());
@@ -157,7 +192,7 @@ impl Comparing<'_> {
             let (mut comparison, attributes) = self.begin(names);
             let mut columns: Vec<Column> = attributes
                 .into_iter()
-                .zip(&of_names)
+                .zip(slots)
                 .map(|(attribute, slot)| Column::new(attribute, &layout.slots[*slot]))
                 .collect();
             let held = look.memory("comparison");
@@ -166,8 +201,7 @@ impl Comparing<'_> {
                 look.check()?;
                 let places = layout.slots.iter().flat_map(From::span_places);
                 let table = Table::new(std::slice::from_ref(&batch), places);
-                let rows = Rows { layout: &layout, table: &table };
-                self.find_cells(&selection, &rows, &mut cells);
+                self.find_cells(selection, &Rows { layout, table: &table }, &mut cells);
                 let (views, _) = table.at(0);
                 for column in &mut columns {
                     column.count(views, &cells, &mut scratch, &mut comparison);
@@ -179,7 +213,7 @@ impl Comparing<'_> {
         })?;
         look.count(&work.stats());
         stats.add(&look.stats(&work.stats()));
-        Ok(Some(parts))
+        Ok(parts)
     }
 
     /// Where each row of a batch is counted.
@@ -214,18 +248,13 @@ impl Comparing<'_> {
         // Children are counted in any order.
         let numbers_spans = selection.needs_structure();
         let evaluation = Evaluation::new(look, self.leaf.pipeline, slots, numbers_spans)?;
-        let scan = self.candidates.started(&self.grid.time());
-        let walk = Walk::new(&look.sources, &scan, look.context());
-        let mut walk = walk.map_err(|error| look.failed(error))?;
         let make = || {
             let (comparison, attributes) = self.begin(names);
             Counted::new(comparison, attributes)
         };
-        let parts = each_matching(&evaluation, &mut walk, make, |counted, trace, spans| {
-            let structure = match needs_structure {
-                true => Structure::of(trace),
-                false => Structure::default(),
-            };
+        let each = |counted: &mut Counted, trace: &Loaded<'_>, spans: &[u32]| {
+            let structure =
+                if needs_structure { Structure::of(trace) } else { Structure::default() };
             for span in spans {
                 let span = *span as usize;
                 let start = trace.start_of(span);
@@ -237,9 +266,9 @@ impl Comparing<'_> {
                 }
             }
             Ok(counted.bytes())
-        })?;
-        look.count(&walk.stats());
-        stats.add(&look.stats(&walk.stats()));
+        };
+        let time = self.grid.time();
+        let parts = each_started(&evaluation, &self.candidates, &time, stats, make, each)?;
         Ok(parts.into_iter().map(|counted| counted.comparison).collect())
     }
 }

@@ -5,7 +5,7 @@
 //! Else traces are read and evaluated, and their matching spans counted.
 
 use kymo_store::block::source::RowRef;
-use kymo_store::scan::{BatchRows, ColumnRef, Partition, Prepared, Scan, Walk};
+use kymo_store::scan::{BatchRows, ColumnRef, Partition, Prepared, Scan};
 use kymo_store::schema::Signal;
 use kymo_store::tables::spans::field;
 use kymo_traceql::ast::{Attribute, Expr, Name};
@@ -14,7 +14,8 @@ use kymo_traceql::metrics::{Aggregation, Grid};
 use kymo_traceql::value::{OwnedValue, Value};
 
 use super::answer::SearchStats;
-use super::evaluate::{Evaluation, each_matching, invalid};
+use super::evaluate::{Evaluation, each_started, invalid};
+use super::group::Loaded;
 use super::groups::Groups;
 use super::layout::{From, Layout, Place};
 use super::look::Look;
@@ -170,17 +171,11 @@ impl Counting<'_> {
         let measured = measured_of(self.leaf.function).map(&mut compile).transpose()?;
         let needs_structure = by.iter().chain(&measured).any(SpanValue::needs_structure);
         let evaluation = Evaluation::new(look, self.leaf.pipeline, slots, needs_structure)?;
-        let time = self.grid.time();
-        let scan = self.candidates.started(&time);
-        let walk = Walk::new(&look.sources, &scan, look.context());
-        let mut walk = walk.map_err(|error| look.failed(error))?;
         let make = || self.aggregation();
-        let aggregations = each_matching(&evaluation, &mut walk, make, |all, trace, spans| {
+        let each = |all: &mut Aggregation, trace: &Loaded<'_>, spans: &[u32]| {
             let mut key = Vec::with_capacity(by.len());
-            let structure = match needs_structure {
-                true => Structure::of(trace),
-                false => Structure::default(),
-            };
+            let structure =
+                if needs_structure { Structure::of(trace) } else { Structure::default() };
             for span in spans {
                 let span = *span as usize;
                 let start = trace.start_of(span);
@@ -198,9 +193,9 @@ impl Counting<'_> {
                 all.add(group, point, value, start, token(trace.row(span)));
             }
             Ok(all.bytes())
-        })?;
-        look.count(&walk.stats());
-        stats.add(&look.stats(&walk.stats()));
+        };
+        let time = self.grid.time();
+        let aggregations = each_started(&evaluation, &self.candidates, &time, stats, make, each)?;
         let mut total = self.aggregation();
         let held = look.memory("series");
         for part in aggregations {

@@ -1,12 +1,16 @@
 //! Candidates to answers: traces are read, a few hundred at a time on each thread, and evaluated.
 
+use std::ops::Range;
+
 use kymo_store::scan::{Walk, Walked};
 use kymo_traceql::ast::{Intrinsic, Name, Pipeline};
 use kymo_traceql::eval::{Evaluator, Slots, Spanset};
 
+use super::answer::SearchStats;
 use super::group::Loaded;
 use super::loading::{Loader, Loading};
 use super::look::Look;
+use super::plan::Candidates;
 use super::threads::on_traces;
 use crate::error::EngineError;
 use crate::limits::WALK_STEP_TRACES;
@@ -119,4 +123,23 @@ pub(super) fn each_matching<S: Send>(
         })?;
     }
     Ok(workers.into_iter().map(|(_, state, _)| state).collect())
+}
+
+/// Evaluates the traces with a candidate that began within `time`, and counts what that takes; see
+/// [`each_matching`].
+pub(super) fn each_started<S: Send>(
+    evaluation: &Evaluation<'_>,
+    candidates: &Candidates,
+    time: &Range<i64>,
+    stats: &mut SearchStats,
+    make: impl Fn() -> S,
+    each: impl Fn(&mut S, &Loaded<'_>, &[u32]) -> Result<usize, EngineError> + Sync,
+) -> Result<Vec<S>, EngineError> {
+    let look = evaluation.look;
+    let walk = Walk::new(&look.sources, &candidates.started(time), look.context());
+    let mut walk = walk.map_err(|error| look.failed(error))?;
+    let found = each_matching(evaluation, &mut walk, make, each)?;
+    look.count(&walk.stats());
+    stats.add(&look.stats(&walk.stats()));
+    Ok(found)
 }

@@ -8,6 +8,7 @@ use kymo_store::tables::spans::TABLE;
 use kymo_traceql::ast::{Body, MetricsFunction, Query};
 use kymo_traceql::metrics::Grid;
 
+use super::compare;
 use super::counting::Counting;
 use super::layout::Layout;
 use super::look::Look;
@@ -32,7 +33,7 @@ pub(super) fn answer(
             let mut found = Vec::new();
             leaves(metrics, &mut found);
             for leaf in &found {
-                series(look, leaf, &mut text)?;
+                series(look, leaf, time, &mut text)?;
             }
         }
     }
@@ -64,26 +65,31 @@ fn search(
     Ok(())
 }
 
-fn series(look: &Look, leaf: &Leaf<'_>, text: &mut String) -> Result<(), EngineError> {
+fn series(
+    look: &Look,
+    leaf: &Leaf<'_>,
+    time: Option<&Range<i64>>,
+    text: &mut String,
+) -> Result<(), EngineError> {
     let found = Candidates::of(look, leaf.pipeline).map_err(|error| look.failed(error))?;
-    // Which columns are read does not depend on the time.
+    // Which columns series are counted by does not depend on the time.
     let grid = Grid::instant(0, 1).map_err(|error| EngineError::Invalid(error.to_string()))?;
     let counting = Counting { look, leaf, grid: &grid, candidates: found, keeps_candidates: false };
-    let layout = counting.row_layout()?;
-    let is_comparison = matches!(leaf.function, MetricsFunction::Compare { .. });
-    match &layout {
-        _ if is_comparison => {
-            let what = "row by row if the selection allows that, and children over traces";
-            writeln!(text, "comparison of all attributes, counted {what}")
+    let (what, layout, rest) = match leaf.function {
+        MetricsFunction::Compare { selection, .. } => {
+            let layout = compare::row_layout(look, selection, &counting.candidates, time)?;
+            ("comparison", layout, "; children over evaluated traces")
         }
-        Some(_) => writeln!(text, "series, counted row by row while scanning"),
-        None => writeln!(text, "series, counted over the spans of evaluated traces"),
-    }
-    .ok();
+        _ => ("series", counting.row_layout()?, ""),
+    };
+    let _ = match &layout {
+        Some(_) => writeln!(text, "{what}, counted row by row while scanning{rest}"),
+        None => writeln!(text, "{what}, counted over the spans of evaluated traces"),
+    };
     candidates(&counting.candidates, text);
     sources(look, None, text);
-    if let Some(layout) = layout.filter(|_| !is_comparison) {
-        columns(&layout, "of spans that pass", text);
+    if let Some(layout) = &layout {
+        columns(layout, "of spans that pass", text);
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::future::Future;
 
 use axum::body::Body;
 use axum::response::Response;
+use bytes::Bytes;
 use http::header::ACCEPT;
 use http::{HeaderMap, Request, StatusCode};
 use kymo_engine::{EngineError, Tenants};
@@ -12,7 +13,7 @@ use prost::Message;
 
 use super::llm;
 use crate::answer::Failure;
-use crate::body::{self, Bounds};
+use crate::body::{self, Bounds, Reservation};
 use crate::format::Format;
 use crate::grpc;
 use crate::limits::{BODY_PAUSE_TIMEOUT, MAX_QUERY_BYTES};
@@ -55,7 +56,7 @@ impl Unanswered {
     }
 
     /// As HTTP says it, in plain text.
-    pub(super) fn response(self) -> Response {
+    fn response(self) -> Response {
         match self {
             Self::Wrong(message) => plain(StatusCode::BAD_REQUEST, message),
             Self::Unread(failure) => plain(failure.status, failure.message),
@@ -70,6 +71,30 @@ impl From<Unanswered> for grpc::Status {
             Unanswered::Wrong(message) => Self::invalid(message),
             Unanswered::Unread(failure) => failure.into(),
             Unanswered::Engine(error) => grpc::of_engine(&error),
+        }
+    }
+}
+
+/// Why something is not done.
+#[derive(Debug)]
+pub(super) enum Failed {
+    Unanswered(Unanswered),
+    /// There is nothing wrong with the question.
+    Refused(StatusCode, String),
+}
+
+impl<E: Into<Unanswered>> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self::Unanswered(error.into())
+    }
+}
+
+impl Failed {
+    /// That something is refused is an answer.
+    pub(super) fn told(self) -> Result<Response, Unanswered> {
+        match self {
+            Self::Unanswered(unanswered) => Err(unanswered),
+            Self::Refused(status, message) => Ok(plain(status, message)),
         }
     }
 }
@@ -122,10 +147,19 @@ impl Asked {
 }
 
 async fn form(shared: &Shared, body: Body) -> Result<Parameters, Unanswered> {
-    let bounds = Bounds::new(MAX_QUERY_BYTES, BODY_PAUSE_TIMEOUT);
-    let read = body::read(body, bounds, &shared.receiver.budget).await;
-    let (text, _reservation) = read.map_err(|error| Unanswered::Unread(error.into()))?;
+    let (text, _reservation) = text(shared, body, MAX_QUERY_BYTES).await?;
     Ok(Parameters::of_form(&text)?)
+}
+
+/// The body of a question, and the memory that it takes.
+pub(super) async fn text(
+    shared: &Shared,
+    body: Body,
+    max_bytes: usize,
+) -> Result<(Bytes, Reservation), Unanswered> {
+    let bounds = Bounds::new(max_bytes, BODY_PAUSE_TIMEOUT);
+    let read = body::read(body, bounds, &shared.receiver.budget).await;
+    read.map_err(|error| Unanswered::Unread(error.into()))
 }
 
 /// Reads a question, has it answered, and counts it.
@@ -138,11 +172,17 @@ pub(super) async fn answer<A>(
 where
     A: Future<Output = Result<Response, Unanswered>>,
 {
+    counted(shared, kind, async { answer(Asked::read(shared, request).await?).await }).await
+}
+
+/// Waits for an answer, and counts it.
+pub(super) async fn counted(
+    shared: &Shared,
+    kind: &'static str,
+    answered: impl Future<Output = Result<Response, Unanswered>>,
+) -> Response {
     let timed = Timed::new(&shared.telemetry, kind);
-    let answered = match Asked::read(shared, request).await {
-        Ok(asked) => answer(asked).await,
-        Err(unanswered) => Err(unanswered),
-    };
+    let answered = answered.await;
     timed.ended(outcome(&answered));
     answered.unwrap_or_else(Unanswered::response)
 }

@@ -8,4 +8,5 @@ mod reading;
 mod spans;
 mod status;
 mod threads;
+#[path = "../support/watched.rs"]
 mod watched;

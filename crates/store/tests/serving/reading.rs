@@ -8,6 +8,7 @@ use kymo_store::compact::Effort;
 use kymo_store::garbage::Retention;
 use kymo_store::otlp::{TraceResult, trace_by_id};
 use kymo_store::scan::{ColumnRef, Op, Predicate, Scalar};
+use kymo_store::settings::Setting;
 use kymo_store::tables::spans::field;
 use kymo_store::{Options, Signal, Store, StoreError};
 
@@ -96,6 +97,9 @@ fn a_store_that_is_only_read_refuses_every_change() {
         other.collect_garbage().map(drop),
         other.retain("default", Signal::Spans, Retention::default()).map(drop),
         other.delete("default", Signal::Spans, &predicate).map(drop),
+        other.archive("default", &[1; 16], &mut |_| Ok(())).map(drop),
+        other.unarchive("default", &[1; 16]).map(drop),
+        other.set("default", Setting::Overrides, 0, None).map(drop),
     ];
     for refusal in refusals {
         assert!(matches!(refusal, Err(StoreError::ReadOnly)), "{refusal:?}");

@@ -15,28 +15,11 @@ use kymo_store::otlp::TraceResult;
 
 use super::formats::{Undone, differences};
 use super::request::Wanted;
-use crate::body::{self, Bounds};
-use crate::limits::{
-    BODY_PAUSE_TIMEOUT, DIFF_MAX_REQUEST_BYTES, DIFF_MAX_SPANS, DIFF_MAX_TRACES_BYTES,
-};
-use crate::reply::{plain, typed};
+use crate::limits::{DIFF_MAX_REQUEST_BYTES, DIFF_MAX_SPANS, DIFF_MAX_TRACES_BYTES};
+use crate::reply::typed;
 use crate::router::Shared;
-use crate::tempo::asked::{self, Asked, Unanswered};
+use crate::tempo::asked::{self, Asked, Failed};
 use crate::tempo::json::damaged;
-
-/// Why traces are not compared.
-#[derive(Debug)]
-enum Failed {
-    Unanswered(Unanswered),
-    /// There is nothing wrong with the question.
-    Refused(StatusCode, String),
-}
-
-impl<E: Into<Unanswered>> From<E> for Failed {
-    fn from(error: E) -> Self {
-        Self::Unanswered(error.into())
-    }
-}
 
 impl From<Undone> for Failed {
     fn from(undone: Undone) -> Self {
@@ -59,19 +42,15 @@ pub(in crate::tempo) async fn answer(
     let (head, body) = request.into_parts();
     let bare = Request::from_parts(head, Body::empty());
     let compared = |asked| async {
-        match compared(&shared, asked, body).await {
-            Ok(document) => Ok(typed(StatusCode::OK, "application/json", document)),
-            Err(Failed::Refused(status, message)) => Ok(plain(status, message)),
-            Err(Failed::Unanswered(unanswered)) => Err(unanswered),
-        }
+        let compared = compared(&shared, asked, body).await;
+        let shown = |document| typed(StatusCode::OK, "application/json", document);
+        compared.map(shown).or_else(Failed::told)
     };
     asked::answer(&shared, "trace_diff", bare, compared).await
 }
 
 async fn compared(shared: &Shared, asked: Asked, body: Body) -> Result<Vec<u8>, Failed> {
-    let bounds = Bounds::new(DIFF_MAX_REQUEST_BYTES, BODY_PAUSE_TIMEOUT);
-    let read = body::read(body, bounds, &shared.receiver.budget).await;
-    let (text, reservation) = read.map_err(|error| Unanswered::Unread(error.into()))?;
+    let (text, reservation) = asked::text(shared, body, DIFF_MAX_REQUEST_BYTES).await?;
     let wanted = Wanted::read(&text)?;
     drop((text, reservation));
     // Who waits holds nothing.

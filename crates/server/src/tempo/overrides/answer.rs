@@ -19,13 +19,11 @@ use kymo_store::settings::{Change, Set, Setting};
 
 use super::document::{self, Document};
 use super::{patch, rules};
-use crate::body::{self, Bounds};
-use crate::limits::{BODY_PAUSE_TIMEOUT, OVERRIDES_MAX_BYTES, OVERRIDES_TRIES};
+use crate::limits::{OVERRIDES_MAX_BYTES, OVERRIDES_TRIES};
 use crate::parameters::Parameters;
-use crate::reply::{plain, typed};
+use crate::reply::typed;
 use crate::router::Shared;
-use crate::telemetry::Timed;
-use crate::tempo::asked::{Unanswered, outcome};
+use crate::tempo::asked::{self, Failed, Unanswered};
 use crate::tenant;
 
 /// Says that nothing must be set yet.
@@ -50,25 +48,17 @@ impl Asked {
         Ok(Self { tenant, headers: head.headers, parameters, body })
     }
 
-    /// The version that a change is made to, or what is said without one.
-    fn version(&self) -> Result<u64, (StatusCode, String)> {
+    /// The version that a change is made to.
+    fn version(&self) -> Result<u64, Failed> {
         let Some(named) = self.headers.get(IF_MATCH).filter(|named| !named.is_empty()) else {
             let message = "must specify If-Match header: the ETag of what is there, 0 for nothing";
-            return Err((StatusCode::PRECONDITION_REQUIRED, message.to_owned()));
+            return Err(Failed::Refused(StatusCode::PRECONDITION_REQUIRED, message.to_owned()));
         };
         let text = named.to_str().ok().map(|text| text.trim().trim_matches('"'));
         text.and_then(|text| text.parse().ok()).ok_or_else(|| {
             let message = format!("If-Match: {named:?} is no version: an ETag from here is");
-            (StatusCode::PRECONDITION_FAILED, message)
+            Failed::Refused(StatusCode::PRECONDITION_FAILED, message)
         })
-    }
-
-    /// The body.
-    async fn text(body: Body, shared: &Shared) -> Result<Bytes, Unanswered> {
-        let bounds = Bounds::new(OVERRIDES_MAX_BYTES, BODY_PAUSE_TIMEOUT);
-        let read = body::read(body, bounds, &shared.receiver.budget).await;
-        let (text, _reservation) = read.map_err(|error| Unanswered::Unread(error.into()))?;
-        Ok(text)
     }
 }
 
@@ -81,11 +71,11 @@ pub(super) async fn get(State(shared): State<Shared>, request: Request<Body>) ->
             Some("merged") => true,
             Some(scope) => {
                 let message = format!("unknown scope {scope:?}, it can be api or merged");
-                return Err(Unanswered::Wrong(message));
+                return Err(message.into());
             }
         };
         let Some(set) = shared.engine.setting(&asked.tenant, Setting::Overrides).await? else {
-            return Ok(none_set());
+            return Err(none_set());
         };
         let mut shown = current(&set)?.json();
         if is_merged {
@@ -102,17 +92,14 @@ pub(super) async fn get(State(shared): State<Shared>, request: Request<Body>) ->
 pub(super) async fn replace(State(shared): State<Shared>, request: Request<Body>) -> Response {
     let answered = async {
         let asked = Asked::new(request)?;
-        let version = match asked.version() {
-            Ok(version) => version,
-            Err((status, message)) => return Ok(plain(status, message)),
-        };
-        let text = Asked::text(asked.body, &shared).await?;
+        let version = asked.version()?;
+        let (text, _reservation) = asked::text(&shared, asked.body, OVERRIDES_MAX_BYTES).await?;
         let body = Some(checked(&shared, move || Document::read(&text)).await?);
         let change = shared.engine.set(&asked.tenant, Setting::Overrides, version, body).await?;
-        Ok(match change {
-            Change::Done(version) => versioned(version, Response::new(Body::empty())),
-            Change::Conflict(version) => another_holds(version),
-        })
+        match change {
+            Change::Done(version) => Ok(versioned(version, Response::new(Body::empty()))),
+            Change::Conflict(version) => Err(another_holds(version)),
+        }
     };
     ended(&shared, answered).await
 }
@@ -121,7 +108,7 @@ pub(super) async fn replace(State(shared): State<Shared>, request: Request<Body>
 pub(super) async fn change(State(shared): State<Shared>, request: Request<Body>) -> Response {
     let answered = async {
         let asked = Asked::new(request)?;
-        let text = Asked::text(asked.body, &shared).await?;
+        let (text, _reservation) = asked::text(&shared, asked.body, OVERRIDES_MAX_BYTES).await?;
         for _ in 0..OVERRIDES_TRIES {
             let set = shared.engine.setting(&asked.tenant, Setting::Overrides).await?;
             let version = set.as_ref().map_or(UNSET, |set| set.version);
@@ -137,7 +124,7 @@ pub(super) async fn change(State(shared): State<Shared>, request: Request<Body>)
             }
         }
         let message = "others have changed the overrides meanwhile, several times: try again";
-        Ok(plain(StatusCode::CONFLICT, message.to_owned()))
+        Err(Failed::Refused(StatusCode::CONFLICT, message.to_owned()))
     };
     ended(&shared, answered).await
 }
@@ -146,10 +133,7 @@ pub(super) async fn change(State(shared): State<Shared>, request: Request<Body>)
 pub(super) async fn delete(State(shared): State<Shared>, request: Request<Body>) -> Response {
     let answered = async {
         let asked = Asked::new(request)?;
-        let version = match asked.version() {
-            Ok(version) => version,
-            Err((status, message)) => return Ok(plain(status, message)),
-        };
+        let version = asked.version()?;
         let change = match version {
             UNSET => match shared.engine.setting(&asked.tenant, Setting::Overrides).await? {
                 Some(set) => Change::Conflict(set.version),
@@ -157,11 +141,11 @@ pub(super) async fn delete(State(shared): State<Shared>, request: Request<Body>)
             },
             _ => shared.engine.set(&asked.tenant, Setting::Overrides, version, None).await?,
         };
-        Ok(match change {
-            Change::Done(_) => Response::new(Body::empty()),
-            Change::Conflict(UNSET) => none_set(),
-            Change::Conflict(version) => another_holds(version),
-        })
+        match change {
+            Change::Done(_) => Ok(Response::new(Body::empty())),
+            Change::Conflict(UNSET) => Err(none_set()),
+            Change::Conflict(version) => Err(another_holds(version)),
+        }
     };
     ended(&shared, answered).await
 }
@@ -169,12 +153,9 @@ pub(super) async fn delete(State(shared): State<Shared>, request: Request<Body>)
 /// Waits for an answer, and counts it.
 async fn ended(
     shared: &Shared,
-    answered: impl Future<Output = Result<Response, Unanswered>>,
+    answered: impl Future<Output = Result<Response, Failed>>,
 ) -> Response {
-    let timed = Timed::new(&shared.telemetry, "overrides");
-    let answered = answered.await;
-    timed.ended(outcome(&answered));
-    answered.unwrap_or_else(Unanswered::response)
+    asked::counted(shared, "overrides", async { answered.await.or_else(Failed::told) }).await
 }
 
 /// Reads a document, looks whether it makes sense, and writes it as it is kept. Not here, where it
@@ -210,14 +191,14 @@ fn versioned(version: u64, mut response: Response) -> Response {
     response
 }
 
-fn none_set() -> Response {
-    plain(StatusCode::NOT_FOUND, "no overrides are set for this tenant\n".to_owned())
+fn none_set() -> Failed {
+    Failed::Refused(StatusCode::NOT_FOUND, "no overrides are set for this tenant\n".to_owned())
 }
 
-fn another_holds(version: u64) -> Response {
+fn another_holds(version: u64) -> Failed {
     let message = match version {
         UNSET => "version does not match: nothing is set, which is 0".to_owned(),
         version => format!("version does not match: {version} holds; look at it, then try again"),
     };
-    plain(StatusCode::PRECONDITION_FAILED, message)
+    Failed::Refused(StatusCode::PRECONDITION_FAILED, message)
 }

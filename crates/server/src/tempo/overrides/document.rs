@@ -15,7 +15,6 @@ use crate::times;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Document {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) forwarders: Option<Vec<String>>,
     #[serde(deserialize_with = "or_default")]
     pub(super) cost_attribution: CostAttribution,
@@ -27,32 +26,21 @@ pub(super) struct Document {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct CostAttribution {
     /// Labels by attribute; an empty one is named as the attribute is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) dimensions: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct MetricsGenerator {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) processors: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) disable_collection: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) collection_interval: Option<Duration>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) trace_id_label_name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ingestion_time_range_slack: Option<Duration>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) generate_native_histograms: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) native_histogram_max_bucket_number: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) native_histogram_bucket_factor: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) native_histogram_min_reset_duration: Option<Duration>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) span_name_sanitization: Option<String>,
     #[serde(deserialize_with = "or_default")]
     pub(super) processor: Processor,
@@ -72,57 +60,36 @@ pub(super) struct Processor {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ServiceGraphs {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) dimensions: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) enable_client_server_prefix: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) enable_messaging_system_latency_histogram: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) enable_virtual_node_label: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) peer_attributes: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) filter_policies: Option<Vec<FilterPolicy>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) histogram_buckets: Option<Vec<f64>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) span_multiplier_key: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) enable_tracestate_span_multiplier: Option<bool>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct SpanMetrics {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) dimensions: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) intrinsic_dimensions: Option<BTreeMap<String, bool>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) dimension_mappings: Option<Vec<DimensionMapping>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) enable_target_info: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) filter_policies: Option<Vec<FilterPolicy>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) histogram_buckets: Option<Vec<f64>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) target_info_excluded_dimensions: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) enable_instance_label: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) span_multiplier_key: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) enable_tracestate_span_multiplier: Option<bool>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct HostInfo {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) host_identifiers: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) metric_name: Option<String>,
 }
 
@@ -140,11 +107,8 @@ pub(super) struct DimensionMapping {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct FilterPolicy {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) include: Option<PolicyMatch>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) include_any: Option<PolicyMatch>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) exclude: Option<PolicyMatch>,
 }
 
@@ -236,9 +200,22 @@ impl Document {
         serde_json::from_value(changed).map_err(wrong)
     }
 
-    /// As it is kept and shown.
+    /// As it is kept and shown: without what is not set.
     pub(super) fn json(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
+        let mut all = serde_json::to_value(self).unwrap_or_default();
+        drop_nulls(&mut all);
+        all
+    }
+}
+
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(drop_nulls),
+        Value::Object(members) => {
+            members.retain(|_, member| !member.is_null());
+            members.values_mut().for_each(drop_nulls);
+        }
+        _ => {}
     }
 }
 

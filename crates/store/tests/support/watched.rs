@@ -97,6 +97,7 @@ impl Objects for Watched {
     }
 
     fn put_new(&self, path: &str, body: Bytes) -> Result<bool, ObjectsError> {
+        self.before_put(path)?;
         let created = self.inner.put_new(path, body)?;
         let left = self.answers_to_lose.load(Ordering::Relaxed);
         self.answers_to_lose.store(left.saturating_sub(1), Ordering::Relaxed);
