@@ -77,6 +77,7 @@ fn compress(compression: Compression, plain: &[u8]) -> std::io::Result<Vec<u8>> 
             encoder.finish()
         }
         Compression::Zstd => zstd::encode_all(plain, 3),
+        Compression::Snappy => Ok(snap::raw::Encoder::new().compress_vec(plain)?),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Gzip, deflate and zstd, with a bound on what they become.
+//! Gzip, deflate, zstd and snappy, with a bound on what they become.
 //!
 //! A few kilobytes can claim to be gigabytes, or be. Memory is given as bytes come out, up to the
 //! limit and one byte more, by which a body is known to be too large. What a body says about its
@@ -21,7 +21,8 @@ use zstd::zstd_safe::{
 
 use crate::encoding::Compression;
 use crate::limits::{
-    BELIEVED_RATIO, KEPT_BUFFER_BYTES, MAX_MEMBERS, MAX_ZSTD_WINDOW_BYTES, MIN_BUFFER_BYTES,
+    BELIEVED_RATIO, KEPT_BUFFER_BYTES, MAX_MEMBERS, MAX_SNAPPY_RATIO, MAX_ZSTD_WINDOW_BYTES,
+    MIN_BUFFER_BYTES,
 };
 use crate::outcome::{Refusal, Stage};
 
@@ -72,6 +73,7 @@ pub(crate) fn decompress<R>(
             Compression::Zstd => {
                 zstd_frames(body, zstd.get_or_insert_with(DCtx::create), &mut out).map(|()| true)
             }
+            Compression::Snappy => snappy(body, &mut out).map(|()| true),
         };
         let result = is_read_by_others
             .and_then(|is_read_by_others| then(Plain { bytes: out.filled()?, is_read_by_others }));
@@ -187,6 +189,23 @@ fn deflate(body: &[u8], out: &mut Output<'_>) -> Result<bool, Refusal> {
 fn is_zlib(body: &[u8]) -> bool {
     let [method, flags, ..] = *body else { return false };
     method & 0x0f == 8 && u16::from_be_bytes([method, flags]).is_multiple_of(31)
+}
+
+/// Snappy's block format says its size in front and is decoded at once. So the size is checked before
+/// memory is given: a body that claims more than its length allows cannot be right.
+fn snappy(body: &[u8], out: &mut Output<'_>) -> Result<(), Refusal> {
+    let error = |error: snap::Error| malformed("snappy", error);
+    let size_bytes = snap::raw::decompress_len(body).map_err(error)?;
+    if size_bytes > out.limit_bytes {
+        return Err(out.too_large());
+    }
+    if size_bytes > body.len().saturating_mul(MAX_SNAPPY_RATIO) {
+        return Err(malformed("snappy", "claims to be larger than it can be"));
+    }
+    out.grow(size_bytes);
+    let room = &mut out.buffer[..size_bytes];
+    out.filled_bytes = snap::raw::Decoder::new().decompress(body, room).map_err(error)?;
+    Ok(())
 }
 
 fn zstd_frames(

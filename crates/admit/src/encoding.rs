@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::limits::MAX_QUOTED_CHARS;
 use crate::outcome::Refusal;
 
-/// How the messages of a request are written.
+/// How the messages of an OTLP request are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// OTLP in protobuf.
@@ -28,10 +28,13 @@ pub enum Compression {
     Deflate,
     /// Zstandard (RFC 8878), of one or several frames.
     Zstd,
+    /// Snappy, block format: what remote-write is compressed with. Senders of OTLP that say `snappy`
+    /// mean its framed format, or do not say which; so it is not found by its name.
+    Snappy,
 }
 
 impl Compression {
-    /// All compressions.
+    /// All compressions that are found by their name.
     pub const ALL: [Self; 4] = [Self::None, Self::Gzip, Self::Deflate, Self::Zstd];
 
     /// The name in `Content-Encoding` and `grpc-encoding`.
@@ -42,6 +45,7 @@ impl Compression {
             Self::Gzip => "gzip",
             Self::Deflate => "deflate",
             Self::Zstd => "zstd",
+            Self::Snappy => "snappy",
         }
     }
 }
@@ -96,6 +100,7 @@ mod tests {
             "compression \"br\" is not supported; use gzip, deflate, zstd or none (identity)"
         );
         assert_eq!(refusal.reason(), "unsupported_compression");
+        assert!("snappy".parse::<Compression>().is_err(), "of OTLP it is not known which");
         assert!("gzip, gzip".parse::<Compression>().is_err());
         let long = "x".repeat(100_000).parse::<Compression>().unwrap_err();
         assert!(long.to_string().len() < 200);

@@ -1,7 +1,8 @@
 //! Admission: what stands between a receiver and the journal.
 //!
 //! A receiver has some bytes, and knows from headers whose they are, what they hold and how they
-//! are encoded. [`Admission::admit`] decides what becomes of them:
+//! are encoded. [`Admission::admit`], or for Prometheus' remote-write
+//! [`Admission::admit_remote_write`], decides what becomes of them:
 //!
 //! ```text
 //! body ─> tenant, size ─> decompress ─> JSON to protobuf ─> wire::inspect ─> Admitted ─> journal
@@ -20,7 +21,8 @@
 //! - No bytes make it panic, and none make it allocate out of proportion to [`Limits`].
 //!
 //! What it refuses as a whole is a [`Refusal`]; then nothing of that request is kept. Single
-//! records with a fault are refused alone, or repaired: [`kymo_wire::inspect`] has the table.
+//! records with a fault are refused alone, or repaired: [`kymo_wire::inspect`] has the table, for
+//! Prometheus' remote-write [`kymo_wire::remote_write::inspect`](mod@kymo_wire::remote_write::inspect).
 //!
 //! ```
 //! use bytes::Bytes;
@@ -52,7 +54,7 @@
 //! | [`limits`] | every limit, with its reason |
 //! | [`outcome`] | what was admitted, or why nothing was |
 //! | [`check_tenant`] | what may be the name of a tenant |
-//! | `decompress` | gzip, deflate and zstd within a bound; for other protocols [`unpack`] |
+//! | `decompress` | gzip, deflate, zstd and snappy within a bound; for other protocols [`unpack`] |
 
 pub mod admission;
 mod decompress;
@@ -65,6 +67,7 @@ pub use admission::Admission;
 pub use decompress::unpack;
 pub use encoding::{Compression, Format};
 pub use kymo_wire::Signal;
+pub use kymo_wire::remote_write::{Counts, Version};
 pub use limits::{LimitError, Limits};
-pub use outcome::{Admitted, Counted, Refusal, Stage};
+pub use outcome::{Admitted, Counted, Refusal, RemoteWrite, Stage};
 pub use tenant::check_tenant;

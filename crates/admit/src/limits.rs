@@ -20,6 +20,9 @@ pub const MAX_MEMBERS: usize = 1024;
 /// ordinary level of compression uses. The window is memory beside the decompressed body.
 pub const MAX_ZSTD_WINDOW_BYTES: u64 = 8 << 20;
 
+/// What snappy can make of a byte at most: a copy of 64 bytes takes three.
+pub(crate) const MAX_SNAPPY_RATIO: usize = 22;
+
 /// What the name of an unknown compression may take up in an answer.
 pub(crate) const MAX_QUOTED_CHARS: usize = 32;
 
@@ -44,9 +47,10 @@ pub struct Limits {
     /// How deep arrays and key-value lists may be nested in a value. Deeper refuses the request.
     pub max_nesting: u32,
     /// Attributes of a span, an event, a link, a log record, a resource, a scope: more are dropped.
-    /// A data point with more is refused.
+    /// A data point with more is refused, and so is a series of remote-write with more labels.
     pub max_attributes_per_record: usize,
     /// Bytes of a text or bytes value, of a log record's body and of a status message: more is cut.
+    /// A series of remote-write with a longer label is refused.
     pub max_value_bytes: usize,
     /// The latest time a record may carry, in nanoseconds since 1970. A later one refuses it.
     pub max_time_unix_nanos: u64,

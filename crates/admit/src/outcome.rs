@@ -3,6 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
+use kymo_wire::remote_write::{Counts, Version};
 use thiserror::Error;
 
 use crate::encoding::Compression;
@@ -10,6 +11,8 @@ use crate::encoding::Compression;
 /// A request that may be kept, or what remains of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted {
+    /// Set if `body` is a request of Prometheus' remote-write; otherwise it is OTLP.
+    pub remote_write: Option<RemoteWrite>,
     /// How `body` is compressed.
     pub compression: Compression,
     /// The bytes to keep, in protobuf: those that came, or new ones.
@@ -24,6 +27,15 @@ pub struct Admitted {
     pub decompressed_bytes: u64,
 }
 
+/// A request of remote-write that was admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemoteWrite {
+    /// Its version, which is also that of the body.
+    pub version: Version,
+    /// What the body holds, which senders of 2.0 are told.
+    pub counts: Counts,
+}
+
 /// How often something was found, for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted {
@@ -36,6 +48,13 @@ pub struct Counted {
 }
 
 impl Admitted {
+    /// Whether there is nothing to keep. A request of remote-write may hold no items, but what is
+    /// said about metrics.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items == 0 && self.remote_write.is_none_or(|request| request.counts.is_empty())
+    }
+
     /// What the sender is to be told by OTLP's `partial_success`: how many records were rejected,
     /// and why. If none was, but something was changed, the message is a warning. `None` if all is
     /// kept as it came.

@@ -13,6 +13,7 @@ use crate::error::EngineError;
 use crate::limits::{ANSWER_BATCHES_WAITING, TRACE_MAX_BYTES, TRACES_PER_THREAD};
 use crate::memory::{Budget, QueryMemory};
 use crate::options::EngineOptions;
+use crate::prometheus::Caches;
 use crate::query::Query;
 use crate::queue::Queue;
 use crate::rows::Rows;
@@ -39,6 +40,7 @@ pub(crate) struct Core {
     pub(crate) memory: Arc<Budget>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) queries: Queue,
+    pub(crate) prometheus: Caches,
     /// Traces by id have a line of their own: they are short, and must not wait for long queries.
     traces: Queue,
 }
@@ -54,6 +56,7 @@ impl Engine {
             sessions,
             memory: Arc::new(Budget::new(options.memory_bytes)),
             counters: Arc::default(),
+            prometheus: Caches::default(),
             queries: Queue::new(options.max_running, options.max_waiting),
             traces: Queue::new(options.threads.max(1) * TRACES_PER_THREAD, options.max_waiting),
             options,

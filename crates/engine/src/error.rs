@@ -1,5 +1,6 @@
 //! What can go wrong with a query, and how DataFusion's errors become it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::error::DataFusionError;
@@ -50,6 +51,9 @@ pub enum EngineError {
     /// The store could not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// An expression in PromQL could not be evaluated.
+    #[error(transparent)]
+    Evaluation(Arc<kymo_promql::eval::EvalError>),
     /// A fault of this program.
     #[error("internal error, please report it: {0}")]
     Internal(String),
@@ -79,6 +83,7 @@ impl EngineError {
             Self::Busy { .. } => "busy",
             Self::Cancelled => "cancelled",
             Self::Store(_) => "store",
+            Self::Evaluation(_) => "evaluation",
             Self::Internal(_) => "internal",
         }
     }

@@ -22,7 +22,7 @@
 //! | [`traceql`] | searches, series, tags, dependencies |
 //! | `functions` | functions as they are offered, with bounds |
 //! | `plan`, `session` | rules for physical plans, DataFusion as it is set up |
-//! | [`prometheus_names`] | names of metrics |
+//! | [`prometheus`] | PromQL, and metrics as Prometheus has them |
 //! | [`limits`], `options`, `stats`, `error` | bounds, settings, counts, what can go wrong |
 
 mod answer;
@@ -35,7 +35,7 @@ pub mod limits;
 mod memory;
 mod options;
 mod plan;
-pub mod prometheus_names;
+pub mod prometheus;
 mod query;
 mod queue;
 mod rows;

@@ -88,3 +88,12 @@ pub const WALK_STEP_TRACES: usize = 4096;
 pub const FOUND_WAITING: usize = 4;
 /// Attributes whose values `compare()` counts: each is a column to read.
 pub const COMPARE_MAX_ATTRIBUTES: usize = 1000;
+
+/// What of blocks is kept in memory to find series in them: some 40 bytes for each row.
+pub const PROMETHEUS_INDEX_BYTES: usize = 64 << 20;
+
+/// Labels of series that are kept in memory: some 500 bytes for each.
+pub const PROMETHEUS_LABELS_BYTES: usize = 128 << 20;
+
+/// Samples that are kept in memory as they were decoded: 16 bytes each.
+pub const PROMETHEUS_SAMPLES_BYTES: usize = 192 << 20;

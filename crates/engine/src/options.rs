@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::prometheus::PrometheusOptions;
+
 /// Settings.
 #[derive(Debug, Clone)]
 pub struct EngineOptions {
@@ -20,6 +22,8 @@ pub struct EngineOptions {
     pub max_running: usize,
     /// Queries that wait for their turn; one more is refused.
     pub max_waiting: usize,
+    /// Settings of PromQL.
+    pub prometheus: PrometheusOptions,
 }
 
 impl EngineOptions {
@@ -44,6 +48,7 @@ impl Default for EngineOptions {
             max_rows: None,
             max_running: 2 * threads,
             max_waiting: 256,
+            prometheus: PrometheusOptions::default(),
         }
     }
 }

@@ -83,7 +83,7 @@ impl From<Failure> for Status {
 /// The status of a query that failed.
 pub(crate) fn of_engine(error: &EngineError) -> Status {
     let code = match error {
-        EngineError::Invalid(_) => Code::InvalidArgument,
+        EngineError::Invalid(_) | EngineError::Evaluation(_) => Code::InvalidArgument,
         EngineError::NotAllowed(_) => Code::PermissionDenied,
         EngineError::Memory { .. } | EngineError::Rows { .. } | EngineError::Busy { .. } => {
             Code::ResourceExhausted

@@ -22,16 +22,18 @@
 //! | `receive` | one request from bytes to acknowledgement |
 //! | `otlp` | the protocols around it: gRPC, HTTP with protobuf and JSON |
 //! | `grpc`, `jsonpb` | what all gRPC methods share; JSON as protobuf maps it |
-//! | `sql`, `tempo`, `jaeger`, `reply` | query APIs, and how they say what went wrong |
+//! | `sql`, `tempo`, `jaeger`, `prometheus`, `reply` | query APIs, and how they say what went wrong |
 //! | `mcp` | queries as tools of language models |
 //! | `parameters`, `times` | what stands in URLs and forms: values, moments, durations |
 //! | [`mod@format`] | batches as JSON, CSV and Arrow |
+//! | [`collect`] | what the server gathers itself: the machine, targets that it scrapes |
 //! | `upkeep` | threads that apply, flush, compact and delete |
 //! | `telemetry` | the server's own metrics |
 //! | [`limits`] | bounds, each with its reason |
 
 mod answer;
 mod body;
+pub mod collect;
 mod error;
 pub mod format;
 mod grpc;
@@ -43,6 +45,7 @@ mod mcp;
 pub mod options;
 mod otlp;
 mod parameters;
+mod prometheus;
 mod receive;
 mod reply;
 mod router;
@@ -54,6 +57,7 @@ mod tenant;
 mod times;
 mod upkeep;
 
+pub use collect::CollectOptions;
 pub use error::ServerError;
 pub use options::{RetentionOptions, ServerOptions};
 pub use server::{Addresses, Server};

@@ -171,3 +171,12 @@ pub const MCP_MAX_BATCH: usize = 32;
 /// How long clients of MCP may keep the lists of tools and documents, which change with versions of
 /// the server only.
 pub const MCP_FRESH_FOR: Duration = Duration::from_secs(3600);
+
+/// Steps that a range query of Prometheus' API may have, as there: enough for one point per pixel.
+pub const PROMETHEUS_MAX_POINTS: i64 = 11_000;
+
+/// Warnings, and infos, that an answer of Prometheus' API shows, as there.
+pub const PROMETHEUS_MAX_NOTES: usize = 10;
+
+/// Items of each list of `/prometheus/api/v1/status/tsdb`, as in Prometheus.
+pub const PROMETHEUS_TSDB_ITEMS: usize = 10_000;

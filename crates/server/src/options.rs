@@ -9,6 +9,8 @@ use kymo_engine::EngineOptions;
 use kymo_store::Signal;
 use kymo_store::garbage::Retention;
 
+use crate::collect::CollectOptions;
+
 /// How long the file of a replaced block stays in a directory. Queries of the server keep the files
 /// that they read; a command that reads beside it plans again when one is gone.
 const DIRECTORY_GRACE: Duration = Duration::from_secs(10);
@@ -57,6 +59,8 @@ pub struct ServerOptions {
     pub mcp: bool,
     /// Whether tenants may set things for themselves, as in Tempo.
     pub tempo_overrides: bool,
+    /// What the server gathers itself.
+    pub collect: CollectOptions,
 }
 
 impl Default for ServerOptions {
@@ -82,6 +86,7 @@ impl Default for ServerOptions {
             allowed_origins: Vec::new(),
             mcp: false,
             tempo_overrides: false,
+            collect: CollectOptions::default(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use kymo_admit::{Admission, Admitted, Compression, Format, Signal};
+use kymo_admit::{Admission, Admitted, Compression, Counts, Format, Signal, Version};
 use kymo_journal::{Journal, Record};
 use tokio::sync::{Semaphore, oneshot};
 
@@ -20,9 +20,18 @@ pub(crate) struct Incoming<'a> {
     pub(crate) tenant: &'a str,
     pub(crate) signal: Signal,
     pub(crate) protocol: Protocol,
-    pub(crate) format: Format,
+    pub(crate) content: Content,
     pub(crate) compression: Compression,
     pub(crate) body: Bytes,
+}
+
+/// What a body holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// A request of OTLP.
+    Otlp(Format),
+    /// One of Prometheus' remote-write.
+    RemoteWrite(Version),
 }
 
 /// What was accepted, durable by now.
@@ -30,6 +39,8 @@ pub(crate) struct Incoming<'a> {
 pub(crate) struct Accepted {
     /// Records refused, and words about that and other changes.
     pub(crate) partial: Option<(u64, String)>,
+    /// What of a remote-write request was kept.
+    pub(crate) written: Option<Counts>,
 }
 
 /// Takes requests in.
@@ -97,20 +108,28 @@ impl Receiver {
         let received_bytes = incoming.body.len() as u64;
         let admitted = self.admit(incoming).await?;
         let partial = admitted.partial_success();
+        let written = admitted.remote_write.map(|request| request.counts);
         let receipt = Receipt { tenant: tenant.to_owned(), signal, protocol, received_bytes };
         self.append(receipt, admitted).await?;
         self.telemetry.acknowledged(signal, protocol, began.elapsed());
-        Ok(Accepted { partial })
+        Ok(Accepted { partial, written })
     }
 
     async fn admit(&self, incoming: Incoming<'_>) -> Result<Admitted, Failure> {
-        let Incoming { tenant, signal, format, compression, body, .. } = incoming;
-        let inline_bytes = match (format, compression) {
-            (Format::Protobuf, Compression::None) => INLINE_CHECK_BYTES,
+        let Incoming { tenant, signal, content, compression, body, .. } = incoming;
+        let inline_bytes = match (content, compression) {
+            (Content::Otlp(Format::Protobuf), Compression::None) => INLINE_CHECK_BYTES,
             _ => INLINE_DECODE_BYTES,
         };
         let is_inline = body.len() <= inline_bytes;
-        let admit = || self.admission.admit(tenant, signal, format, compression, body);
+        let admit = || match content {
+            Content::Otlp(format) => {
+                self.admission.admit(tenant, signal, format, compression, body)
+            }
+            Content::RemoteWrite(version) => {
+                self.admission.admit_remote_write(tenant, version, compression, body)
+            }
+        };
         if is_inline {
             return Ok(admit()?);
         }
@@ -121,7 +140,7 @@ impl Receiver {
 
     /// Makes a request durable, unless nothing of it is left.
     async fn append(&self, receipt: Receipt, admitted: Admitted) -> Result<(), Failure> {
-        if admitted.items == 0 {
+        if admitted.is_empty() {
             self.telemetry.received(&receipt, &admitted, false);
             return Ok(());
         }
@@ -133,7 +152,8 @@ impl Receiver {
             // Counted here, so that a record counts too whose sender has gone.
             if let Ok(appended) = &appended {
                 telemetry.received(&receipt, &admitted, appended.duplicate);
-                if !appended.duplicate {
+                // What the server gathers itself is no sign of life.
+                if !appended.duplicate && receipt.protocol != Protocol::Own {
                     last_stored.set_now();
                 }
             }
@@ -157,12 +177,17 @@ fn record<'a>(tenant: &'a str, signal: Signal, admitted: &Admitted) -> Record<'a
             Signal::Metrics => kymo_journal::Signal::Metrics,
             Signal::Logs => kymo_journal::Signal::Logs,
         },
-        format: kymo_journal::Format::OtlpProtobuf,
+        format: match admitted.remote_write.map(|request| request.version) {
+            None => kymo_journal::Format::OtlpProtobuf,
+            Some(Version::One) => kymo_journal::Format::RemoteWrite1,
+            Some(Version::Two) => kymo_journal::Format::RemoteWrite2,
+        },
         compression: match admitted.compression {
             Compression::None => kymo_journal::Compression::None,
             Compression::Gzip => kymo_journal::Compression::Gzip,
             Compression::Deflate => kymo_journal::Compression::Deflate,
             Compression::Zstd => kymo_journal::Compression::Zstd,
+            Compression::Snappy => kymo_journal::Compression::Snappy,
         },
         tenant,
         body: admitted.body.clone(),

@@ -10,6 +10,7 @@
 //! configured.
 
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use axum::body::Body;
@@ -20,16 +21,18 @@ use http::header::{ETAG, HeaderValue, RETRY_AFTER};
 use http::{Method, Request, StatusCode};
 use kymo_admit::Signal;
 use kymo_engine::{Engine, EngineError};
+use kymo_scrape::Scraper;
 use tokio::sync::Semaphore;
 use tower_http::compression::CompressionLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 
+use crate::collect::{Collecting, Rules};
 use crate::limits::{DIFFS_AT_ONCE, PREFLIGHT_AGE};
 use crate::otlp::{grpc as otlp_grpc, http as otlp_http};
 use crate::receive::Receiver;
 use crate::reply::{json_error, plain, typed};
 use crate::telemetry::Telemetry;
-use crate::{grpc, jaeger, mcp, sql, tempo};
+use crate::{grpc, jaeger, mcp, prometheus, sql, tempo};
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];
 
@@ -45,14 +48,38 @@ pub(crate) struct Shared {
     reading: Arc<Semaphore>,
     /// Turns at comparing traces.
     pub(crate) comparing: Arc<Semaphore>,
+    /// When the server was started, in milliseconds since 1970.
+    pub(crate) started_millis: i64,
+    /// What scrapes targets, if anything.
+    pub(crate) scraper: Option<Arc<Scraper>>,
+    /// Rules, if any are evaluated.
+    pub(crate) rules: Option<Arc<Rules>>,
 }
 
 impl Shared {
-    pub(crate) fn new(receiver: Arc<Receiver>, engine: Engine, telemetry: Arc<Telemetry>) -> Self {
+    pub(crate) fn new(
+        receiver: Arc<Receiver>,
+        engine: Engine,
+        telemetry: Arc<Telemetry>,
+        collecting: &Collecting,
+    ) -> Self {
+        let (scraper, rules) = (collecting.scraper.clone(), collecting.rules.clone());
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let (jaeger, reading) = (jaeger::Room::default(), Arc::new(Semaphore::new(cores)));
         let comparing = Arc::new(Semaphore::new(DIFFS_AT_ONCE));
-        Self { receiver, engine, telemetry, jaeger, reading, comparing }
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let started_millis = since.map_or(0, |since| since.as_millis() as i64);
+        Self {
+            receiver,
+            engine,
+            telemetry,
+            jaeger,
+            reading,
+            comparing,
+            started_millis,
+            scraper,
+            rules,
+        }
     }
 
     /// Reads what is asked, on the engine's threads, whose stacks are large. It may be long: no
@@ -102,14 +129,15 @@ pub(crate) fn main(
     let queries = Router::new()
         .route("/api/sql", post(sql::post))
         .merge(tempo::over_http(has_overrides))
-        .merge(jaeger::over_http());
+        .merge(jaeger::over_http())
+        .merge(prometheus::over_http());
     let tools = mcp::over_http(mcp, queries.clone().with_state(shared.clone()));
     let queries = queries.merge(tools).layer(CompressionLayer::new()).layer(cors);
     let own = Router::new()
         .route("/ready", get(|| async { "ready\n" }))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/metrics", get(metrics));
-    let all = otlp_over_http().merge(queries).merge(own);
+    let all = otlp_over_http().merge(prometheus::receiving()).merge(queries).merge(own);
     let prefixed = if base_path.is_empty() { all } else { Router::new().nest(base_path, all) };
     let over_grpc = otlp_over_grpc().merge(tempo::over_grpc()).merge(jaeger::over_grpc());
     prefixed.merge(over_grpc).fallback(unknown).with_state(shared.clone())
@@ -186,7 +214,8 @@ mod tests {
         let timeout = options.request_timeout;
         let receiver = Receiver::new(admission, journal, telemetry.clone(), 1 << 20, timeout);
         let engine = Engine::new(store, options.engine).unwrap();
-        Shared::new(Arc::new(receiver), engine, telemetry)
+        let collecting = Collecting::none();
+        Shared::new(Arc::new(receiver), engine, telemetry, &collecting)
     }
 
     #[tokio::test]

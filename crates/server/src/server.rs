@@ -8,6 +8,7 @@ use kymo_journal::OsDisk;
 use kymo_store::Store;
 use tokio::net::TcpListener;
 
+use crate::collect::Collecting;
 use crate::error::ServerError;
 use crate::limits::LAST_FLUSH_TIMEOUT;
 use crate::listen::{Listeners, bind};
@@ -36,6 +37,7 @@ pub struct Server {
     receiver: Arc<Receiver>,
     engine: Engine,
     upkeep: Upkeep,
+    collecting: Collecting,
     store: Arc<Store>,
     options: ServerOptions,
 }
@@ -67,7 +69,9 @@ impl Server {
             options.max_receiving_bytes,
             options.request_timeout,
         ));
-        let shared = Shared::new(receiver.clone(), engine.clone(), telemetry.clone());
+        let url = format!("http://{}{base_path}/prometheus", addresses.http);
+        let collecting = Collecting::start(&options.collect, &receiver, &engine, url).await?;
+        let shared = Shared::new(receiver.clone(), engine.clone(), telemetry.clone(), &collecting);
         let (receiving, jaeger) = (receiver.budget.clone(), shared.jaeger.budget.clone());
         telemetry.watch(store.clone(), engine.clone(), receiving, jaeger);
         let upkeep = Upkeep::start(store.clone(), receiver.clone(), engine.clone(), &options)?;
@@ -80,7 +84,7 @@ impl Server {
         listeners.serve(http, main);
         listeners.serve(grpc, otlp_only.clone());
         listeners.serve(otlp, otlp_only);
-        Ok(Self { addresses, listeners, receiver, engine, upkeep, store, options })
+        Ok(Self { addresses, listeners, receiver, engine, upkeep, collecting, store, options })
     }
 
     /// Where it listens; a port that was asked for as 0 is named.
@@ -92,7 +96,8 @@ impl Server {
     /// Accepts no more, ends what is under way, flushes, and lets go of the directory. A flush that
     /// fails or takes long is left to the next start: the journal has everything.
     pub async fn stop(self) {
-        let Self { listeners, receiver, engine, upkeep, store, options, .. } = self;
+        let Self { listeners, receiver, engine, upkeep, collecting, store, options, .. } = self;
+        collecting.stop().await;
         listeners.stop(options.shutdown_timeout).await;
         receiver.stop();
         drop(engine);

@@ -13,7 +13,6 @@
 //! then, rows go into memory beyond that bound, at most those that the journal may
 //! hold.
 
-use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use kymo_journal::Entry;
@@ -21,7 +20,7 @@ use kymo_journal::Entry;
 use crate::error::StoreError;
 use crate::head::{Batch, Size};
 use crate::limits::HEAD_MAX_FLUSHES;
-use crate::request;
+use crate::request::{self, Request};
 use crate::schema::Signal;
 use crate::status::Counters;
 use crate::store::{State, Store, lock};
@@ -149,16 +148,16 @@ impl Store {
     fn apply_entry(&self, entry: &Entry) {
         let signal = request::signal_of(entry);
         let is_flushed = |state: &State| entry.position < state.node.position_of(signal);
-        let mut body = None;
+        let mut request = None;
         if !is_flushed(&lock(&self.state)) {
-            body = decode(entry, &self.counters);
+            request = decode(entry, &self.counters);
         }
         // A flush must not freeze the batch between its choice and the note that
         // the record is applied.
         let _applying = lock(&self.applying);
-        let grown = body.map(|body| {
+        let grown = request.map(|request| {
             let batch = lock(&self.state).heads.growing(&entry.tenant, signal);
-            let size = append(&batch, entry, &body, &self.counters);
+            let size = append(&batch, entry, &request, &self.counters);
             (batch, size)
         });
         let now = self.now_nanos();
@@ -188,14 +187,19 @@ impl Store {
     }
 }
 
-/// A record's request as OTLP protobuf; `None` if that cannot be had.
-pub(crate) fn decode<'a>(entry: &'a Entry, counters: &Counters) -> Option<Cow<'a, [u8]>> {
-    request::otlp(entry).map_err(|error| left_out(entry, &error, counters)).ok()
+/// A record's request; `None` if it cannot be decoded.
+pub(crate) fn decode<'a>(entry: &'a Entry, counters: &Counters) -> Option<Request<'a>> {
+    request::decode(entry).map_err(|error| left_out(entry, &error, counters)).ok()
 }
 
 /// Appends the rows of a record's request to a batch; returns what that has then.
-pub(crate) fn append(batch: &Batch, entry: &Entry, body: &[u8], counters: &Counters) -> Size {
-    let (appended, size) = batch.append(body, entry.position);
+pub(crate) fn append(
+    batch: &Batch,
+    entry: &Entry,
+    request: &Request<'_>,
+    counters: &Counters,
+) -> Size {
+    let (appended, size) = batch.append(request.protocol, &request.body, entry.position);
     match appended {
         Ok(records) => {
             counters.records_applied.add(request::signal_of(entry), &entry.tenant, records as u64);

@@ -17,8 +17,10 @@ use hashbrown::HashMap;
 use crate::chunk::{Chunk, ChunkBuilder};
 use crate::error::StoreError;
 use crate::limits::{CHUNK_MAX_BYTES, CHUNK_MAX_ROWS, VIEW_MAX_BYTES, VIEW_MAX_ROWS};
+use crate::request::Protocol;
 use crate::schema::Signal;
 use crate::series::head::SeriesHead;
+use crate::series::open::OpenHead;
 use crate::store::lock;
 use crate::tables::{logs, spans};
 
@@ -99,9 +101,14 @@ impl Batch {
 
     /// Appends the rows of a request; returns how many records it held, and what
     /// the batch has then.
-    pub(crate) fn append(&self, body: &[u8], position: u64) -> (Result<usize, StoreError>, Size) {
+    pub(crate) fn append(
+        &self,
+        protocol: Protocol,
+        body: &[u8],
+        position: u64,
+    ) -> (Result<usize, StoreError>, Size) {
         let mut content = lock(&self.content);
-        let appended = content.append(self.signal, body, position);
+        let appended = content.append(self.signal, protocol, body, position);
         (appended, content.size())
     }
 
@@ -129,6 +136,16 @@ impl Batch {
         Ok(chunks)
     }
 
+    /// Shows the series to a query, while none are added.
+    pub(crate) fn with_series<T>(&self, look: impl FnOnce(&OpenHead<'_>) -> T) -> T {
+        let content = lock(&self.content);
+        let head = match &content.growing {
+            Growing::Series(series) => Some(&**series),
+            Growing::Rows(_) => None,
+        };
+        look(&OpenHead::new(content.sealed.clone(), head))
+    }
+
     /// All rows, of a batch that gets no more.
     pub(crate) fn finish(&self) -> Result<Vec<Arc<Chunk>>, StoreError> {
         let mut content = lock(&self.content);
@@ -138,15 +155,30 @@ impl Batch {
 }
 
 impl Content {
-    fn append(&mut self, signal: Signal, body: &[u8], position: u64) -> Result<usize, StoreError> {
+    fn append(
+        &mut self,
+        signal: Signal,
+        protocol: Protocol,
+        body: &[u8],
+        position: u64,
+    ) -> Result<usize, StoreError> {
         self.view = None;
         self.growing_bytes += body.len();
         let builder = match &mut self.growing {
             Growing::Series(series) => {
-                let appended = series.append(body, position)?;
+                let appended = match protocol {
+                    Protocol::Otlp => series.append(body, position)?,
+                    Protocol::RemoteWrite(version) => {
+                        series.append_remote_write(version, body, position)?
+                    }
+                };
                 if appended.refused > 0 {
                     // Admission lets no such point pass.
                     tracing::error!(position, points = appended.refused, "left out points");
+                }
+                if appended.dropped_exemplars > 0 {
+                    let exemplars = appended.dropped_exemplars;
+                    tracing::debug!(position, exemplars, "left out exemplars without a point");
                 }
                 return Ok(appended.points);
             }
@@ -362,7 +394,7 @@ mod tests {
 
     fn append(heads: &mut Heads, tenant: &str, count: usize, now_nanos: i64) -> Arc<Batch> {
         let batch = heads.growing(tenant, Signal::Spans);
-        let (appended, size) = batch.append(&spans(count), 0);
+        let (appended, size) = batch.append(Protocol::Otlp, &spans(count), 0);
         assert_eq!(appended.unwrap(), count);
         heads.grew(tenant, Signal::Spans, &batch, size, now_nanos);
         batch
@@ -375,13 +407,13 @@ mod tests {
     #[test]
     fn few_rows_are_copied_for_a_query_and_many_are_sealed() {
         let batch = Batch::new(Signal::Spans);
-        batch.append(&spans(10), 0).0.unwrap();
+        batch.append(Protocol::Otlp, &spans(10), 0).0.unwrap();
         let view = batch.view().unwrap();
         assert_eq!(rows(&view), [10]);
         assert!(Arc::ptr_eq(&view[0], &batch.view().unwrap()[0]), "copied once");
-        batch.append(&spans(VIEW_MAX_ROWS), 0).0.unwrap();
+        batch.append(Protocol::Otlp, &spans(VIEW_MAX_ROWS), 0).0.unwrap();
         assert_eq!(rows(&batch.view().unwrap()), [VIEW_MAX_ROWS + 10]);
-        batch.append(&spans(5), 0).0.unwrap();
+        batch.append(Protocol::Otlp, &spans(5), 0).0.unwrap();
         assert_eq!(rows(&batch.view().unwrap()), [VIEW_MAX_ROWS + 10, 5]);
         assert_eq!(rows(&batch.finish().unwrap()), [VIEW_MAX_ROWS + 10, 5]);
         assert_eq!(rows(&view), [10], "what was seen stays as it was");
@@ -422,7 +454,7 @@ mod tests {
             if is_committed_before {
                 heads.thaw_committed(Signal::Spans);
             }
-            let (_, size) = growing.append(&spans(2), 0);
+            let (_, size) = growing.append(Protocol::Otlp, &spans(2), 0);
             if !is_committed_before {
                 heads.thaw_committed(Signal::Spans);
             }

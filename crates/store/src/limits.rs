@@ -81,6 +81,11 @@ pub const SERIES_MAX_BYTES: usize = 16 << 20;
 /// [`SERIES_MAX_BYTES`] of points before it, such a point stays within what the
 /// codec takes.
 pub const POINT_MAX_ITEMS: usize = kymo_wire::limits::MAX_POINT_ITEMS;
+/// Families of metrics that a head remembers the description of. A node with all exporters there are
+/// has some ten thousand.
+pub const FAMILIES_MAX: usize = 100_000;
+/// Bytes of their names and descriptions: a hundred and sixty for each.
+pub const FAMILIES_MAX_BYTES: usize = 16 << 20;
 /// Points of a row that was joined from smaller ones. Beyond, the blobs shrink
 /// by less than the queries pay that decode more than they asked for.
 pub const SERIES_JOINED_MAX_POINTS: usize = 4 * SERIES_MAX_POINTS;

@@ -129,9 +129,9 @@ fn load(
         if entry.position < node.position_of(signal) {
             continue;
         }
-        if let Some(body) = apply::decode(&entry, counters) {
+        if let Some(request) = apply::decode(&entry, counters) {
             let batch = heads.growing(&entry.tenant, signal);
-            let size = apply::append(&batch, &entry, &body, counters);
+            let size = apply::append(&batch, &entry, &request, counters);
             heads.grew(&entry.tenant, signal, &batch, size, now);
         }
     }

@@ -26,6 +26,7 @@ use crate::head::Batch;
 use crate::pins::Pin;
 use crate::scan::{Scan, ScanContext, ScanStats};
 use crate::schema::Signal;
+use crate::series::open::OpenHead;
 use crate::status::Counters;
 use crate::store::{Store, lock};
 
@@ -50,6 +51,30 @@ pub struct TenantSnapshot {
     /// Level-0 blocks that the log has not taken over.
     pub level_zero: Vec<BlockMeta>,
     _pin: Arc<Pin>,
+}
+
+/// What is visible of series at one moment, of one tenant or several. Heads are not
+/// copied: what comes into them meanwhile may be seen too, but nothing twice.
+#[derive(Debug, Clone)]
+pub struct SeriesSnapshot {
+    /// Blocks, and no rows in memory.
+    blocks: Snapshot,
+    heads: Vec<Arc<Batch>>,
+}
+
+impl SeriesSnapshot {
+    /// Shows each head, one after the other, while nothing is added to it.
+    pub fn for_each_head(
+        &self,
+        look: &mut dyn FnMut(&OpenHead<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.heads.iter().try_for_each(|head| head.with_series(&mut *look))
+    }
+
+    /// The blocks.
+    pub fn blocks(&self) -> &Snapshot {
+        &self.blocks
+    }
 }
 
 impl Snapshot {
@@ -106,17 +131,44 @@ impl Store {
         Ok(Snapshot { signal, tenants: tenants.collect::<Result<_, _>>()? })
     }
 
+    /// Pins what is visible of the series of several tenants.
+    pub fn series_snapshot<'a>(
+        &self,
+        tenants: impl IntoIterator<Item = &'a str>,
+    ) -> Result<SeriesSnapshot, StoreError> {
+        if self.read_only.is_none() {
+            self.catch_up()?;
+        }
+        let (mut pinned, mut heads) = (Vec::new(), Vec::new());
+        for tenant in tenants {
+            let (snapshot, batches) = self.pin_blocks(tenant, Signal::Series)?;
+            pinned.push(snapshot);
+            heads.extend(batches);
+        }
+        Ok(SeriesSnapshot { blocks: Snapshot { signal: Signal::Series, tenants: pinned }, heads })
+    }
+
     fn pin_tenant(&self, tenant: &str, signal: Signal) -> Result<TenantSnapshot, StoreError> {
+        let (mut snapshot, batches) = self.pin_blocks(tenant, signal)?;
+        for batch in batches {
+            snapshot.chunks.extend(batch.view()?);
+        }
+        Ok(snapshot)
+    }
+
+    /// What is visible of a tenant but for rows in memory, and who has these.
+    fn pin_blocks(
+        &self,
+        tenant: &str,
+        signal: Signal,
+    ) -> Result<(TenantSnapshot, Vec<Arc<Batch>>), StoreError> {
         let pin = self.pins.begin(tenant, signal);
         let Pinned { batches, own, others, log } = self.pin_once(tenant, signal)?;
-        let mut chunks = Vec::new();
-        for batch in batches {
-            chunks.extend(batch.view()?);
-        }
         let nodes = std::iter::once(&*own).chain(&others);
         let level_zero = level_zero(nodes, &log, tenant, signal);
         pin.settle(log.clone(), level_zero.clone());
-        Ok(TenantSnapshot { tenant: tenant.to_owned(), chunks, log, level_zero, _pin: pin })
+        let (tenant, chunks) = (tenant.to_owned(), Vec::new());
+        Ok((TenantSnapshot { tenant, chunks, log, level_zero, _pin: pin }, batches))
     }
 
     /// Heads, nodes and log that do not show a row twice.

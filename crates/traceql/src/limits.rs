@@ -19,8 +19,7 @@ pub(crate) const LONG_RUN: usize = 64;
 /// The memory that all regular expressions of a query may take together when compiled.
 pub const MAX_PATTERNS_BYTES: usize = 32 << 20;
 
-/// The memory that one regular expression may take.
-pub const MAX_PATTERN_BYTES: usize = 1 << 20;
+pub use kymo_pattern::MAX_PATTERN_BYTES;
 
 /// Attributes that series may be grouped by: each multiplies their number. Functions that add a
 /// label of their own (quantiles, histograms) have one less.

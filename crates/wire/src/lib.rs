@@ -41,10 +41,14 @@
 //! | [`inspect`] | the admission check: refuse, repair, count |
 //! | [`limits`] | every limit, with its reason |
 //! | [`encode`] | protobuf writer |
+//! | [`remote_write`] | Prometheus' remote-write: views, check, writer |
+//! | [`exposition`] | Prometheus' text, OpenMetrics and protobuf formats |
+//! | [`remote_read`] | Prometheus' remote-read: what is asked, and the answer |
 //! | [`json`], [`lines`] | OTLP/JSON, and files of one request per line |
 
 pub mod common;
 pub mod encode;
+pub mod exposition;
 pub mod groups;
 pub mod inspect;
 pub mod json;
@@ -55,6 +59,8 @@ pub mod metrics;
 pub mod numbers;
 pub mod points;
 pub mod proto;
+pub mod remote_read;
+pub mod remote_write;
 pub mod repeated;
 mod schema;
 mod tags;

@@ -1,4 +1,4 @@
-//! The field tags of OTLP 1.x, message by message.
+//! The field tags of OTLP 1.x and of Prometheus' remote-write, message by message.
 //!
 //! A tag is a field number and its wire type in one integer, exactly as it is on the wire, so
 //! that a view can dispatch on it in one step.
@@ -92,4 +92,40 @@ tags! {
         TIME = FIXED64(2), AS_DOUBLE = FIXED64(3), SPAN_ID = LEN(4), TRACE_ID = LEN(5),
         AS_INT = FIXED64(6), FILTERED_ATTRIBUTES = LEN(7),
     }
+
+    // Remote-write 1.0 (`write1_…`) and 2.0 (`write2_…`). Samples and histograms are the same in
+    // both, but that only 2.0 has start times.
+    write1_request { SERIES = LEN(1), METADATA = LEN(3) }
+    write1_series { LABELS = LEN(1), SAMPLES = LEN(2), EXEMPLARS = LEN(3), HISTOGRAMS = LEN(4) }
+    write1_label { NAME = LEN(1), VALUE = LEN(2) }
+    write1_exemplar { LABELS = LEN(1), VALUE = FIXED64(2), TIME = VARINT(3) }
+    write1_metadata { TYPE = VARINT(1), FAMILY = LEN(2), HELP = LEN(4), UNIT = LEN(5) }
+    write2_request { SYMBOLS = LEN(4), SERIES = LEN(5) }
+    write2_series {
+        LABELS = VARINT(1), LABELS_PACKED = LEN(1), SAMPLES = LEN(2), HISTOGRAMS = LEN(3),
+        EXEMPLARS = LEN(4), METADATA = LEN(5),
+    }
+    write2_exemplar {
+        LABELS = VARINT(1), LABELS_PACKED = LEN(1), VALUE = FIXED64(2), TIME = VARINT(3),
+    }
+    write2_metadata { TYPE = VARINT(1), HELP = VARINT(3), UNIT = VARINT(4) }
+    sample { VALUE = FIXED64(1), TIME = VARINT(2), START_TIME = VARINT(3) }
+    native_histogram {
+        COUNT_INT = VARINT(1), COUNT_FLOAT = FIXED64(2), SUM = FIXED64(3), SCHEMA = VARINT(4),
+        ZERO_THRESHOLD = FIXED64(5), ZERO_COUNT_INT = VARINT(6), ZERO_COUNT_FLOAT = FIXED64(7),
+        NEGATIVE_SPANS = LEN(8), NEGATIVE_DELTAS = VARINT(9), NEGATIVE_DELTAS_PACKED = LEN(9),
+        NEGATIVE_COUNTS = FIXED64(10), NEGATIVE_COUNTS_PACKED = LEN(10), POSITIVE_SPANS = LEN(11),
+        POSITIVE_DELTAS = VARINT(12), POSITIVE_DELTAS_PACKED = LEN(12),
+        POSITIVE_COUNTS = FIXED64(13), POSITIVE_COUNTS_PACKED = LEN(13), RESET_HINT = VARINT(14),
+        TIME = VARINT(15), CUSTOM_VALUES = FIXED64(16), CUSTOM_VALUES_PACKED = LEN(16),
+        START_TIME = VARINT(17),
+    }
+    bucket_span { OFFSET = VARINT(1), LENGTH = VARINT(2) }
+
+    // Remote-read. What it answers with are series of remote-write 1.0.
+    read_request { QUERIES = LEN(1), RESPONSE_TYPES = VARINT(2), RESPONSE_TYPES_PACKED = LEN(2) }
+    read_query { START_TIME = VARINT(1), END_TIME = VARINT(2), MATCHERS = LEN(3), HINTS = LEN(4) }
+    read_matcher { TYPE = VARINT(1), NAME = LEN(2), VALUE = LEN(3) }
+    read_response { RESULTS = LEN(1) }
+    read_result { SERIES = LEN(1) }
 }

@@ -20,6 +20,7 @@ pub(crate) fn compress(compression: Compression, plain: &[u8]) -> Vec<u8> {
             encoder.finish().unwrap()
         }
         Compression::Zstd => zstd::encode_all(plain, 1).unwrap(),
+        Compression::Snappy => snap::raw::Encoder::new().compress_vec(plain).unwrap(),
     }
 }
 
@@ -47,6 +48,7 @@ pub(crate) fn decompress_as_the_store(compression: Compression, body: &[u8]) -> 
         Compression::Zstd => {
             zstd::Decoder::new(body)?.read_to_end(&mut plain)?;
         }
+        Compression::Snappy => plain = snap::raw::Decoder::new().decompress_vec(body)?,
     }
     Ok(plain)
 }

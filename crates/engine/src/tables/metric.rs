@@ -17,7 +17,7 @@ use kymo_store::scan::{ColumnRef, Predicate, Scalar};
 use kymo_store::tables::series::field;
 
 use super::text_type;
-use crate::prometheus_names::{MetricKind, metric_name};
+use crate::prometheus::metric_names::{MetricKind, metric_name};
 
 /// Columns of the store that the name is made of: name, unit, type, monotonic.
 pub(crate) const METRIC_PARTS: [usize; 4] =

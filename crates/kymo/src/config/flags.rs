@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::StyledStr;
-use clap::{Arg, ArgMatches, Command, Error, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
 
 use super::setting::Setting;
 use super::table::GROUPS;
@@ -40,6 +40,9 @@ impl clap::Args for ConfigArgs {
         for group in GROUPS {
             for setting in group.settings {
                 command = command.arg(argument(setting).help_heading(group.title));
+                if is_on_by_default(setting) {
+                    command = command.arg(negative(setting).help_heading(group.title));
+                }
             }
         }
         command
@@ -66,7 +69,12 @@ impl FromArgMatches for ConfigArgs {
         self.config = file(CONFIG, CONFIG_VARIABLE);
         self.env_file = file(ENV_FILE, "KYMO_ENV_FILE");
         self.flags = super::table::settings()
-            .filter_map(|setting| Some((setting, matches.get_one::<Value>(setting.key)?.clone())))
+            .filter_map(|setting| {
+                if is_on_by_default(setting) && matches.get_flag(&negative_id(setting)) {
+                    return Some((setting, Value::Switch(false)));
+                }
+                Some((setting, matches.get_one::<Value>(setting.key)?.clone()))
+            })
             .collect();
         Ok(())
     }
@@ -98,10 +106,36 @@ fn argument(setting: &'static Setting) -> Arg {
     match setting.kind {
         // `--compaction` alone is as good as `--compaction true`. Commands with settings have no
         // other arguments that could be taken for its value.
-        Kind::Switch => argument.num_args(0..=1).default_missing_value("true"),
+        Kind::Switch => {
+            let argument = argument.num_args(0..=1).default_missing_value("true");
+            match is_on_by_default(setting) {
+                true => argument.overrides_with(negative_id(setting)),
+                false => argument,
+            }
+        }
         Kind::Path => argument.value_hint(clap::ValueHint::DirPath),
+        Kind::File => argument.value_hint(clap::ValueHint::FilePath),
         _ => argument,
     }
+}
+
+/// Whether a setting is a switch that is on unless something else is said.
+fn is_on_by_default(setting: &Setting) -> bool {
+    matches!(setting.kind, Kind::Switch) && setting.default_text() == "true"
+}
+
+fn negative_id(setting: &Setting) -> String {
+    format!("no-{}", setting.key)
+}
+
+/// The flag that switches something off: `--no-probe`.
+fn negative(setting: &'static Setting) -> Arg {
+    let flag = setting.flag();
+    Arg::new(negative_id(setting))
+        .long(format!("no-{flag}"))
+        .action(ArgAction::SetTrue)
+        .overrides_with(setting.key)
+        .help(format!("The same as --{flag}=false"))
 }
 
 fn short_help(setting: &Setting) -> StyledStr {
@@ -141,8 +175,19 @@ mod tests {
     /// bounds: a small number fits each of them.
     fn other_text(setting: &Setting) -> &'static str {
         let default = setting.get(&Config::default());
-        let texts =
-            ["true", "false", "3", "7s", "8MiB", "localhost:1", "/a", "debug", "memory", "json"];
+        let texts = [
+            "true",
+            "false",
+            "3",
+            "7s",
+            "8MiB",
+            "localhost:1",
+            "/a",
+            "debug",
+            "memory",
+            "json",
+            "NoTranslation",
+        ];
         let fits = |text: &&str| setting.read(text).is_ok_and(|value| value != default);
         texts.into_iter().find(fits).expect("a text")
     }
@@ -208,5 +253,8 @@ mod tests {
         assert_eq!(value(&["--compaction", "--http", "h:1"]), Value::Switch(true));
         assert_eq!(value(&["--compaction=false"]), Value::Switch(false));
         assert_eq!(value(&["--compaction", "false"]), Value::Switch(false));
+        assert_eq!(value(&["--no-compaction"]), Value::Switch(false));
+        assert_eq!(value(&["--no-compaction", "--compaction"]), Value::Switch(true));
+        assert_eq!(value(&["--compaction", "--no-compaction"]), Value::Switch(false));
     }
 }

@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use kymo_engine::prometheus::metric_names::Strategy;
 use kymo_journal::Durability;
 use kymo_store::commit::node::valid_node;
 use kymo_store::limits::NODE_MAX_BYTES;
@@ -35,6 +36,10 @@ pub(crate) enum Kind {
     Address,
     /// A directory.
     Path,
+    /// A file.
+    File,
+    /// Any text.
+    Text,
     /// A place of blocks: a directory or a URL, which may carry a password.
     Place,
     /// One of some words.
@@ -71,6 +76,8 @@ impl Kind {
             Self::Duration { .. } => "DURATION",
             Self::Address => "HOST:PORT",
             Self::Path => "DIR",
+            Self::File => "FILE",
+            Self::Text => "TEXT",
             Self::Place => "URL",
             Self::Choice(_) => "WORD",
             Self::Name => "NAME",
@@ -105,6 +112,8 @@ impl Kind {
             ),
             Self::Address => "HOST:PORT, such as 127.0.0.1:3200 or [::1]:0".into(),
             Self::Path => "the path of a directory".into(),
+            Self::File => "the path of a file".into(),
+            Self::Text => "a text".into(),
             Self::Place => "a directory or s3://BUCKET/PREFIX".into(),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::Name => {
@@ -134,7 +143,10 @@ impl Kind {
                 duration.map(Value::Duration)
             }
             Self::Address => is_address(text).then(|| Value::Text(text.to_owned())),
-            Self::Path | Self::Place => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
+            Self::Path | Self::File | Self::Place => {
+                (!text.is_empty()).then(|| Value::Text(text.to_owned()))
+            }
+            Self::Text => Some(Value::Text(text.to_owned())),
             Self::Choice(words) => words.contains(&text).then(|| Value::Text(text.to_owned())),
             Self::Name => valid_node(text).then(|| Value::Text(text.to_owned())),
             Self::LogFilter => log::filter(text).is_ok().then(|| Value::Text(text.to_owned())),
@@ -286,6 +298,13 @@ macro_rules! word_slot {
     };
 }
 word_slot!(Durability, "disk" => Durability::Disk, "memory" => Durability::Memory);
+word_slot!(
+    Strategy,
+    "UnderscoreEscapingWithSuffixes" => Strategy::Escaped,
+    "UnderscoreEscapingWithoutSuffixes" => Strategy::EscapedWithoutSuffixes,
+    "NoUTF8EscapingWithSuffixes" => Strategy::Utf8,
+    "NoTranslation" => Strategy::Untranslated
+);
 word_slot!(
     LogFormat,
     "auto" => LogFormat::Auto, "human" => LogFormat::Human, "json" => LogFormat::Json

@@ -13,7 +13,7 @@ use kymo_wire::encode::Writer;
 
 use crate::answer::Failure;
 use crate::body;
-use crate::receive::{Accepted, Incoming};
+use crate::receive::{Accepted, Content, Incoming};
 use crate::router::Shared;
 use crate::telemetry::Protocol;
 use crate::tenant;
@@ -72,8 +72,8 @@ async fn read_and_receive<W: Wrapping>(
     bounds.max_bytes = bounds.max_bytes.saturating_add(W::PREFIX_BYTES);
     let (whole, _reservation) = body::read(body, bounds, &receiver.budget).await?;
     let (compression, body) = wrapping.unwrap(headers, whole)?;
-    let (protocol, format) = (wrapping.protocol(), wrapping.format());
-    receiver.receive(Incoming { tenant, signal, protocol, format, compression, body }).await
+    let (protocol, content) = (wrapping.protocol(), Content::Otlp(wrapping.format()));
+    receiver.receive(Incoming { tenant, signal, protocol, content, compression, body }).await
 }
 
 /// The messages of an answer are alike for all signals: `partial_success`, in it how many records

@@ -31,6 +31,9 @@ pub(crate) enum Protocol {
     Grpc,
     HttpProtobuf,
     HttpJson,
+    RemoteWrite,
+    /// What the server gathers itself.
+    Own,
 }
 
 impl EncodeLabelValue for Protocol {
@@ -39,6 +42,8 @@ impl EncodeLabelValue for Protocol {
             Self::Grpc => "grpc",
             Self::HttpProtobuf => "http_protobuf",
             Self::HttpJson => "http_json",
+            Self::RemoteWrite => "remote_write",
+            Self::Own => "own",
         };
         name.encode(encoder)
     }

@@ -84,11 +84,12 @@ pub(crate) struct SeriesColumns<'s> {
     extent: Extent,
     fields: Vec<Option<Cow<'s, Column>>>,
     origins: Cow<'s, Dict>,
-    labels: Labels<'s>,
+    /// Of rows whose attributes are asked for.
+    labels: Option<Labels<'s>>,
 }
 
 /// Fields that rows are made of.
-const FIELDS: [usize; 16] = [
+const FIELDS: [usize; 17] = [
     field::IDENTITY,
     field::NAME,
     field::UNIT,
@@ -105,18 +106,29 @@ const FIELDS: [usize; 16] = [
     field::EXEMPLARS,
     field::SEQUENCE,
     field::SEQUENCES,
+    field::ORIGIN,
 ];
 
 impl<'s> SeriesColumns<'s> {
     /// Reads what `rows` need, which are ascending.
     pub(crate) fn read(source: &'s Source, rows: &[u32]) -> Result<Self, StoreError> {
+        Self::read_fields(source, rows, &FIELDS, true)
+    }
+
+    /// Reads some fields of `rows`, and their attributes if asked for.
+    pub(crate) fn read_fields(
+        source: &'s Source,
+        rows: &[u32],
+        wanted: &[usize],
+        with_labels: bool,
+    ) -> Result<Self, StoreError> {
         let extent = Extent::of(source, rows);
         let mut fields: Vec<Option<Cow<'s, Column>>> =
             (0..source_fields(source)).map(|_| None).collect();
-        for field in FIELDS.into_iter().chain([field::ORIGIN]) {
-            fields[field] = extent.field(source, field)?;
+        for field in wanted {
+            fields[*field] = extent.field(source, *field)?;
         }
-        let labels = Labels::read(source, &extent, rows)?;
+        let labels = with_labels.then(|| Labels::read(source, &extent, rows)).transpose()?;
         Ok(Self { fields, origins: source.origins()?, labels, extent })
     }
 
@@ -197,7 +209,8 @@ impl<'s> SeriesColumns<'s> {
 
     /// Appends the row's attributes as an encoded `KeyValueList`.
     pub(crate) fn labels(&self, row: u32, out: &mut Vec<u8>) -> Result<(), StoreError> {
-        self.labels.encode(self.extent.place(row), out)
+        let labels = self.labels.as_ref().ok_or_else(missing)?;
+        labels.encode(self.extent.place(row), out)
     }
 
     /// Number of the row's points.

@@ -7,7 +7,7 @@ use super::codec::{self, Points};
 use super::identity::MetricKind;
 use super::join::{EqualTimes, Part, decode_sequences, join};
 use super::registry::empty_points;
-use super::row::EncodedPoints;
+use super::row::{EncodedPoints, time_bounds};
 use crate::error::StoreError;
 
 /// A series with the chunks of time that a query asked for.
@@ -19,7 +19,7 @@ pub struct SeriesData {
     pub name: Arc<[u8]>,
     /// The metric's unit.
     pub unit: Arc<[u8]>,
-    /// The metric's description, that of the row that was written last.
+    /// The metric's description, that of the last row that has one.
     pub description: Arc<[u8]>,
     /// The metric's metadata, likewise: an encoded `KeyValueList`.
     pub metadata: Arc<[u8]>,
@@ -83,10 +83,50 @@ impl SeriesChunk {
         }
     }
 
+    /// A row of points, which must not be none.
+    pub fn of_points(points: &Points, sequence: i64) -> Result<Self, StoreError> {
+        let (mut times, mut values) = (Vec::new(), Vec::new());
+        codec::encode_times(&points.times_nanos, &mut times)?;
+        codec::encode_values(points, &mut values)?;
+        let (min_time_nanos, max_time_nanos) = time_bounds(&points.times_nanos);
+        Ok(Self {
+            min_time_nanos,
+            max_time_nanos,
+            count: points.len(),
+            sequence,
+            times: times.into(),
+            values: values.into(),
+            exemplars: Box::default(),
+            sequences: Box::default(),
+        })
+    }
+
     /// All points of the row, as they were appended.
     pub fn points(&self) -> Result<Points, StoreError> {
         Ok(codec::decode(&self.times, &self.values)?)
     }
+
+    /// The points of the row by time; of several with equal time, the one that
+    /// arrived last.
+    pub fn points_in_order(&self) -> Result<Points, StoreError> {
+        let points = self.points()?;
+        if points.times_nanos.is_sorted_by(|a, b| a < b) {
+            return Ok(points);
+        }
+        in_order(std::slice::from_ref(self))
+    }
+}
+
+/// The points of rows of one series by time; of several with equal time, the one
+/// that arrived last.
+pub fn in_order(chunks: &[SeriesChunk]) -> Result<Points, StoreError> {
+    let parts: Vec<Part<'_>> =
+        chunks.iter().map(|chunk| Part::decode(&chunk.encoded())).collect::<Result<_, _>>()?;
+    let Some(first) = parts.first() else {
+        return Err(StoreError::State("there are no rows to put in order".into()));
+    };
+    let empty = Points::new(first.points.values.empty());
+    Ok(join(&parts, empty, &EqualTimes::LatestWins(i64::MIN..=i64::MAX))?.points)
 }
 
 impl SeriesData {
@@ -112,7 +152,7 @@ impl SeriesData {
             && times_nanos.is_sorted_by(|a, b| a < b)
     }
 
-    /// Times and values of a gauge or sum in the range asked for, as doubles, by
+    /// Times and values of a gauge, sum or samples in the range asked for, as doubles, by
     /// time; of several with equal time, the one that arrived last. Points
     /// without a value are [`codec::STALE_NAN`].
     pub fn numbers_f64(&self) -> Result<(Vec<i64>, Vec<f64>), StoreError> {

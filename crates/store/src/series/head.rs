@@ -5,6 +5,9 @@
 //! of the memory; the store writes all rows, and what is not full, when it
 //! flushes: [`SeriesHead::drain`] leaves nothing, so the journal can be passed.
 //!
+//! Requests of OTLP come by [`SeriesHead::append`], those of remote-write by
+//! [`SeriesHead::append_remote_write`]; both kinds of series live in one head.
+//!
 //! A series with a few points costs some 500 bytes: 270 for the series itself,
 //! its attributes once, and two small vectors. A number point costs 16 bytes
 //! until it is encoded.
@@ -13,9 +16,12 @@ use std::sync::Arc;
 
 use kymo_wire::{MetricData, MetricView, MetricsView, Repeated, View};
 
+use super::families::Families;
 use super::identity::{MetricKind, MetricType};
 use super::ingest::{Buffers, DataPoint};
 use super::registry::{Registry, empty_points};
+use super::remote_labels;
+use super::remote_write::WriteBuffers;
 use super::row::{Description, RowWriter};
 use crate::chunk::Chunk;
 use crate::error::StoreError;
@@ -27,25 +33,31 @@ use crate::origin::Origin;
 pub struct AppendStats {
     /// Points that were appended.
     pub points: usize,
-    /// Points that were left out, as they have more buckets than can be stored.
+    /// Points that were left out, as they have more buckets than can be stored or
+    /// are not what admission lets pass.
     pub refused: usize,
+    /// Exemplars that were left out, as their series has no point in memory.
+    pub dropped_exemplars: usize,
 }
 
 /// Points by series, and the rows they became.
 #[derive(Debug, Default)]
 pub struct SeriesHead {
-    registry: Registry,
+    pub(crate) registry: Registry,
+    /// What remote-write 1.0 says about families of metrics.
+    pub(crate) families: Families,
     /// Rows of series that were full.
     rows: RowWriter,
     /// All points: in rows, and not yet.
     points: usize,
     /// Bytes of the points that are not in rows yet, nearly.
-    open_bytes: usize,
+    pub(crate) open_bytes: usize,
     /// Journal position of the last request.
     sequence: i64,
     /// Series that became full within the request at hand.
     full: Vec<u32>,
     buffers: Buffers,
+    pub(crate) write_buffers: WriteBuffers,
     snapshot: Option<Vec<Arc<Chunk>>>,
 }
 
@@ -61,10 +73,19 @@ impl SeriesHead {
     /// which of two points of equal time came later. After an error the points
     /// before the damaged place are in.
     pub fn append(&mut self, body: &[u8], sequence: u64) -> Result<AppendStats, StoreError> {
+        self.append_with(sequence, |head, stats| head.append_groups(body, stats))
+    }
+
+    /// Appends what `append` finds in a request.
+    pub(crate) fn append_with(
+        &mut self,
+        sequence: u64,
+        append: impl FnOnce(&mut Self, &mut AppendStats) -> Result<(), StoreError>,
+    ) -> Result<AppendStats, StoreError> {
         self.snapshot = None;
         self.sequence = sequence as i64;
         let mut stats = AppendStats::default();
-        let appended = self.append_groups(body, &mut stats);
+        let appended = append(self, &mut stats);
         self.points += stats.points;
         // Only now, so that the points of one request are in one row: which of
         // two with equal time came later is then the order within the row.
@@ -152,15 +173,37 @@ impl SeriesHead {
             let series = &mut self.registry.series[number as usize];
             let bytes_before = series.bytes;
             point.append(series, &mut self.buffers)?;
-            self.open_bytes += (series.bytes - bytes_before) as usize;
+            self.grew(number, bytes_before)?;
             stats.points += 1;
-            let count = series.points.len();
-            if count == SERIES_MAX_POINTS {
-                self.full.push(number);
-            }
-            if count >= SERIES_MAX_REQUEST_POINTS || series.bytes as usize >= SERIES_MAX_BYTES {
-                self.seal(number)?;
-            }
+        }
+        Ok(())
+    }
+
+    /// Notes that a series got exemplars.
+    pub(crate) fn grew_by_exemplars(
+        &mut self,
+        number: u32,
+        bytes_before: u32,
+    ) -> Result<(), StoreError> {
+        let series = &self.registry.series[number as usize];
+        self.open_bytes += (series.bytes - bytes_before) as usize;
+        if series.bytes as usize >= SERIES_MAX_BYTES {
+            self.seal(number)?;
+        }
+        Ok(())
+    }
+
+    /// Notes that a series got a point.
+    #[inline]
+    pub(crate) fn grew(&mut self, number: u32, bytes_before: u32) -> Result<(), StoreError> {
+        let series = &self.registry.series[number as usize];
+        self.open_bytes += (series.bytes - bytes_before) as usize;
+        let count = series.points.len();
+        if count == SERIES_MAX_POINTS {
+            self.full.push(number);
+        }
+        if count >= SERIES_MAX_REQUEST_POINTS || series.bytes as usize >= SERIES_MAX_BYTES {
+            self.seal(number)?;
         }
         Ok(())
     }
@@ -176,7 +219,8 @@ impl SeriesHead {
         let exemplars = std::mem::take(&mut series.exemplars);
         self.open_bytes -= series.bytes as usize;
         series.bytes = 0;
-        let description = describe(&self.registry, number);
+        let mut attributes = Vec::new();
+        let description = describe(&self.registry, &self.families, number, &mut attributes);
         self.rows.push_points(&description, &points, &exemplars, self.sequence)
     }
 
@@ -198,9 +242,11 @@ impl SeriesHead {
             return Ok(chunks.clone());
         }
         let mut open = RowWriter::default();
+        let mut attributes = Vec::new();
         for (number, series) in self.registry.series.iter().enumerate() {
             if !series.points.is_empty() {
-                let description = describe(&self.registry, number as u32);
+                let number = number as u32;
+                let description = describe(&self.registry, &self.families, number, &mut attributes);
                 open.push_points(&description, &series.points, &series.exemplars, self.sequence)?;
             }
         }
@@ -208,6 +254,11 @@ impl SeriesHead {
         chunks.extend(open.finish());
         self.snapshot = Some(chunks.clone());
         Ok(chunks)
+    }
+
+    /// Rows of series that were full.
+    pub(crate) fn full_rows(&self) -> Vec<Arc<Chunk>> {
+        self.rows.snapshot()
     }
 
     /// Points since the last drain.
@@ -225,23 +276,45 @@ impl SeriesHead {
         let snapshot = self.snapshot.iter().flatten().map(|c| c.heap_bytes()).sum::<usize>();
         // Vectors grow by doubling: on average a third of their room is unused.
         let open_bytes = self.open_bytes + self.open_bytes / 3;
-        self.registry.heap_bytes() + self.rows.heap_bytes() + open_bytes + snapshot
+        let described = self.registry.heap_bytes() + self.families.heap_bytes();
+        described + self.rows.heap_bytes() + open_bytes + snapshot
     }
 }
 
-fn describe(registry: &Registry, number: u32) -> Description<'_> {
+/// What a row says about its series. `attributes` is overwritten.
+pub(crate) fn describe<'a>(
+    registry: &'a Registry,
+    families: &'a Families,
+    number: u32,
+    attributes: &'a mut Vec<u8>,
+) -> Description<'a> {
     let series = &registry.series[number as usize];
     let metric = &registry.metrics[series.metric as usize];
     let texts = registry.texts.dict();
+    let name = texts.get(metric.name);
+    let (mut description, mut metadata) =
+        (texts.get(metric.description), texts.get(metric.metadata));
+    let mut labels = registry.labels.get(number);
+    if metric.kind.metric_type.is_prometheus() {
+        attributes.clear();
+        remote_labels::push_attributes(labels, attributes);
+        labels = attributes;
+        if description.is_empty()
+            && metadata.is_empty()
+            && let Some(family) = families.of(name)
+        {
+            (description, metadata) = (&family.help, &family.metadata);
+        }
+    }
     Description {
         identity: series.identity.to_le_bytes(),
         origin: registry.origins.dict().get(metric.origin),
         kind: metric.kind,
-        name: texts.get(metric.name),
+        name,
         unit: texts.get(metric.unit),
-        description: texts.get(metric.description),
-        metadata: texts.get(metric.metadata),
-        labels: registry.labels.get(number),
+        description,
+        metadata,
+        labels,
     }
 }
 
@@ -309,7 +382,7 @@ mod tests {
         let mut head = SeriesHead::new();
         let many = SERIES_MAX_POINTS as u64 + 60;
         let stats = head.append(&request(b"", (0..many).map(|t| (t, 0))), 3).unwrap();
-        assert_eq!(stats, AppendStats { points: many as usize, refused: 0 });
+        assert_eq!(stats, AppendStats { points: many as usize, ..AppendStats::default() });
         head.append(&request(b"", [(many, 0)].into_iter()), 4).unwrap();
         assert_eq!((head.series(), head.points()), (1, many as usize + 1));
         let chunks = head.drain().unwrap();

@@ -17,6 +17,10 @@
 //! 3. *identity* = xxh3(*metric* (16 bytes), the attributes as an encoded
 //!    `KeyValueList`)
 //!
+//! A series that came by remote-write has an empty origin and no unit; its name
+//! is the label `__name__`, its attributes are all other labels in order of name.
+//! Samples and native histograms of equal labels are two series.
+//!
 //! In the file the identity is its 16 bytes, lowest first. Should two different
 //! series of a head have one identity, the later is hashed again with seed 1, 2
 //! and so on. Readers take equal identities for one series.
@@ -37,12 +41,23 @@ pub enum MetricType {
     ExponentialHistogram = 4,
     /// Quantiles that the sender computed.
     Summary = 5,
+    /// Samples of a series that is named and labelled as in Prometheus.
+    Sample = 6,
+    /// Native histograms of such a series.
+    NativeHistogram = 7,
 }
 
 impl MetricType {
     /// All types.
-    pub const ALL: [Self; 5] =
-        [Self::Gauge, Self::Sum, Self::Histogram, Self::ExponentialHistogram, Self::Summary];
+    pub const ALL: [Self; 7] = [
+        Self::Gauge,
+        Self::Sum,
+        Self::Histogram,
+        Self::ExponentialHistogram,
+        Self::Summary,
+        Self::Sample,
+        Self::NativeHistogram,
+    ];
 
     /// The word in the column `type`.
     pub fn name(self) -> &'static str {
@@ -52,7 +67,15 @@ impl MetricType {
             Self::Histogram => "histogram",
             Self::ExponentialHistogram => "exponential_histogram",
             Self::Summary => "summary",
+            Self::Sample => "sample",
+            Self::NativeHistogram => "native_histogram",
         }
+    }
+
+    /// Whether the series is named and labelled as in Prometheus: all its attributes are texts in
+    /// order of their keys, it has no origin, and what it counts is not said by its type.
+    pub fn is_prometheus(self) -> bool {
+        matches!(self, Self::Sample | Self::NativeHistogram)
     }
 
     /// The type of that word.

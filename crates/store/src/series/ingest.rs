@@ -11,9 +11,9 @@ use super::registry::Series;
 use crate::limits::POINT_MAX_ITEMS;
 
 /// Bytes of time and value of a number point.
-const NUMBER_BYTES: usize = 16;
+pub(crate) const NUMBER_BYTES: usize = 16;
 /// Bytes of what every point of a histogram or summary has, nearly.
-const DISTRIBUTION_BYTES: usize = 48;
+pub(crate) const DISTRIBUTION_BYTES: usize = 48;
 
 /// Lists of numbers, copied out of the message at hand.
 #[derive(Debug, Default)]
@@ -38,12 +38,12 @@ pub(crate) trait DataPoint<'a> {
 
 impl Series {
     #[inline]
-    fn push_point(&mut self, time: u64, start_time: u64, flags: u32, bytes: usize) {
+    pub(crate) fn push_point(&mut self, time: u64, start_time: u64, flags: u32, bytes: usize) {
         self.points.push(time as i64, start_time as i64, flags);
         self.add_bytes(bytes);
     }
 
-    fn add_bytes(&mut self, bytes: usize) {
+    pub(crate) fn add_bytes(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
     }
 

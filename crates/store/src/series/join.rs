@@ -5,7 +5,9 @@ use std::ops::RangeInclusive;
 use hashbrown::HashSet;
 use kymo_wire::encode::Writer;
 
-use super::codec::{self, ExponentialHistogram, Histogram, Number, PointValues, Points, Summary};
+use super::codec::{
+    self, ExponentialHistogram, Histogram, NativeHistogram, Number, PointValues, Points, Summary,
+};
 use super::exemplars::{self, Exemplars};
 use super::otlp;
 use super::row::EncodedPoints;
@@ -66,6 +68,7 @@ pub(crate) enum PointValue<'a> {
     Histogram(Histogram<'a>),
     ExponentialHistogram(ExponentialHistogram<'a>),
     Summary(Summary<'a>),
+    NativeHistogram(NativeHistogram<'a>),
 }
 
 /// The values of points, one by one.
@@ -77,6 +80,7 @@ pub(crate) fn values(points: &Points) -> Box<dyn Iterator<Item = PointValue<'_>>
             Box::new(v.iter().map(PointValue::ExponentialHistogram))
         }
         PointValues::Summaries(v) => Box::new(v.iter().map(PointValue::Summary)),
+        PointValues::NativeHistograms(v) => Box::new(v.iter().map(PointValue::NativeHistogram)),
     }
 }
 
@@ -167,10 +171,33 @@ fn are_last(entries: &[Entry<'_>]) -> Vec<bool> {
             entry.flags,
             &entry.value,
         );
+        if let PointValue::NativeHistogram(histogram) = &entry.value {
+            // What of it OTLP cannot say.
+            write_exactly(histogram, &mut writer);
+        }
         entry.exemplars.iter().for_each(|exemplar| writer.bytes_field(1, exemplar));
         *last = seen.insert(writer.into_bytes());
     }
     last
+}
+
+/// Appends all of a histogram, so that different ones are different bytes.
+fn write_exactly(histogram: &NativeHistogram<'_>, writer: &mut Writer) {
+    let word = [histogram.schema as u32, histogram.reset_hint.into(), histogram.is_integer.into()];
+    word.into_iter().for_each(|number| writer.raw(&number.to_le_bytes()));
+    let h = histogram;
+    for spans in [h.positive_spans, h.negative_spans] {
+        writer.varint(spans.len() as u64);
+        for (offset, length) in spans {
+            writer.raw(&offset.to_le_bytes());
+            writer.raw(&length.to_le_bytes());
+        }
+    }
+    let scalars = [h.zero_threshold, h.zero_count, h.count, h.sum];
+    for doubles in [&scalars[..], h.positive, h.negative, h.custom_values] {
+        writer.varint(doubles.len() as u64);
+        doubles.iter().for_each(|double| writer.raw(&double.to_le_bytes()));
+    }
 }
 
 impl Joined {
@@ -184,6 +211,9 @@ impl Joined {
             (PointValues::Summaries(to), PointValue::Summary(value)) => {
                 let pairs = value.quantiles.iter().copied().zip(value.values.iter().copied());
                 to.push(value.count, value.sum, pairs);
+            }
+            (PointValues::NativeHistograms(to), PointValue::NativeHistogram(value)) => {
+                to.push(value);
             }
             _ => return Err(StoreError::corrupt("points of another type than their series")),
         }

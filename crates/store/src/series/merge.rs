@@ -78,6 +78,19 @@ impl<'s> Merge<'s> {
             return Ok(());
         };
         let columns = self.columns_of(*latest)?;
+        // A row may have been written before anything was said about its metric.
+        let (mut told, mut told_metadata) =
+            (columns.description(latest.row), columns.metadata(latest.row));
+        if told.is_empty() || told_metadata.is_empty() {
+            let mut by_arrival: Vec<_> = rows.iter().collect();
+            by_arrival.sort_by_key(|(_, points)| std::cmp::Reverse(points.sequence));
+            for (row, _) in by_arrival {
+                let columns = self.columns_of(*row)?;
+                let or = |text, other| if <[u8]>::is_empty(text) { other } else { text };
+                told = or(told, columns.description(row.row));
+                told_metadata = or(told_metadata, columns.metadata(row.row));
+            }
+        }
         let mut labels = Vec::new();
         columns.labels(latest.row, &mut labels)?;
         let description = Description {
@@ -86,8 +99,8 @@ impl<'s> Merge<'s> {
             kind: columns.kind(latest.row)?,
             name: columns.name(latest.row)?,
             unit: columns.unit(latest.row),
-            description: columns.description(latest.row),
-            metadata: columns.metadata(latest.row),
+            description: told,
+            metadata: told_metadata,
             labels: &labels,
         };
         if rows.len() == 1 {

@@ -3,14 +3,22 @@
 //! All points come as they are stored, also several of equal time. Points of one
 //! metric are in one `Metric` message, metrics of one origin in one
 //! `ResourceMetrics` with one `ScopeMetrics`.
+//!
+//! Series of remote-write have no OTLP form of their own, and something is lost: samples become
+//! points of a gauge; native histograms become points of a cumulative exponential histogram, those
+//! with custom bounds points of a cumulative histogram, with their counts rounded to integers and
+//! without reset hints. Empty buckets fill the gaps between spans, up to a bound: beyond, the rest
+//! of the buckets is left out. Sent back by OTLP, they are other series.
 
 use kymo_wire::encode::Writer;
 use kymo_wire::kvlist_entries;
+use kymo_wire::remote_write::histogram::CUSTOM_SCHEMA;
 
-use super::codec::{Buckets, Number};
+use super::buckets::{dense, push_custom, rounded};
+use super::codec::{Buckets, NativeHistogram, Number};
 use super::data::SeriesData;
 use super::exemplars::Exemplars;
-use super::identity::{MetricKind, MetricType};
+use super::identity::{CUMULATIVE, MetricKind, MetricType};
 use super::join::{PointValue, values};
 use crate::error::StoreError;
 use crate::origin::Origin;
@@ -48,9 +56,11 @@ pub fn encode(series: &[SeriesData]) -> Result<Vec<u8>, StoreError> {
                     w.scope_raw(scope);
                 }
                 for of_metric in of_origin.chunk_by(|a, b| metric_key(a) == metric_key(b)) {
-                    let mut metric = Writer::new();
-                    write_metric(of_metric, &mut metric)?;
-                    w.item_raw(metric.as_slice());
+                    for form in Form::of(of_metric)? {
+                        let mut metric = Writer::new();
+                        write_metric(of_metric, form, &mut metric)?;
+                        w.item_raw(metric.as_slice());
+                    }
                 }
                 w.scope_schema_url(origin.scope_schema_url);
                 Ok::<(), StoreError>(())
@@ -68,8 +78,57 @@ fn metric_key(series: &SeriesData) -> MetricKey<'_> {
     (&series.name, &series.unit, series.kind, &series.description, &series.metadata)
 }
 
-/// Writes a metric with the points of `series`, which all belong to it.
-fn write_metric(series: &[&SeriesData], w: &mut Writer) -> Result<(), StoreError> {
+/// What a metric becomes. The points of one metric are of one form, but native histograms are of two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Gauge,
+    Sum,
+    Histogram,
+    ExponentialHistogram,
+    Summary,
+}
+
+impl Form {
+    /// The forms of the points of one metric.
+    fn of(series: &[&SeriesData]) -> Result<Vec<Self>, StoreError> {
+        let Some(first) = series.first() else { return Ok(Vec::new()) };
+        Ok(match first.kind.metric_type {
+            MetricType::Gauge | MetricType::Sample => vec![Self::Gauge],
+            MetricType::Sum => vec![Self::Sum],
+            MetricType::Histogram => vec![Self::Histogram],
+            MetricType::ExponentialHistogram => vec![Self::ExponentialHistogram],
+            MetricType::Summary => vec![Self::Summary],
+            MetricType::NativeHistogram => {
+                let mut forms = Vec::new();
+                for chunk in series.iter().flat_map(|series| &series.chunks) {
+                    let points = chunk.points()?;
+                    for form in values(&points).map(|value| Self::of_value(&value)) {
+                        if !forms.contains(&form) {
+                            forms.push(form);
+                        }
+                    }
+                }
+                forms
+            }
+        })
+    }
+
+    fn of_value(value: &PointValue<'_>) -> Self {
+        match value {
+            PointValue::Number(_) => Self::Gauge,
+            PointValue::Histogram(_) => Self::Histogram,
+            PointValue::ExponentialHistogram(_) => Self::ExponentialHistogram,
+            PointValue::Summary(_) => Self::Summary,
+            PointValue::NativeHistogram(histogram) if histogram.schema == CUSTOM_SCHEMA => {
+                Self::Histogram
+            }
+            PointValue::NativeHistogram(_) => Self::ExponentialHistogram,
+        }
+    }
+}
+
+/// Writes a metric with those points of `series`, which all belong to it, that have a form.
+fn write_metric(series: &[&SeriesData], form: Form, w: &mut Writer) -> Result<(), StoreError> {
     let Some(first) = series.first() else { return Ok(()) };
     for (field, text) in [
         (metric::NAME, &first.name),
@@ -83,18 +142,20 @@ fn write_metric(series: &[&SeriesData], w: &mut Writer) -> Result<(), StoreError
     for entry in kvlist_entries(&first.metadata) {
         w.key_value_raw(metric::METADATA, entry?.raw);
     }
-    let data_field = match first.kind.metric_type {
-        MetricType::Gauge => 5,
-        MetricType::Sum => 7,
-        MetricType::Histogram => 9,
-        MetricType::ExponentialHistogram => 10,
-        MetricType::Summary => 11,
+    let data_field = match form {
+        Form::Gauge => 5,
+        Form::Sum => 7,
+        Form::Histogram => 9,
+        Form::ExponentialHistogram => 10,
+        Form::Summary => 11,
     };
+    let is_native = first.kind.metric_type == MetricType::NativeHistogram;
+    let temporality = if is_native { Some(CUMULATIVE) } else { first.kind.temporality };
     w.message(data_field, |w| {
         for series in series {
-            write_points(series, w)?;
+            write_points(series, form, w)?;
         }
-        if let Some(temporality) = first.kind.temporality.filter(|t| *t != 0) {
+        if let Some(temporality) = temporality.filter(|t| *t != 0) {
             w.varint_field(metric::TEMPORALITY, temporality as u64);
         }
         if first.kind.monotonic == Some(true) {
@@ -104,14 +165,15 @@ fn write_metric(series: &[&SeriesData], w: &mut Writer) -> Result<(), StoreError
     })
 }
 
-fn write_points(series: &SeriesData, w: &mut Writer) -> Result<(), StoreError> {
-    let (attributes, exemplars) = match series.kind.metric_type {
-        MetricType::Gauge | MetricType::Sum => (7, 5),
-        MetricType::Histogram => (9, 8),
-        MetricType::ExponentialHistogram => (1, 11),
+fn write_points(series: &SeriesData, form: Form, w: &mut Writer) -> Result<(), StoreError> {
+    let (attributes, exemplars) = match form {
+        Form::Gauge | Form::Sum => (7, 5),
+        Form::Histogram => (9, 8),
+        Form::ExponentialHistogram => (1, 11),
         // Summaries have no exemplars, so that number is not used.
-        MetricType::Summary => (7, 5),
+        Form::Summary => (7, 5),
     };
+    let is_native = series.kind.metric_type == MetricType::NativeHistogram;
     let mut labels = Writer::new();
     for entry in kvlist_entries(&series.labels) {
         labels.key_value_raw(attributes, entry?.raw);
@@ -123,6 +185,10 @@ fn write_points(series: &SeriesData, w: &mut Writer) -> Result<(), StoreError> {
         let columns = points.times_nanos.iter().zip(points.start_times_nanos.iter());
         let columns = columns.zip(points.flags.iter()).zip(values(&points));
         for (nth, (((time, start_time), flags), value)) in columns.enumerate() {
+            if is_native && Form::of_value(&value) != form {
+                while examples.next_if(|(point, _)| *point == nth).is_some() {}
+                continue;
+            }
             w.message(metric::DATA_POINTS, |w| {
                 w.raw(labels.as_slice());
                 write_point_fields(w, [*time, start_time], flags, &value);
@@ -172,6 +238,19 @@ pub(crate) fn write_point_fields(
             fixed_if_any(w, 14, histogram.zero_threshold.to_bits());
             10
         }
+        PointValue::NativeHistogram(histogram) if histogram.schema == CUSTOM_SCHEMA => {
+            fixed_if_any(w, COUNT, rounded(histogram.count));
+            w.double_field(SUM, histogram.sum);
+            let mut counts = Vec::new();
+            push_custom(histogram, &mut counts);
+            packed(w, 6, counts.into_iter());
+            packed(w, 7, histogram.custom_values.iter().map(|bound| bound.to_bits()));
+            10
+        }
+        PointValue::NativeHistogram(histogram) => {
+            write_native(w, histogram);
+            10
+        }
         PointValue::Summary(summary) => {
             fixed_if_any(w, COUNT, summary.count);
             fixed_if_any(w, SUM, summary.sum.to_bits());
@@ -187,6 +266,30 @@ pub(crate) fn write_point_fields(
     if flags != 0 {
         w.varint_field(flags_field, flags.into());
     }
+}
+
+fn write_native(w: &mut Writer, histogram: &NativeHistogram<'_>) {
+    fixed_if_any(w, COUNT, rounded(histogram.count));
+    w.double_field(SUM, histogram.sum);
+    if histogram.schema != 0 {
+        w.sint32_field(6, histogram.schema);
+    }
+    fixed_if_any(w, 7, rounded(histogram.zero_count));
+    let sides = [
+        (8, histogram.positive_spans, histogram.positive),
+        (9, histogram.negative_spans, histogram.negative),
+    ];
+    for (field, spans, counts) in sides {
+        let (first, counts) = dense(spans, counts);
+        // Bucket i of Prometheus is bucket i - 1 of OTLP.
+        let offset = i32::try_from(first - 1).unwrap_or_default();
+        write_buckets(
+            w,
+            field,
+            (!counts.is_empty()).then_some(Buckets { offset, counts: &counts }),
+        );
+    }
+    fixed_if_any(w, 14, histogram.zero_threshold.to_bits());
 }
 
 /// Writes a number of eight bytes unless all are zero.

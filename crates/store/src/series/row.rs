@@ -14,17 +14,23 @@ use crate::tables::spans::push_word;
 
 /// What describes a series, as it is in its rows.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Description<'a> {
-    pub(crate) identity: [u8; 16],
-    pub(crate) origin: &'a [u8],
-    pub(crate) kind: MetricKind,
-    pub(crate) name: &'a [u8],
-    pub(crate) unit: &'a [u8],
-    pub(crate) description: &'a [u8],
-    /// An encoded `KeyValueList`.
-    pub(crate) metadata: &'a [u8],
-    /// An encoded `KeyValueList`.
-    pub(crate) labels: &'a [u8],
+pub struct Description<'a> {
+    /// The identity.
+    pub identity: [u8; 16],
+    /// The encoded origin, see [`crate::origin::Origin::decode`].
+    pub origin: &'a [u8],
+    /// Type, temporality, and whether it is monotonic.
+    pub kind: MetricKind,
+    /// The metric's name as sent.
+    pub name: &'a [u8],
+    /// The metric's unit.
+    pub unit: &'a [u8],
+    /// The metric's description.
+    pub description: &'a [u8],
+    /// The metric's metadata: an encoded `KeyValueList`.
+    pub metadata: &'a [u8],
+    /// The points' attributes: an encoded `KeyValueList`.
+    pub labels: &'a [u8],
 }
 
 /// The points of a row, encoded.

@@ -65,6 +65,8 @@ struct Found {
     range_nanos: RangeInclusive<i64>,
     series: Vec<SeriesData>,
     by_identity: HashMap<[u8; 16], usize>,
+    /// For each series the sequences of the rows that its description and its metadata are of.
+    told: Vec<[i64; 2]>,
     texts: HashSet<Arc<[u8]>>,
 }
 
@@ -74,6 +76,7 @@ impl Default for Found {
             range_nanos: i64::MIN..=i64::MAX,
             series: Vec::new(),
             by_identity: HashMap::new(),
+            told: Vec::new(),
             texts: HashSet::new(),
         }
     }
@@ -94,12 +97,19 @@ impl Found {
             ] {
                 *text = self.texts.get_or_insert_with(text, |_| text.clone()).clone();
             }
+            self.told.push([chunk.sequence; 2]);
             series.chunks.push(chunk);
             return self.series.push(series);
         };
-        if known.chunks.iter().all(|c| c.sequence < chunk.sequence) {
-            known.description = series.description;
-            known.metadata = series.metadata;
+        // A row may have been written before anything was said about its metric.
+        let [description_of, metadata_of] = &mut self.told[number];
+        for (told, told_of, text) in [
+            (&mut known.description, description_of, series.description),
+            (&mut known.metadata, metadata_of, series.metadata),
+        ] {
+            if told.is_empty() || (!text.is_empty() && *told_of < chunk.sequence) {
+                (*told, *told_of) = (text, chunk.sequence);
+            }
         }
         known.chunks.push(chunk);
     }

@@ -41,7 +41,7 @@ pub mod field {
 /// Members of a point, for scans of points.
 ///
 /// A point whose flags say that it has no value has NULL in all but times and
-/// flags. A sum or gauge has a `value` (integers as doubles), all others have
+/// flags. A sum, gauge or sample has a `value` (integers as doubles), all others have
 /// `count` and `sum`.
 ///
 /// Buckets are those of a histogram with explicit bounds: `bucket_counts` has one
@@ -51,6 +51,8 @@ pub mod field {
 /// from scale and offset, those below zero first; what it counts as zero lies
 /// between the bounds next to zero; the first bucket (if there are any below zero)
 /// and the last (if there are any above) are empty, since nothing lies beyond. A
+/// *native histogram* is shown likewise, with an empty bucket where it has none
+/// between others, or with its custom bounds; its counts are rounded. A
 /// *summary* has in `bucket_bounds` the values at its quantiles, in `quantiles`
 /// which quantiles these are, and no counts.
 #[allow(missing_docs)]

@@ -15,5 +15,6 @@ mod points_model;
 #[path = "../support/random.rs"]
 #[allow(dead_code, reason = "each test binary uses a part of it")]
 mod random;
+mod remote_write;
 mod round_trip;
 mod support;

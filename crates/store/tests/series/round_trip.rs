@@ -126,6 +126,7 @@ fn summary_of_stored(points: &kymo_store::series::codec::Points) -> Vec<String> 
             .iter()
             .map(|s| format!("{} {:x} {}", s.count, s.sum.to_bits(), s.values.len()))
             .collect(),
+        PointValues::NativeHistograms(_) => panic!("OTLP has none"),
     }
 }
 

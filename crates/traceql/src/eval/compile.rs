@@ -13,7 +13,6 @@ use super::structure::Structure;
 use crate::ast::{Attribute, BinaryOp, Expr, Intrinsic, Literal, Name};
 use crate::error::QueryError;
 use crate::limits::{LARGE_SET, MAX_PATTERN_BYTES};
-use crate::pattern;
 use crate::value::{OwnedValue, Value};
 
 pub(super) fn expression(expr: &Expr, slots: &mut Slots) -> Result<Expression, QueryError> {
@@ -112,7 +111,7 @@ impl Compiler<'_> {
             let message = format!("{} needs a regular expression in quotes", op.sign());
             return Err(QueryError::Type { at: None, message });
         };
-        let regex = pattern::compile(text, MAX_PATTERN_BYTES)
+        let regex = kymo_pattern::compile(text, MAX_PATTERN_BYTES)
             .map_err(|message| QueryError::Type { at: None, message })?;
         let is_negated = op == BinaryOp::NotMatch;
         Ok(Node::Match { of: Box::new(self.node(of)?), regex, is_negated })

@@ -29,7 +29,6 @@ use crate::limits::{
     LONG_RUN, MAX_HEIGHT, MAX_NESTING, MAX_PATTERN_BYTES, MAX_PATTERNS_BYTES, MAX_QUERY_BYTES,
     MAX_QUOTED_CHARS,
 };
-use crate::pattern;
 
 pub use lenient::parse_filter_leniently;
 
@@ -269,7 +268,7 @@ impl<'a> Parser<'a> {
     fn check_patterns_from(&self, first: usize) -> Result<()> {
         let share = MAX_PATTERNS_BYTES / self.patterns.len().max(1);
         for (text, start) in &self.patterns[first..] {
-            pattern::compile(text, share.min(MAX_PATTERN_BYTES))
+            kymo_pattern::compile(text, share.min(MAX_PATTERN_BYTES))
                 .map_err(|message| self.mistyped(*start, message))?;
         }
         Ok(())

@@ -14,7 +14,7 @@ use arrow_schema::{DataType, Field};
 use super::super::build::arrow;
 use crate::error::StoreError;
 use crate::limits::{SCAN_BATCH_MAX_ITEMS, SCAN_BATCH_ROWS};
-use crate::series::buckets::push_explicit;
+use crate::series::buckets::{push_explicit, push_native, rounded};
 use crate::series::codec::{NO_RECORDED_VALUE, Number, Points};
 use crate::series::join::{PointValue, values};
 use crate::tables::series::point;
@@ -196,6 +196,9 @@ impl PointBuilder {
             Some(PointValue::Histogram(h)) => (Some(h.count), h.sum, h.min, h.max),
             Some(PointValue::ExponentialHistogram(h)) => (Some(h.count), h.sum, h.min, h.max),
             Some(PointValue::Summary(s)) => (Some(s.count), Some(s.sum), None, None),
+            Some(PointValue::NativeHistogram(h)) => {
+                (Some(rounded(h.count)), Some(h.sum), None, None)
+            }
             _ => (None, None, None, None),
         };
         self.counts.push(count);
@@ -219,6 +222,11 @@ impl PointBuilder {
                 is_histogram = true;
                 let (bounds, counts) = (&mut self.bounds.items, &mut self.bucket_counts.items);
                 push_explicit(&histogram, bounds, counts);
+            }
+            Some(PointValue::NativeHistogram(histogram)) => {
+                is_histogram = true;
+                let (bounds, counts) = (&mut self.bounds.items, &mut self.bucket_counts.items);
+                push_native(&histogram, bounds, counts);
             }
             Some(PointValue::Summary(summary)) => {
                 is_summary = true;

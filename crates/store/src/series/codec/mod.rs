@@ -1,9 +1,10 @@
 //! The samples of one series over one chunk of time, as bytes.
 //!
-//! A chunk is two blobs: its times, and everything else. Whatever OTLP can say about a data point
-//! (but exemplars, which are kept elsewhere) comes back as it was: order, repeated times, the kind
-//! of each number, every bit of every double. Chunks are cheap to write (a few dozen nanoseconds a
-//! sample) and cheaper to read; what is random in the data is all that takes room.
+//! A chunk is two blobs: its times, and everything else. Whatever OTLP and Prometheus' remote-write
+//! can say about a point (but exemplars, which are kept elsewhere) comes back as it was: order,
+//! repeated times, the kind of each number, every bit of every double. Chunks are cheap to write (a
+//! few dozen nanoseconds a sample) and cheaper to read; what is random in the data is all that takes
+//! room.
 //!
 //! The idea is the same everywhere: find integers in the values, predict each from those before
 //! it, and pack what is left with as many bits as most of it needs; the few that need more are
@@ -17,6 +18,7 @@
 //! | `points`, `columns` | the points in memory: cheap to append to |
 //! | `values` | the values blob by type of metric |
 //! | `buckets` | bucket counts of histograms |
+//! | `native` | native histograms |
 //! | `doubles` | a column of doubles as a column of integers |
 //! | `ints`, `pack` | a column of integers; packed bits |
 //! | `bytes` | varints |
@@ -43,7 +45,7 @@
 //!
 //! | bytes | |
 //! |---|---|
-//! | 1 | `0x11` numbers, `0x12` histograms, `0x13` exponential histograms, `0x14` summaries |
+//! | 1 | `0x11` numbers, `0x12` histograms, `0x13` exponential histograms, `0x14` summaries, `0x15` native histograms |
 //! | varint | number of points `n`: that of the times blob |
 //! | 1 | shape: bit 0: there are start times; bit 1: they are relative; bit 2: there are flags; bits 3–4: the kind of all numbers: 0 absent, 1 integer, 2 double, 3 mixed (0 for other types) |
 //! | ints(n) | flags, if there are; otherwise all are 0 |
@@ -64,6 +66,12 @@
 //! is exactly one layout, doubles(n) for each of its quantiles, otherwise one doubles of all values,
 //! point after point.
 //!
+//! **Native histograms**: ints(n): schema; ints(n): reset hint; *presence*, where it says present: the
+//! counts came as integers; doubles(n): zero threshold; doubles(n): zero count; *runs* of positive
+//! buckets; *runs* of negative buckets; 1 byte: 0: each count is the zero count plus the negative
+//! buckets plus the positive ones, added as doubles in that order, 1: doubles(n): count; doubles(n):
+//! sum; *layouts* of custom values.
+//!
 //! with these parts:
 //!
 //! - *presence*: 1 byte: 0 all absent, 1 all present, 2 some; if 2, ints(n): 1 where present, else 0.
@@ -78,6 +86,13 @@
 //!   - 2: as 1, but from each count is subtracted that of the same bucket of the point before,
 //!     where that has it. The same bucket is that of equal offset + position (the offset is 0 for
 //!     histograms with explicit bounds).
+//!
+//! - *runs*: varint: number of different lists of runs `m`; if more than one, ints(n): which one each
+//!   point has, from 0; ints(m): their lengths; ints of the offsets of all runs, list after list; ints
+//!   of their lengths likewise. A run is of so many neighbouring buckets; its offset is the number of
+//!   buckets between the run before and it, for the first run the index of its first bucket. Then for
+//!   each index that a bucket of any list has, in ascending order, doubles of the counts of all points
+//!   whose list has it (as often as it has it).
 //!
 //! The items of all lists are at most 2²² of each sort.
 //!
@@ -132,6 +147,7 @@ mod bytes;
 mod columns;
 mod doubles;
 mod ints;
+mod native;
 mod pack;
 mod points;
 #[cfg(test)]
@@ -139,6 +155,8 @@ mod tests;
 mod values;
 
 pub use columns::{Layouts, Lists, OptionalDoubles, Repeated};
+pub use kymo_wire::remote_write::NativeHistogram;
+pub use native::NativeHistograms;
 pub use points::{
     Buckets, ExponentialHistogram, ExponentialHistograms, Histogram, Histograms, Number,
     NumberKind, Numbers, PointValues, Points, Summaries, Summary,
@@ -163,6 +181,7 @@ const NUMBERS: u8 = 0x11;
 const HISTOGRAMS: u8 = 0x12;
 const EXPONENTIAL_HISTOGRAMS: u8 = 0x13;
 const SUMMARIES: u8 = 0x14;
+const NATIVE_HISTOGRAMS: u8 = 0x15;
 
 const HAS_START_TIMES: u8 = 0b0_0001;
 const START_AFTER_PREVIOUS: u8 = 0b0_0010;
@@ -230,6 +249,7 @@ pub fn encode_values(points: &Points, out: &mut Vec<u8>) -> Result<(), CodecErro
         PointValues::Histograms(_) => (HISTOGRAMS, 0),
         PointValues::ExponentialHistograms(_) => (EXPONENTIAL_HISTOGRAMS, 0),
         PointValues::Summaries(_) => (SUMMARIES, 0),
+        PointValues::NativeHistograms(_) => (NATIVE_HISTOGRAMS, 0),
     };
     let (start_shape, start_column) = start_times(points);
     let has_flags = points.flags.iter().any(|flags| flags != 0);
@@ -247,6 +267,7 @@ pub fn encode_values(points: &Points, out: &mut Vec<u8>) -> Result<(), CodecErro
             values::encode_exponential(histograms, out);
         }
         PointValues::Summaries(summaries) => values::encode_summaries(summaries, out),
+        PointValues::NativeHistograms(histograms) => native::encode(histograms, out),
     }
     out.extend_from_slice(&start_column);
     Ok(())
@@ -275,6 +296,9 @@ pub fn decode_values(blob: &[u8], times_nanos: Vec<i64>) -> Result<Points, Codec
             PointValues::ExponentialHistograms(Box::new(histograms))
         }
         SUMMARIES => PointValues::Summaries(values::decode_summaries(&mut reader, count)?),
+        NATIVE_HISTOGRAMS => {
+            PointValues::NativeHistograms(Box::new(native::decode(&mut reader, count)?))
+        }
         tag => return Err(CodecError::Tag(tag)),
     };
     let start_times_nanos = head.read_start_times(&mut reader, &times_nanos)?;
@@ -335,7 +359,7 @@ struct Head {
 impl Head {
     fn read(reader: &mut Reader<'_>, times: usize) -> Result<Self, CodecError> {
         let tag = reader.byte()?;
-        if !(NUMBERS..=SUMMARIES).contains(&tag) {
+        if !(NUMBERS..=NATIVE_HISTOGRAMS).contains(&tag) {
             return Err(CodecError::Tag(tag));
         }
         let count = reader.count(MAX_POINTS)?;
@@ -410,6 +434,7 @@ fn check(points: &Points) -> Result<(), CodecError> {
             (histograms.len(), histograms.list_items())
         }
         PointValues::Summaries(summaries) => (summaries.len(), summaries.list_items()),
+        PointValues::NativeHistograms(histograms) => (histograms.len(), histograms.list_items()),
     };
     check_limit(items, MAX_LIST_ITEMS)?;
     for values in [values, points.start_times_nanos.len(), points.flags.len()] {

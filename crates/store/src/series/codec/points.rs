@@ -1,6 +1,7 @@
 //! The points of one series, in columns.
 
 use super::columns::{Layouts, Lists, OptionalDoubles, Repeated};
+use super::native::NativeHistograms;
 
 /// The points of one series over one chunk of time, in the order they were appended.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +48,7 @@ impl Points {
 /// The values of points, by the type of the metric.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PointValues {
-    /// Gauges and sums.
+    /// Gauges, sums and samples.
     Numbers(Numbers),
     /// Histograms with explicit bounds.
     Histograms(Box<Histograms>),
@@ -55,6 +56,8 @@ pub enum PointValues {
     ExponentialHistograms(Box<ExponentialHistograms>),
     /// Quantiles that the sender computed.
     Summaries(Summaries),
+    /// Native histograms of Prometheus.
+    NativeHistograms(Box<NativeHistograms>),
 }
 
 impl PointValues {
@@ -65,6 +68,7 @@ impl PointValues {
             Self::Histograms(_) => Self::Histograms(Box::default()),
             Self::ExponentialHistograms(_) => Self::ExponentialHistograms(Box::default()),
             Self::Summaries(_) => Self::Summaries(Summaries::default()),
+            Self::NativeHistograms(_) => Self::NativeHistograms(Box::default()),
         }
     }
 }

@@ -269,6 +269,10 @@ fn facts(points: &Points) -> Vec<String> {
                 format!("{} {doubles:?}", s.count)
             })
             .collect(),
+        // Of these, `native` has tests of its own.
+        PointValues::NativeHistograms(histograms) => {
+            histograms.iter().map(|h| format!("{h:?}")).collect()
+        }
     };
     let starts = points.start_times_nanos.iter().zip(points.flags.iter());
     let common = points.times_nanos.iter().zip(starts);

@@ -232,7 +232,7 @@ fn decode_beyond(
     Ok(counts)
 }
 
-fn encode_presence(present: &Repeated<bool>, out: &mut Vec<u8>) {
+pub(super) fn encode_presence(present: &Repeated<bool>, out: &mut Vec<u8>) {
     match present.constant() {
         Some(true) => out.push(PRESENT),
         Some(false) => out.push(ABSENT),
@@ -243,7 +243,10 @@ fn encode_presence(present: &Repeated<bool>, out: &mut Vec<u8>) {
     }
 }
 
-fn decode_presence(reader: &mut Reader<'_>, count: usize) -> Result<Repeated<bool>, CodecError> {
+pub(super) fn decode_presence(
+    reader: &mut Reader<'_>,
+    count: usize,
+) -> Result<Repeated<bool>, CodecError> {
     match reader.byte()? {
         ABSENT => Ok(Repeated::of(false, count)),
         PRESENT => Ok(Repeated::of(true, count)),
@@ -268,7 +271,7 @@ fn decode_optional(reader: &mut Reader<'_>, count: usize) -> Result<OptionalDoub
     Ok(OptionalDoubles { present, values })
 }
 
-fn encode_layouts(column: &Layouts, out: &mut Vec<u8>) {
+pub(super) fn encode_layouts(column: &Layouts, out: &mut Vec<u8>) {
     put_varint(out, column.layouts.len() as u64);
     if column.layouts.len() > 1 {
         encode_as_ints(column.indexes.iter().map(i64::from), out);
@@ -277,7 +280,7 @@ fn encode_layouts(column: &Layouts, out: &mut Vec<u8>) {
     encode_doubles(&column.layouts.concat(), out);
 }
 
-fn decode_layouts(reader: &mut Reader<'_>, count: usize) -> Result<Layouts, CodecError> {
+pub(super) fn decode_layouts(reader: &mut Reader<'_>, count: usize) -> Result<Layouts, CodecError> {
     let layout_count = reader.count(count)?;
     let indexes = match layout_count {
         0 | 1 => Repeated::of(0, count),

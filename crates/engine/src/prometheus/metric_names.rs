@@ -1,8 +1,113 @@
-//! The name that a metric of OpenTelemetry has in Prometheus.
+//! The names that metrics and attributes of OpenTelemetry have in Prometheus.
 //!
-//! As the translation that Prometheus itself applies to OTLP by default: letters that its names
-//! cannot have become single underscores, the unit follows the name in plain words, and counters
-//! end in `_total`. Names are made when they are read, so that what is stored is what was sent.
+//! As Prometheus itself translates OTLP. By default letters that its names cannot have become
+//! single underscores, the unit follows the name in plain words, and counters end in `_total`.
+//! Names are made when they are read, so that what is stored is what was sent, and the way of
+//! naming can be changed later.
+
+/// How names are translated. The words are those of Prometheus' setting `translation_strategy`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Strategy {
+    /// `UnderscoreEscapingWithSuffixes`: plain letters, with unit and type at the end.
+    #[default]
+    Escaped,
+    /// `UnderscoreEscapingWithoutSuffixes`: plain letters only.
+    EscapedWithoutSuffixes,
+    /// `NoUTF8EscapingWithSuffixes`: the name as sent, with unit and type at the end.
+    Utf8,
+    /// `NoTranslation`: the name as sent.
+    Untranslated,
+}
+
+impl Strategy {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::Escaped, Self::EscapedWithoutSuffixes, Self::Utf8, Self::Untranslated];
+
+    /// Its name in Prometheus' configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Escaped => "UnderscoreEscapingWithSuffixes",
+            Self::EscapedWithoutSuffixes => "UnderscoreEscapingWithoutSuffixes",
+            Self::Utf8 => "NoUTF8EscapingWithSuffixes",
+            Self::Untranslated => "NoTranslation",
+        }
+    }
+
+    /// The strategy of that name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|strategy| strategy.name() == name)
+    }
+
+    fn is_escaped(self) -> bool {
+        matches!(self, Self::Escaped | Self::EscapedWithoutSuffixes)
+    }
+
+    /// The name of a metric; `None` if nothing of the name is left.
+    pub fn metric_name(self, name: &str, unit: &str, kind: MetricKind) -> Option<String> {
+        match self {
+            Self::Escaped => metric_name(name, unit, kind),
+            Self::EscapedWithoutSuffixes => escaped(name),
+            Self::Utf8 => Some(suffixed(name, unit, kind)).filter(|name| !name.is_empty()),
+            Self::Untranslated => Some(name.to_owned()).filter(|name| !name.is_empty()),
+        }
+    }
+
+    /// The name of a label.
+    pub fn label_name(self, key: &str) -> String {
+        if !self.is_escaped() {
+            return key.to_owned();
+        }
+        let is_letter = |letter: char| letter.is_ascii_alphanumeric();
+        let plain: String =
+            key.chars().map(|letter| if is_letter(letter) { letter } else { '_' }).collect();
+        let is_reserved = plain.starts_with("__");
+        match plain.chars().next() {
+            Some(digit) if digit.is_ascii_digit() => format!("key_{plain}"),
+            Some('_') if !is_reserved => format!("key{plain}"),
+            _ => plain,
+        }
+    }
+}
+
+/// Runs of letters that names cannot have as single underscores.
+fn escaped(name: &str) -> Option<String> {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == ':' || letter == '_';
+    let parts: Vec<&str> =
+        name.split(|letter| !is_letter(letter)).filter(|part| !part.is_empty()).collect();
+    let joined = parts.join("_");
+    match joined.chars().next()? {
+        digit if digit.is_ascii_digit() => Some(format!("_{joined}")),
+        _ => Some(joined).filter(|joined| joined.chars().any(|letter| letter != '_')),
+    }
+}
+
+/// The name as sent, with unit and type at its end.
+fn suffixed(name: &str, unit: &str, kind: MetricKind) -> String {
+    let last = match kind {
+        MetricKind::Counter => Some("total"),
+        MetricKind::Gauge if unit == "1" => Some("ratio"),
+        _ => None,
+    };
+    let mut result = name.to_owned();
+    if let Some(last) = last
+        && let Some(before) = name.strip_suffix(last)
+        && before.chars().count() > 1
+    {
+        // With what stood between them.
+        result = before.chars().take(before.chars().count() - 1).collect();
+    }
+    let (main, per) = unit_words(unit);
+    for words in [main, per].iter().map(|words| words.trim_end_matches('_')) {
+        if !words.is_empty() && words != "per" && !result.ends_with(words) {
+            result = format!("{result}_{words}");
+        }
+    }
+    match last {
+        Some(last) => format!("{result}_{last}"),
+        None => result,
+    }
+}
 
 /// What of a metric's type its name depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +162,7 @@ const PER_UNITS: [(&str, &str); 7] = [
     ("y", "year"),
 ];
 
-/// The name in Prometheus; `None` if nothing of the name is left.
+/// The name by default; `None` if nothing of the name is left.
 pub fn metric_name(name: &str, unit: &str, kind: MetricKind) -> Option<String> {
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == ':';
     let mut tokens: Vec<&str> =
@@ -165,15 +270,21 @@ mod tests {
         let Ok(data) = std::env::var("KYMO_TEST_DATA") else { return };
         let path = std::path::Path::new(&data).join("otlp/name_translation_golden.tsv");
         let Ok(table) = std::fs::read_to_string(&path) else { return };
+        let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split('\t').collect()).collect();
+        let labels = lines.iter().position(|line| line[0].starts_with("# label")).unwrap();
         let mut compared = 0;
-        for line in table.lines().skip(1).take_while(|line| !line.starts_with("# label")) {
-            let fields: Vec<&str> = line.split('\t').collect();
-            let [name, unit, word, expected, ..] = fields[..] else { continue };
-            let found = metric_name(name, unit, kind(word));
-            let expected = Some(expected).filter(|expected| !expected.starts_with("ERROR"));
-            assert_eq!(found.as_deref(), expected, "{line}");
-            compared += 1;
+        for fields in lines[1..labels].iter().filter(|fields| fields.len() > 6) {
+            for (strategy, expected) in Strategy::ALL.into_iter().zip(&fields[3..]) {
+                let found = strategy.metric_name(fields[0], fields[1], kind(fields[2]));
+                let expected = Some(*expected).filter(|expected| !expected.starts_with("ERROR"));
+                assert_eq!(found.as_deref(), expected, "{fields:?} {strategy:?}");
+                compared += 1;
+            }
         }
-        assert!(compared > 50, "{compared} names");
+        assert!(compared > 200, "{compared} names");
+        for fields in lines[labels + 1..].iter().filter(|fields| fields.len() > 3) {
+            assert_eq!(Strategy::Escaped.label_name(fields[0]), fields[1], "{fields:?}");
+            assert_eq!(Strategy::Utf8.label_name(fields[0]), fields[0]);
+        }
     }
 }

@@ -1,19 +1,24 @@
-//! Regular expressions.
+//! Regular expressions as Go's RE2 has them.
 //!
-//! Queries are written for Go's RE2. Its syntax is nearly that of the `regex` crate; what differs
+//! Queries and relabelling rules are written for Go's RE2. Its syntax is nearly that of the `regex` crate; what differs
 //! is translated: `\Q…\E` quotes, `\d`, `\w`, `\s` and `\b` know ASCII only, a brace that counts
 //! nothing is a brace, `[` and `&&` within a class are themselves, and so are `\<` and `\>`. The
 //! whole text has to match, and a dot matches a newline too.
 
 use regex::{Regex, RegexBuilder};
 
-use crate::limits::MAX_PATTERN_BYTES;
+/// The memory that one regular expression may take, where nothing else is said.
+pub const MAX_PATTERN_BYTES: usize = 1 << 20;
 
-/// Compiles a regular expression of a query, into at most so many bytes.
-pub(crate) fn compile(pattern: &str, size_bytes: usize) -> Result<Regex, String> {
-    let build = |text: &str| {
-        RegexBuilder::new(text).size_limit(size_bytes).dfa_size_limit(size_bytes).build()
-    };
+/// A regular expression that matches whole texts, compiled to at most `size_bytes`.
+pub fn regex(pattern: &str, size_bytes: usize) -> Result<Regex, regex::Error> {
+    check(&translate(pattern))?;
+    let anchored = anchored(pattern);
+    RegexBuilder::new(&anchored).size_limit(size_bytes).dfa_size_limit(size_bytes).build()
+}
+
+/// The same, with an error that says what is wrong with which expression.
+pub fn compile(pattern: &str, size_bytes: usize) -> Result<Regex, String> {
     let complain = |error: regex::Error| match error {
         regex::Error::CompiledTooBig(_) => {
             format!("the regular expression {pattern:?} is too large")
@@ -24,8 +29,7 @@ pub(crate) fn compile(pattern: &str, size_bytes: usize) -> Result<Regex, String>
             format!("the regular expression {pattern:?} is not valid: {reason}")
         }
     };
-    check(&translate(pattern)).map_err(complain)?;
-    build(&anchored(pattern)).map_err(complain)
+    regex(pattern, size_bytes).map_err(complain)
 }
 
 /// What is wrong with a regular expression, if anything is.

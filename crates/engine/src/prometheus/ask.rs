@@ -1,0 +1,171 @@
+//! Asking: a turn, a thread, an answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use kymo_promql::ast::Expr;
+use kymo_promql::eval::{EvalError, Evaluation, Times, evaluate};
+use kymo_promql::labels::Labels;
+use kymo_promql::source::{Select, Series};
+
+use super::catalog::{Cardinality, Metadata, SeriesQuery};
+use super::exemplars::Exemplar;
+use super::options::PrometheusOptions;
+use super::view::View;
+use crate::clock::Asker;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::stats::{Counters, Running};
+use crate::tenants::Tenants;
+
+/// A query in PromQL.
+#[derive(Debug, Clone)]
+pub struct PromQuery {
+    /// The expression.
+    pub expr: Expr,
+    /// When it is evaluated.
+    pub times: Times,
+    /// How old a sample may be to count as current, if not as usual.
+    pub lookback: Option<Duration>,
+    /// How long the query may take, if not as long as any.
+    pub timeout: Option<Duration>,
+}
+
+impl Engine {
+    /// Settings of PromQL.
+    pub fn prometheus(&self) -> &PrometheusOptions {
+        &self.core().options.prometheus
+    }
+
+    /// Evaluates an expression over what was acknowledged for some tenants.
+    pub async fn promql(
+        &self,
+        tenants: impl Into<Tenants>,
+        query: PromQuery,
+    ) -> Result<Evaluation, EngineError> {
+        let options = self.core().options.prometheus.clone();
+        let threads = self.core().options.threads.max(1);
+        let timeout = query.timeout;
+        let asking = move |view: &View| {
+            let options = options.evaluation(query.lookback, threads);
+            evaluate(&query.expr, query.times, view, &options, view).map_err(failed)
+        };
+        self.view(tenants.into(), timeout, asking).await
+    }
+
+    /// Series with their samples, as they are stored: for remote read and federation.
+    pub async fn prom_select(
+        &self,
+        tenants: impl Into<Tenants>,
+        selects: Vec<Select>,
+    ) -> Result<Vec<Vec<Series>>, EngineError> {
+        let asking = move |view: &View| {
+            selects.iter().map(|select| view.select_series(select)).collect::<Result<Vec<_>, _>>()
+        };
+        self.view(tenants.into(), None, asking).await
+    }
+
+    /// The label sets of series, in order.
+    pub async fn prom_series(
+        &self,
+        tenants: impl Into<Tenants>,
+        query: SeriesQuery,
+    ) -> Result<Vec<Labels>, EngineError> {
+        self.view(tenants.into(), None, move |view| view.series(&query)).await
+    }
+
+    /// The names of labels, in order.
+    pub async fn prom_label_names(
+        &self,
+        tenants: impl Into<Tenants>,
+        query: SeriesQuery,
+    ) -> Result<Vec<String>, EngineError> {
+        self.view(tenants.into(), None, move |view| view.label_names(&query)).await
+    }
+
+    /// The values of a label, in order.
+    pub async fn prom_label_values(
+        &self,
+        tenants: impl Into<Tenants>,
+        name: String,
+        query: SeriesQuery,
+    ) -> Result<Vec<String>, EngineError> {
+        self.view(tenants.into(), None, move |view| view.label_values(&name, &query)).await
+    }
+
+    /// How many series there are, by what.
+    pub async fn prom_cardinality(
+        &self,
+        tenants: impl Into<Tenants>,
+        query: SeriesQuery,
+    ) -> Result<Cardinality, EngineError> {
+        self.view(tenants.into(), None, move |view| view.cardinality(&query)).await
+    }
+
+    /// What is known of metrics, by name.
+    pub async fn prom_metadata(
+        &self,
+        tenants: impl Into<Tenants>,
+        metric: Option<String>,
+        query: SeriesQuery,
+    ) -> Result<BTreeMap<String, BTreeSet<Metadata>>, EngineError> {
+        self.view(tenants.into(), None, move |view| view.metadata(metric.as_deref(), &query)).await
+    }
+
+    /// Exemplars by labels of their series.
+    pub async fn prom_exemplars(
+        &self,
+        tenants: impl Into<Tenants>,
+        query: SeriesQuery,
+    ) -> Result<BTreeMap<Labels, Vec<Exemplar>>, EngineError> {
+        self.view(tenants.into(), None, move |view| view.exemplars(&query)).await
+    }
+
+    /// Answers a question on a thread that may wait; once more if a block was replaced meanwhile.
+    async fn view<T: Send + 'static>(
+        &self,
+        tenants: Tenants,
+        timeout: Option<Duration>,
+        answer: impl Fn(&View) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let mut asker = Asker::new(self.counters());
+        let answered = async {
+            let turn = self.core().queries.turn(tenants.line()).await?;
+            let limit = self.core().options.query_timeout;
+            let clock = asker.starts(timeout.map_or(limit, |timeout| timeout.min(limit)));
+            let (core, of_view) = (self.core().clone(), clock.clone());
+            let looking = move || {
+                let _turn = turn;
+                let _running = Running::new(&core.counters);
+                let once = || answer(&View::new(&core, &tenants, &of_view)?);
+                match once() {
+                    Err(error) if error.is_stale() => {
+                        Counters::add(&core.counters.planned_again, 1);
+                        once()
+                    }
+                    answered => answered,
+                }
+            };
+            self.runtime().blocking_within(&clock, looking).await
+        };
+        let answered = answered.await;
+        asker.answered(&answered);
+        if answered.is_ok() {
+            Counters::add(&self.counters().finished, 1);
+        }
+        answered
+    }
+}
+
+/// What an error of the evaluation is to the engine.
+fn failed(error: EvalError) -> EngineError {
+    match error {
+        EvalError::Source(error) => match error.downcast::<EngineError>() {
+            Ok(error) => *error,
+            Err(error) => EngineError::Internal(error.to_string()),
+        },
+        EvalError::Canceled => EngineError::Cancelled,
+        error => EngineError::Evaluation(Arc::new(error)),
+    }
+}

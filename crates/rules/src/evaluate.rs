@@ -1,0 +1,50 @@
+//! What rules need from outside: answers to queries, and somewhere to write.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use kymo_promql::ast::Expr;
+use kymo_promql::labels::Labels;
+use kymo_promql::sample::Value;
+
+/// What will be there later.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// One series of an answer at a time.
+pub use kymo_promql::eval::VectorSample;
+
+/// Answers queries.
+pub trait Evaluate: Send + Sync {
+    /// What an expression gives at a time. A number is one sample without labels; what gives
+    /// neither numbers nor series is the error `rule result is not a vector or scalar`.
+    fn promql<'a>(
+        &'a self,
+        expr: &'a Expr,
+        time_millis: i64,
+    ) -> BoxFuture<'a, Result<Vec<VectorSample>, String>>;
+
+    /// What a metrics query gives over the interval that ends at a time.
+    fn traceql<'a>(
+        &'a self,
+        query: &'a str,
+        time_millis: i64,
+        interval: Duration,
+    ) -> BoxFuture<'a, Result<Vec<VectorSample>, String>>;
+}
+
+/// A sample that a rule gives.
+#[derive(Debug, Clone)]
+pub struct RuleSample {
+    /// Its labels, with the metric's name.
+    pub labels: Labels,
+    /// Its value; [`STALE_NAN`](kymo_promql::sample::STALE_NAN) where the series ended.
+    pub value: Value,
+    /// When.
+    pub time_millis: i64,
+}
+
+/// Writes what rules give.
+pub trait Sink: Send + Sync {
+    /// Writes samples. When it is done, queries see them: the next rule may need them.
+    fn write(&self, samples: Vec<RuleSample>) -> BoxFuture<'_, Result<(), String>>;
+}

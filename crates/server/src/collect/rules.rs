@@ -1,0 +1,176 @@
+//! Rules: evaluated by the engine, written as any sender's samples, told to receivers.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use kymo_engine::Engine;
+use kymo_engine::prometheus::PromQuery;
+use kymo_engine::traceql::{MetricsQuery, Points};
+use kymo_promql::ast::Expr;
+use kymo_promql::eval::{Outcome, Times};
+use kymo_promql::labels::{Labels, NAME};
+use kymo_promql::sample::Value;
+use kymo_rules::notify::{AlertingSettings, NotifierOptions};
+use kymo_rules::{
+    BoxFuture, Evaluate, Manager, Notifier, RuleFiles, RuleOptions, RuleSample, Sink, VectorSample,
+};
+use kymo_scrape::ScrapeSettings;
+use kymo_traceql::OwnedValue;
+use kymo_wire::remote_write::RequestWriter;
+
+use super::native::with_native;
+use super::own::Own;
+use crate::error::ServerError;
+use crate::tenant;
+
+const NANOS_PER_MILLI: i64 = 1_000_000;
+
+/// Rules that are evaluated, as long as they are kept.
+pub(crate) struct Rules {
+    pub(crate) manager: Manager,
+    notifier: Arc<Notifier>,
+}
+
+impl Rules {
+    /// Reads the rule files that a configuration names, and begins to evaluate them.
+    pub(super) fn start(
+        config: &Path,
+        settings: &ScrapeSettings,
+        external_url: String,
+        engine: Engine,
+        own: Own,
+    ) -> Result<Self, ServerError> {
+        let refused = |error: &dyn std::fmt::Display| ServerError::Setting(error.to_string());
+        let groups = RuleFiles::load(&patterns(config, settings)).map_err(|e| refused(&e))?;
+        let alerting = AlertingSettings::from_file(config).map_err(|e| refused(&e))?;
+        let notifier = Notifier::start(alerting, NotifierOptions::default());
+        let notifier = Arc::new(notifier.map_err(|e| refused(&e))?);
+        let defaults = RuleOptions::default();
+        let options = RuleOptions {
+            evaluation_interval: settings
+                .evaluation_interval
+                .unwrap_or(defaults.evaluation_interval),
+            external_labels: settings.external_labels.clone(),
+            external_url,
+            ..defaults
+        };
+        let answers = Arc::new(Answers { engine });
+        let sink = Arc::new(RuleSink { own });
+        let manager = Manager::start(groups, answers, sink, notifier.clone(), options);
+        Ok(Self { manager, notifier })
+    }
+
+    pub(super) async fn stop(&self) {
+        self.manager.shutdown().await;
+        self.notifier.shutdown().await;
+    }
+}
+
+/// Patterns of rule files, which are relative to the configuration.
+fn patterns(config: &Path, settings: &ScrapeSettings) -> Vec<PathBuf> {
+    let directory = config.parent().unwrap_or_else(|| Path::new(""));
+    settings.rule_files.iter().map(|pattern| directory.join(pattern)).collect()
+}
+
+/// Answers the queries of rules.
+struct Answers {
+    engine: Engine,
+}
+
+impl Evaluate for Answers {
+    fn promql<'a>(
+        &'a self,
+        expr: &'a Expr,
+        time_millis: i64,
+    ) -> BoxFuture<'a, Result<Vec<VectorSample>, String>> {
+        Box::pin(async move {
+            let query = PromQuery {
+                expr: expr.clone(),
+                times: Times::instant(time_millis),
+                lookback: None,
+                timeout: None,
+            };
+            let evaluation = self.engine.promql(tenant::DEFAULT, query).await;
+            match evaluation.map_err(|error| error.to_string())?.outcome {
+                Outcome::Vector { samples, .. } => Ok(samples),
+                Outcome::Scalar { value, .. } => {
+                    let (labels, value) = (Labels::default(), Value::Float(value));
+                    Ok(vec![VectorSample { labels, value }])
+                }
+                _ => Err("rule result is not a vector or scalar".to_owned()),
+            }
+        })
+    }
+
+    fn traceql<'a>(
+        &'a self,
+        query: &'a str,
+        time_millis: i64,
+        interval: Duration,
+    ) -> BoxFuture<'a, Result<Vec<VectorSample>, String>> {
+        Box::pin(async move {
+            let end_nanos = time_millis.saturating_mul(NANOS_PER_MILLI);
+            let interval = i64::try_from(interval.as_nanos()).unwrap_or(i64::MAX);
+            let query = MetricsQuery {
+                query: kymo_traceql::parse(query).map_err(|error| error.to_string())?,
+                start_nanos: end_nanos.saturating_sub(interval),
+                end_nanos,
+                points: Points::One,
+                exemplars: 0,
+            };
+            let answer = self.engine.metrics(tenant::DEFAULT, query).await;
+            let series = answer.map_err(|error| error.to_string())?.series;
+            let sample = |series: kymo_traceql::metrics::Series| {
+                let (_, value) = *series.points.last()?;
+                let labels = series.labels.iter().filter(|(name, _)| name != NAME);
+                let labels: Vec<(String, String)> =
+                    labels.map(|(name, value)| (label_name(name), plain(value))).collect();
+                let labels = Labels::of(labels.iter().map(|(n, v)| (n.as_str(), v.as_str())));
+                Some(VectorSample { labels, value: Value::Float(value) })
+            };
+            Ok(series.into_iter().filter_map(sample).collect())
+        })
+    }
+}
+
+/// The name of an attribute as a label: `resource.service.name` is `resource_service_name`.
+fn label_name(attribute: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
+    attribute.trim_start_matches('.').chars().map(letter).collect()
+}
+
+/// A value without quotes.
+fn plain(value: &OwnedValue) -> String {
+    match value {
+        OwnedValue::Text(text) => text.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// Writes what rules give.
+struct RuleSink {
+    own: Own,
+}
+
+impl Sink for RuleSink {
+    fn write(&self, samples: Vec<RuleSample>) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move {
+            let mut writer = RequestWriter::new();
+            for sample in &samples {
+                let labels = sample.labels.iter().map(|label| (&*label.name, &*label.value));
+                let labels: Vec<(&str, &str)> = labels.collect();
+                writer.series(labels, None, |series| match &sample.value {
+                    Value::Float(value) => series.sample(*value, sample.time_millis, 0),
+                    Value::Histogram(histogram) => with_native(histogram, |native| {
+                        series.histogram(native, sample.time_millis, 0);
+                    }),
+                });
+            }
+            if writer.points() == 0 {
+                return Ok(());
+            }
+            self.own.write(writer).await.map(drop).map_err(|failure| failure.message)
+        })
+    }
+}
