@@ -178,8 +178,27 @@ fn rules_record_and_alerts_reach_a_webhook() {
     assert_eq!(alert["annotations"]["summary"], "queue has 12");
     let alerts = server.get("/prometheus/api/v1/alerts").expect(200).json();
     assert_eq!(alerts["data"]["alerts"][0]["state"], "firing");
+    let names = |rules: &Value| {
+        let rules = rules["data"]["groups"][0]["rules"].as_array().unwrap().clone();
+        rules.iter().map(|rule| rule["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let all = names(&server.get("/prometheus/api/v1/rules").expect(200).json());
+    assert_eq!(all, ["job:queue_length:sum", "QueueIsLong"]);
     let rules = server.get("/prometheus/api/v1/rules?type=record").expect(200).json();
     assert_eq!(rules["data"]["groups"][0]["rules"][0]["name"], "job:queue_length:sum");
+    // A change with an error changes nothing.
+    write("rules.yml", "groups: [{name: queues, rules: [{record: x, expr: 'sum('}]}]".to_owned());
+    let reload = || {
+        let url = server.url("/prometheus/-/reload");
+        Answer::of(reqwest::blocking::Client::new().post(url))
+    };
+    let said = reload().expect(500).text();
+    assert!(said.contains("rules.yml:1"), "{said}");
+    assert_eq!(names(&server.get("/prometheus/api/v1/rules").expect(200).json()), all);
+    let changed = "groups: [{name: queues, rules: [{record: doubled, expr: 2 * queue_length}]}]";
+    write("rules.yml", changed.to_owned());
+    reload().expect(200);
+    eventually(PATIENCE, "the new rule is evaluated", || !query(&server, "doubled").is_empty());
     let federated = server.get("/prometheus/federate?match[]=queue_length").expect(200).text();
     assert!(federated.contains("queue_length{instance="), "{federated}");
 }
@@ -199,4 +218,27 @@ fn a_rule_file_with_an_error_is_refused_with_its_line() {
     assert!(!output.status.success());
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("rules.yml:5") && said.contains("parse error"), "{said}");
+}
+
+#[test]
+fn received_metrics_are_exposed_as_a_target_shows_its_own() {
+    let body = "# HELP jobs_total Jobs.\n# TYPE jobs_total counter\njobs_total{kind=\"train\"} 7\n";
+    let target = target(body);
+    let place = tempfile::tempdir().unwrap();
+    let config = place.path().join("prometheus.yml");
+    let text = format!(
+        "global:\n  scrape_interval: 200ms\n  scrape_timeout: 200ms\nscrape_configs:\n  - job_name: \
+         a\n    static_configs:\n      - targets: ['{target}']\n"
+    );
+    std::fs::write(&config, text).unwrap();
+    let flags =
+        ["--prometheus-config", config.to_str().unwrap(), "--expose-metrics", "127.0.0.1:0"];
+    let server = Server::with(&flags);
+    let line = server.start_lines.iter().find(|line| line.starts_with("metrics ")).unwrap();
+    let url = line.split_whitespace().last().unwrap().to_owned();
+    let exposed = || Answer::of(reqwest::blocking::Client::new().get(&url)).expect(200).text();
+    eventually(PATIENCE, "it is shown", || exposed().contains("jobs_total{"));
+    let text = exposed();
+    assert!(text.contains("# HELP jobs_total Jobs.\n# TYPE jobs_total counter\n"), "{text}");
+    assert!(text.contains("kind=\"train\""), "{text}");
 }

@@ -4,47 +4,12 @@
 
 mod harness;
 
+use harness::metrics::{START, counters, write};
 use harness::otlp::rich_metrics;
-use harness::{Answer, Server, Signal};
-use kymo_wire::remote_write::{Metadata, MetadataType, RequestWriter};
+use harness::{Answer, Encoding, Server, Signal};
+use kymo_wire::remote_write::RequestWriter;
 use prost::Message;
 use serde_json::{Value, json};
-
-/// When the samples begin, in seconds.
-const START: i64 = 1_700_000_000;
-
-/// A request of remote-write 2.0: a counter of two jobs, each minute for ten minutes.
-fn counters() -> Vec<u8> {
-    let mut writer = RequestWriter::new();
-    for (job, step) in [("build", 60.0), ("test", 30.0)] {
-        let labels = [("__name__", "jobs_total"), ("job", job), ("runner", "gpu-a100")];
-        let metadata =
-            Metadata { metric_type: MetadataType::Counter, help: "Jobs that ended.", unit: "" };
-        writer.series(labels, Some(metadata), |series| {
-            for minute in 0..=10 {
-                let value = step * f64::from(minute);
-                series.sample(value, (START + i64::from(minute) * 60) * 1000, 0);
-            }
-            let trace = "5b8efff798038103d269b633813fc60c";
-            series.exemplar([("trace_id", trace)], 7.0, (START + 600) * 1000);
-        });
-    }
-    writer.finish()
-}
-
-fn write(server: &Server, version: u8, body: &[u8]) -> Answer {
-    let content_type = match version {
-        1 => "application/x-protobuf",
-        _ => "application/x-protobuf;proto=io.prometheus.write.v2.Request",
-    };
-    let packed = snap::raw::Encoder::new().compress_vec(body).unwrap();
-    let request = reqwest::blocking::Client::new()
-        .post(server.url("/prometheus/api/v1/write"))
-        .header("content-type", content_type)
-        .header("content-encoding", "snappy")
-        .body(packed);
-    Answer::of(request)
-}
 
 fn get(server: &Server, path: &str, parameters: &[(&str, &str)]) -> Answer {
     let url = server.url(&format!("/prometheus/api/v1/{path}"));
@@ -194,4 +159,118 @@ fn series_survive_a_restart_and_a_flush() {
     let end = (START + 600).to_string();
     let query = [("query", "jobs_total{job=\"build\"}"), ("time", end.as_str())];
     assert_eq!(data(&server, "query", &query)["result"][0]["value"][1], "1000");
+}
+
+#[test]
+fn samples_are_given_by_remote_read() {
+    use kymo_wire::View as _;
+    use kymo_wire::encode::Writer;
+    use kymo_wire::remote_write::WriteRequestView;
+
+    let server = server();
+    let mut request = Writer::new();
+    request.message(1, |query| {
+        query.varint_field(1, (START * 1000) as u64);
+        query.varint_field(2, ((START + 120) * 1000) as u64);
+        for (name, value) in [("__name__", "jobs_total"), ("job", "build")] {
+            query.message(3, |matcher| {
+                matcher.bytes_field(2, name.as_bytes());
+                matcher.bytes_field(3, value.as_bytes());
+            });
+        }
+    });
+    let packed = snap::raw::Encoder::new().compress_vec(request.as_slice()).unwrap();
+    let url = server.url("/prometheus/api/v1/read");
+    let answer = Answer::of(reqwest::blocking::Client::new().post(url).body(packed)).expect(200);
+    let plain = snap::raw::Decoder::new().decompress_vec(&answer.body).unwrap();
+    // A response holds results as a request to write holds series, one level deeper.
+    let result = WriteRequestView::parse(&plain).unwrap().series.raws().next().unwrap().unwrap();
+    let series = WriteRequestView::parse(result).unwrap().series;
+    let series: Vec<_> = series.into_iter().map(Result::unwrap).collect();
+    assert_eq!(series.len(), 1);
+    let samples: Vec<_> = series[0].samples.into_iter().map(|sample| sample.unwrap()).collect();
+    let pairs: Vec<(i64, f64)> = samples.iter().map(|s| (s.time_millis, s.value)).collect();
+    let at = |minute: i64| (START + minute * 60) * 1000;
+    assert_eq!(pairs, [(at(0), 0.0), (at(1), 60.0), (at(2), 120.0)]);
+}
+
+#[test]
+fn samples_beyond_the_window_are_refused_and_counted_and_others_are_kept() {
+    let server = Server::with(&["--limits-metrics-window", "1h"]);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let now = now.as_millis() as i64;
+    let mut writer = RequestWriter::new();
+    writer.series([("__name__", "late")], None, |series| {
+        series.sample(1.0, now - 2 * 3_600_000, 0);
+        series.sample(2.0, now - 1_800_000, 0);
+        series.sample(3.0, now - 60_000, 0);
+    });
+    let said = write(&server, 2, &writer.finish()).expect(400).text();
+    assert!(said.contains("older than limits.metrics_window"), "{said}");
+    let count = data(&server, "query", &[("query", "count_over_time(late[6h])")]);
+    assert_eq!(count["result"][0]["value"][1], "2");
+    let counted = server.get("/metrics").expect(200).text();
+    let refused =
+        "kymo_refused_records_total{signal=\"metrics\",tenant=\"default\",reason=\"too_old\"} 1";
+    assert!(counted.contains(refused), "{counted}");
+}
+
+#[test]
+fn labels_that_stand_for_more_than_is_sent_are_refused() {
+    let server = Server::start();
+    let long = "x".repeat(200 << 10);
+    let mut writer = RequestWriter::new();
+    let labels = [("__name__", "bomb"), ("a", &*long), ("b", &*long)];
+    writer.series(labels, None, |series| series.sample(1.0, START * 1000, 0));
+    writer.series([("__name__", "fine")], None, |series| {
+        series.sample(1.0, START * 1000, 0);
+        series.exemplar([("trace_id", &*long)], 1.0, START * 1000);
+    });
+    let said = write(&server, 2, &writer.finish()).expect(400).text();
+    assert!(said.contains("labels are longer than allowed"), "{said}");
+    let time = START.to_string();
+    let found = data(&server, "query", &[("query", "{__name__=~\".+\"}"), ("time", &time)]);
+    assert_eq!(found["result"].as_array().unwrap().len(), 1, "{found}");
+}
+
+#[test]
+fn alerts_lead_to_the_value_of_their_expression() {
+    let server = server();
+    let client = reqwest::blocking::Client::new();
+    let url =
+        server.url("/prometheus/graph?g0.expr=jobs_total%7Bjob%3D%22build%22%7D+%2B+1&g0.tab=1");
+    let answer = Answer::of(client.get(url)).expect(200).json();
+    assert_eq!(answer["data"]["resultType"], "vector", "{answer}");
+}
+
+#[test]
+fn deltas_go_on_from_one_row_to_the_next() {
+    let server = Server::start();
+    // More points than a row has.
+    let points = 600;
+    for part in 0..4 {
+        let nanos = |nth: i64| ((START + nth * 15) * 1_000_000_000).to_string();
+        let data_points: Vec<Value> = (part * points / 4..(part + 1) * points / 4)
+            .map(|nth| {
+                json!({
+                    "startTimeUnixNano": nanos(nth - 1), "timeUnixNano": nanos(nth), "asInt": "2",
+                })
+            })
+            .collect();
+        let request = json!({"resourceMetrics": [{
+            "resource": {"attributes": [
+                {"key": "service.name", "value": {"stringValue": "queue"}}]},
+            "scopeMetrics": [{"metrics": [{"name": "moved", "sum": {
+                "aggregationTemporality": 1, "isMonotonic": true, "dataPoints": data_points}}]}],
+        }]});
+        server.send(Signal::Metrics, Encoding::Json, request.to_string()).expect(200);
+    }
+    let end = (START + (points - 1) * 15).to_string();
+    let query = [("query", "moved_total[3h]"), ("time", &*end)];
+    let found = data(&server, "query", &query);
+    let values = found["result"][0]["values"].as_array().unwrap();
+    assert_eq!(values.len() as i64, points);
+    for (nth, value) in values.iter().enumerate() {
+        assert_eq!(value[1], ((nth + 1) * 2).to_string(), "point {nth}");
+    }
 }

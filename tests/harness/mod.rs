@@ -6,7 +6,7 @@
 //! | `ask` | HTTP requests, SQL answers as tables, the server's own metrics |
 //! | `h2` | HTTP/2 and gRPC by hand, where the wire matters |
 //! | `otlp` | requests to send: small ones by number, and one of each signal with every field |
-//! | `traces` | a few traces to search |
+//! | `traces`, `metrics` | a few traces to search; a few series, and how they are written |
 //! | `jaeger` | those that Jaeger's APIs are asked about, and how |
 //! | `readback` | compares what is stored with what was sent, field by field |
 //! | `raw` | HTTP/1.1 by hand, byte by byte |
@@ -17,6 +17,7 @@
 pub mod ask;
 pub mod h2;
 pub mod jaeger;
+pub mod metrics;
 pub mod otlp;
 pub mod programs;
 pub mod raw;

@@ -3,6 +3,8 @@
 //! [`Limits`] are settings, and each tenant may have its own. The constants are not: others rely
 //! on them.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use kymo_wire::limits::{MAX_NESTING, MAX_TIME_UNIX_NANOS};
 use thiserror::Error;
 
@@ -54,6 +56,8 @@ pub struct Limits {
     pub max_value_bytes: usize,
     /// The latest time a record may carry, in nanoseconds since 1970. A later one refuses it.
     pub max_time_unix_nanos: u64,
+    /// How old a sample or data point may be. An older one is refused; any age is right if none.
+    pub metrics_window: Option<Duration>,
 }
 
 impl Default for Limits {
@@ -70,6 +74,7 @@ impl Default for Limits {
             // Stack traces with all their causes, prompts and answers of language models survive.
             max_value_bytes: 256 << 10,
             max_time_unix_nanos: MAX_TIME_UNIX_NANOS,
+            metrics_window: None,
         }
     }
 }
@@ -112,6 +117,10 @@ impl Limits {
         kymo_wire::Limits {
             max_nesting: self.max_nesting,
             max_time_unix_nanos: self.max_time_unix_nanos,
+            min_point_time_unix_nanos: self.metrics_window.map_or(0, |window| {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                u64::try_from(now.saturating_sub(window).as_nanos()).unwrap_or(0)
+            }),
             max_attributes: self.max_attributes_per_record,
             max_value_bytes: self.max_value_bytes,
         }

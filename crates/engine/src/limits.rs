@@ -97,3 +97,17 @@ pub const PROMETHEUS_LABELS_BYTES: usize = 128 << 20;
 
 /// Samples that are kept in memory as they were decoded: 16 bytes each.
 pub const PROMETHEUS_SAMPLES_BYTES: usize = 192 << 20;
+
+/// Bounds of buckets that are kept in memory, so that questions about labels need no samples.
+pub const PROMETHEUS_VARIANTS_BYTES: usize = 16 << 20;
+
+/// Values of labels of whole blocks that are kept in memory: menus of dashboards ask for them again
+/// and again.
+pub const PROMETHEUS_VALUES_BYTES: usize = 16 << 20;
+
+/// What blocks say of metrics that is kept in memory: a few kilobytes for each block.
+pub const PROMETHEUS_METADATA_BYTES: usize = 16 << 20;
+
+/// Rows of series that a question holds whole, so that the next one finds them decoded. Beyond it
+/// holds what lies in the time that it asks for, and no more.
+pub const PROMETHEUS_WHOLE_ROWS_BYTES: usize = 96 << 20;

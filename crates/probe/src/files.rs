@@ -2,6 +2,9 @@
 //!
 //! The kernel makes the content of such a file anew when it is read from its start, so an open
 //! file saves the walk along its path. No more than [`MAX_FILE_BYTES`] of a file is read.
+//!
+//! Names in these files are whatever bytes someone chose. One that is not UTF-8 must not cost the
+//! rest of the file: what is no text becomes a replacement character.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -29,8 +32,20 @@ impl KeptFile {
         &self.path
     }
 
-    /// The content as it is now.
+    /// The content as it is now, as text.
     pub(crate) fn read(&mut self) -> Result<&str, ProbeError> {
+        self.read_bytes()?;
+        if std::str::from_utf8(&self.content).is_err() {
+            let text = String::from_utf8_lossy(&self.content).into_owned();
+            self.content = text.into_bytes();
+        }
+        // Now it always is.
+        std::str::from_utf8(&self.content)
+            .map_err(|_| ProbeError::malformed(&self.path, "text in UTF-8"))
+    }
+
+    /// The content as it is now, for those who need a path as the kernel has it.
+    pub(crate) fn read_bytes(&mut self) -> Result<&[u8], ProbeError> {
         if self.file.is_none() || self.fill().is_err() {
             // What was open may be of a device that went and came back.
             self.file = Some(File::open(&self.path).map_err(|e| ProbeError::read(&self.path, e))?);
@@ -43,8 +58,7 @@ impl KeptFile {
             let what = self.path.display().to_string();
             return Err(ProbeError::TooLarge { what, limit: MAX_FILE_BYTES, unit: "bytes" });
         }
-        std::str::from_utf8(&self.content)
-            .map_err(|_| ProbeError::malformed(&self.path, "text in UTF-8"))
+        Ok(&self.content)
     }
 
     /// Reads all of the open file, at most one byte more than the limit.
@@ -137,9 +151,19 @@ mod tests {
         let path = dir.path().join("f");
         std::fs::write(&path, vec![b'a'; MAX_FILE_BYTES + 10]).unwrap();
         assert!(matches!(KeptFile::new(&path).read(), Err(ProbeError::TooLarge { .. })));
-        std::fs::write(&path, [0xff, 0xfe]).unwrap();
-        assert!(matches!(KeptFile::new(&path).read(), Err(ProbeError::Malformed { .. })));
         assert!(read_small(&dir.path().join("none")).unwrap_err().is_absent());
+    }
+
+    #[test]
+    fn a_byte_that_is_no_text_does_not_cost_the_rest() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        std::fs::write(&path, b"eth0: 1\nbad\xff: 2\neth1: 3\n").unwrap();
+        let mut kept = KeptFile::new(&path);
+        for _ in 0..2 {
+            assert_eq!(kept.read().unwrap(), "eth0: 1\nbad\u{fffd}: 2\neth1: 3\n");
+            assert_eq!(kept.read_bytes().unwrap()[11], 0xff);
+        }
     }
 
     #[test]

@@ -8,15 +8,32 @@ use std::time::Duration;
 pub(crate) const MAX_FILE_BYTES: usize = 8 << 20;
 
 /// The most series of `node_interrupts_total`: rows times processors. 128 processors with 1,000
-/// interrupts each would be more series than all the rest of the machine.
+/// interrupts each would be more series than all the rest of the machine; above this, processors
+/// are added up.
 pub(crate) const MAX_INTERRUPT_SERIES: usize = 4096;
 
-/// How long network file systems together may take to answer. A dead NFS server blocks for
-/// minutes; a live one answers in milliseconds.
+/// How long a round waits for network file systems, all together; a live one answers in
+/// milliseconds. What comes later is of the next round.
 pub(crate) const SLOW_MOUNTS_WAIT: Duration = Duration::from_millis(100);
 
-/// The most network mounts asked, as each may hold a thread.
+/// When a network file system that has not answered counts as failed, as in node-exporter. A dead
+/// NFS server blocks for minutes.
+pub(crate) const SLOW_MOUNT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long the last answer of a network file system counts while it is not asked or thinks. A few
+/// rounds of the slowest pace, so that some hundred mounts have their turn.
+pub(crate) const SLOW_ANSWER_AGE: Duration = Duration::from_secs(300);
+
+/// The most network mounts asked at once, as each may hold a thread; more take turns.
 pub(crate) const MAX_SLOW_MOUNTS: usize = 64;
+
+/// How often it is read again what a disk is: its firmware changes seldom, and another disk may
+/// take its name.
+pub(crate) const DISK_INFO_AGE: Duration = Duration::from_secs(60);
+
+/// The most processes watched by their names, those with the lowest ids: each costs four files
+/// and some twenty series.
+pub(crate) const MAX_NAMED_PROCESSES: usize = 128;
 
 /// A collector that may be slow runs again only when this many times the processor time of its
 /// last run has passed: a two-thousandth of one core for each.
@@ -26,8 +43,9 @@ pub(crate) const PACE_CPU_FACTOR: u32 = 2000;
 /// sensors on a slow bus) does not keep the others from being asked in time.
 pub(crate) const PACE_WALL_FACTOR: u32 = 20;
 
-/// The longest that a slow collector's numbers are repeated.
-pub(crate) const PACE_AT_MOST: Duration = Duration::from_secs(60);
+/// The longest pause of a slow collector. With half an interval more still below a minute, so that
+/// queries over a few minutes find several samples.
+pub(crate) const PACE_AT_MOST: Duration = Duration::from_secs(40);
 
 /// XID events taken from one GPU in one collection; a storm is cut, the last one counts.
 pub(crate) const MAX_XID_EVENTS: usize = 64;

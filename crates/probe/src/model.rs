@@ -1,7 +1,8 @@
 //! Families, samples, and how collectors build them.
 //!
-//! A [`Snapshot`] is what one collection found. Families come in the order in which collectors
-//! emit them, each name once; labels in the order given by the collector, not sorted.
+//! A [`Snapshot`] is what one collection found, and which series it found no more. Families come
+//! in the order in which collectors emit them, each name once; labels in the order given by the
+//! collector, not sorted.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -77,11 +78,23 @@ pub struct Family {
     pub samples: Vec<Sample>,
 }
 
+/// A series: a name with labels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Series {
+    /// The name.
+    pub name: Cow<'static, str>,
+    /// Names and values, without job and instance.
+    pub labels: Labels,
+}
+
 /// What one collection found.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Snapshot {
     /// Each name once.
     pub families: Vec<Family>,
+    /// Series of earlier collections that are no more. A series that was not looked for this time
+    /// is neither here nor in a family.
+    pub ended: Vec<Series>,
 }
 
 impl Snapshot {
@@ -214,15 +227,15 @@ impl Builder {
         self.push_at(place, labels, value);
     }
 
-    /// Adds copies of families of another builder.
-    pub fn append(&mut self, families: &[Family]) {
-        for family in families {
-            let place = match self.places.get(&family.name) {
-                Some(place) => *place,
-                None => self.add(family.name.clone(), family.help.clone(), family.kind),
-            };
-            if let Some(to) = self.families.get_mut(place) {
-                to.samples.extend_from_slice(&family.samples);
+    /// Adds families of another builder.
+    pub fn append(&mut self, families: Vec<Family>) {
+        for mut family in families {
+            match self.places.get(&family.name).and_then(|place| self.families.get_mut(*place)) {
+                Some(to) => to.samples.append(&mut family.samples),
+                None => {
+                    self.places.insert(family.name.clone(), self.families.len());
+                    self.families.push(family);
+                }
             }
         }
     }
@@ -230,7 +243,7 @@ impl Builder {
     /// Takes what was collected; the builder is empty again.
     pub fn finish(&mut self) -> Snapshot {
         self.places.clear();
-        Snapshot { families: std::mem::take(&mut self.families) }
+        Snapshot { families: std::mem::take(&mut self.families), ended: Vec::new() }
     }
 
     fn add(&mut self, name: Cow<'static, str>, help: Cow<'static, str>, kind: Kind) -> usize {
@@ -289,7 +302,7 @@ mod tests {
         let held = first.finish().families;
         let mut builder = Builder::new();
         builder.with(&BYTES, &[("device", "b")], 2.0);
-        builder.append(&held);
+        builder.append(held);
         let snapshot = builder.finish();
         assert_eq!(snapshot.families.len(), 1);
         assert_eq!(snapshot.value("bytes_total", &[("device", "a")]), Some(1.0));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What a [`crate::Probe`] is made of.
 #[derive(Debug, Clone)]
@@ -23,8 +24,15 @@ pub struct ProbeOptions {
     /// Processes whose usage, with that of all their descendants, is emitted as
     /// `kymo_process_tree_*`.
     pub process_trees: Vec<u32>,
+    /// Whether to watch this program, by itself and with its tree.
+    pub own_process: bool,
+    /// Names of processes that are watched like those above, such as `python3`: each by itself,
+    /// and those that none of them started with their trees.
+    pub watched_names: Vec<String>,
     /// NVIDIA's library; unless given, `libnvidia-ml.so.1` as the system finds it.
     pub nvml_library: Option<PathBuf>,
+    /// How often NVIDIA's library is looked for while there is none; a minute.
+    pub nvml_retry: Duration,
     /// The label `hostname` of GPU metrics; unless given, the machine's node name.
     pub hostname: Option<String>,
 }
@@ -40,7 +48,10 @@ impl Default for ProbeOptions {
             without: BTreeSet::new(),
             processes: Vec::new(),
             process_trees: Vec::new(),
+            own_process: false,
+            watched_names: Vec::new(),
             nvml_library: None,
+            nvml_retry: Duration::from_secs(60),
             hostname: None,
         }
     }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use kymo_probe::{Kind, Probe, ProbeOptions, Snapshot};
 
@@ -37,7 +38,16 @@ impl StandIn {
 
     /// Lets a GPU fall off the bus, or none.
     fn lose(&self, gpu: &str) {
-        std::fs::write(self.directory.path().join("lost"), gpu).expect("a file");
+        self.tell("lost", gpu);
+    }
+
+    /// Writes one of the files that change what the stand-in does.
+    fn tell(&self, file: &str, content: &str) {
+        std::fs::write(self.directory.path().join(file), content).expect("a file");
+    }
+
+    fn tell_no_more(&self, file: &str) {
+        std::fs::remove_file(self.directory.path().join(file)).expect("a file");
     }
 }
 
@@ -131,14 +141,29 @@ fn activity_comes_from_the_monitor_or_else_from_what_is_nearest() {
 }
 
 #[test]
+fn a_monitor_that_takes_no_samples_is_replaced_by_what_is_nearest() {
+    let stand_in = StandIn::build();
+    stand_in.tell("no_samples", "");
+    let mut probe = Probe::new(&stand_in.options());
+    probe.collect();
+    let snapshot = probe.collect();
+    assert_eq!(of(&snapshot, "0", "DCGM_FI_PROF_GR_ENGINE_ACTIVE"), Some(0.8));
+    assert_eq!(of(&snapshot, "0", "DCGM_FI_PROF_DRAM_ACTIVE"), Some(0.3));
+    assert!(of(&snapshot, "0", "DCGM_FI_PROF_PCIE_TX_BYTES").unwrap() > 0.0);
+    assert_eq!(of(&snapshot, "0", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"), None);
+}
+
+#[test]
 fn errors_of_the_driver_are_kept_and_instances_and_processes_told_apart() {
     let stand_in = StandIn::build();
     let mut probe = Probe::new(&stand_in.options());
     probe.collect();
     let snapshot = probe.collect();
-    let xid = snapshot.value("DCGM_FI_DEV_XID_ERRORS", &[("gpu", "0"), ("err_code", "79")]);
+    let text = ("err_msg", "GPU has fallen off the bus");
+    let xid = snapshot.value("DCGM_FI_DEV_XID_ERRORS", &[("gpu", "0"), ("err_code", "79"), text]);
     assert_eq!(xid, Some(79.0), "told once, kept");
-    assert_eq!(of(&snapshot, "1", "DCGM_FI_DEV_XID_ERRORS"), Some(0.0));
+    let none = [("gpu", "1"), ("err_code", "0"), ("err_msg", "no error")];
+    assert_eq!(snapshot.value("DCGM_FI_DEV_XID_ERRORS", &none), Some(0.0));
 
     let used = snapshot.family("DCGM_FI_DEV_FB_USED").unwrap();
     let instances: Vec<_> = used.samples.iter().filter(|s| s.labels.len() == 9).collect();
@@ -146,6 +171,12 @@ fn errors_of_the_driver_are_kept_and_instances_and_processes_told_apart() {
     let labels = [("gpu", "1"), ("GPU_I_PROFILE", "1g.5gb"), ("GPU_I_ID", "7")];
     assert_eq!(snapshot.value("DCGM_FI_DEV_FB_USED", &labels), Some(2048.0));
     assert_eq!(snapshot.value("DCGM_FI_DEV_FB_FREE", &labels), Some(2048.0));
+    for name in ["DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_RESERVED"] {
+        let samples = &snapshot.family(name).unwrap().samples;
+        let of_whole: Vec<_> = samples.iter().filter(|s| s.labels.len() == 7).collect();
+        assert_eq!(of_whole.len(), 1, "{name} of the divided GPU is that of its instances");
+        assert_eq!(of_whole[0].labels[0].1, "0");
+    }
 
     let memory = snapshot.family("kymo_gpu_process_memory_bytes").unwrap();
     assert_eq!(memory.samples.len(), 2, "one that tells no size is left out");
@@ -176,6 +207,51 @@ fn a_gpu_that_is_lost_is_counted_and_seen_when_it_comes_back() {
 }
 
 #[test]
+fn the_error_with_which_a_gpu_is_lost_is_told_while_it_is_lost() {
+    let stand_in = StandIn::build();
+    let mut probe = Probe::new(&stand_in.options());
+    let xid = |snapshot: &Snapshot| of(snapshot, "0", "DCGM_FI_DEV_XID_ERRORS");
+    assert_eq!(xid(&probe.collect()), Some(79.0));
+    stand_in.lose("0");
+    stand_in.tell("xid", "0 48");
+    assert_eq!(xid(&probe.collect()), Some(48.0));
+    let snapshot = probe.collect();
+    let labels = [("gpu", "0"), ("UUID", "GPU-0000-0"), ("err_msg", "memory error of two bits")];
+    assert_eq!(snapshot.value("DCGM_FI_DEV_XID_ERRORS", &labels), Some(48.0));
+    assert_eq!(of(&snapshot, "0", "DCGM_FI_DEV_GPU_TEMP"), None);
+    stand_in.tell("xid", "0 79");
+    assert_eq!(xid(&probe.collect()), Some(79.0), "one that comes after the loss");
+    stand_in.lose("");
+    assert_eq!(xid(&probe.collect()), Some(79.0), "kept when it comes back");
+}
+
+fn success(snapshot: &Snapshot) -> Option<f64> {
+    snapshot.value("node_scrape_collector_success", &[("collector", "gpu")])
+}
+
+#[test]
+fn a_driver_that_is_loaded_later_is_found_and_one_that_is_loaded_anew_taken_up_again() {
+    let stand_in = StandIn::build();
+    stand_in.tell("no_driver", "");
+    let retry = Duration::from_millis(200);
+    let mut probe = Probe::new(&ProbeOptions { nvml_retry: retry, ..stand_in.options() });
+    assert!(probe.collect().families.is_empty(), "absent, not failed");
+    stand_in.tell_no_more("no_driver");
+    assert!(probe.collect().families.is_empty(), "not looked for each time");
+    std::thread::sleep(retry);
+    assert_eq!(of(&probe.collect(), "0", "DCGM_FI_DEV_GPU_TEMP"), Some(40.0));
+
+    stand_in.tell("no_driver", "");
+    let snapshot = probe.collect();
+    assert_eq!((success(&snapshot), snapshot.families.len()), (Some(0.0), 2));
+    assert!(snapshot.ended.iter().any(|series| series.name == "DCGM_FI_DEV_GPU_TEMP"));
+    stand_in.tell_no_more("no_driver");
+    let snapshot = probe.collect();
+    assert_eq!(of(&snapshot, "0", "DCGM_FI_DEV_GPU_TEMP"), Some(40.0), "begun anew at once");
+    assert_eq!(success(&snapshot), Some(1.0));
+}
+
+#[test]
 fn no_library_means_no_metrics_and_no_error() {
     let options = ProbeOptions {
         host: false,
@@ -183,6 +259,7 @@ fn no_library_means_no_metrics_and_no_error() {
         ..ProbeOptions::default()
     };
     let mut probe = Probe::new(&options);
-    assert_eq!(probe.collectors().count(), 0);
-    assert!(probe.collect().families.is_empty());
+    for _ in 0..2 {
+        assert!(probe.collect().families.is_empty());
+    }
 }

@@ -21,10 +21,10 @@ use crate::evaluate::RuleSample;
 use crate::limits::RESOLVED_RETENTION;
 use crate::time::nanos;
 
-const ALERTS: &str = "ALERTS";
+pub(crate) const ALERTS: &str = "ALERTS";
 pub(crate) const FOR_STATE: &str = "ALERTS_FOR_STATE";
 pub(crate) const ALERT_NAME: &str = "alertname";
-const ALERT_STATE: &str = "alertstate";
+pub(crate) const ALERT_STATE: &str = "alertstate";
 
 /// Where an alert, or a rule with its alerts, stands; later ones weigh more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -67,6 +67,9 @@ pub(crate) struct Alert {
     /// Receivers take it for resolved then, if they hear no more.
     pub(crate) valid_until: i64,
     pub(crate) keep_firing_since: Option<i64>,
+    /// Whether it fired before the server started, and not since: receivers may know of it, and are
+    /// told when it is over.
+    pub(crate) fired_before: bool,
 }
 
 /// A series that the expression of an alert gave, with templates filled in.
@@ -197,6 +200,18 @@ impl Alert {
             last_sent_at: None,
             valid_until: 0,
             keep_firing_since: None,
+            fired_before: false,
+        }
+    }
+
+    /// One that fired before the server started, since `active_at`, and is over now.
+    pub(crate) fn over(active_at: i64, now: i64) -> Self {
+        let found = Found { labels: Labels::default(), annotations: BTreeMap::new(), value: 0.0 };
+        Self {
+            state: AlertState::Inactive,
+            resolved_at: Some(now),
+            fired_before: true,
+            ..Self::new(found, active_at)
         }
     }
 
@@ -207,7 +222,7 @@ impl Alert {
         if is_found {
             self.keep_firing_since = None;
         } else if !self.keeps_firing(time, terms.keep_firing_for) {
-            if self.state == AlertState::Firing {
+            if self.state == AlertState::Firing || self.fired_before {
                 self.resolved_at = Some(time);
             }
             self.state = AlertState::Inactive;
@@ -218,6 +233,7 @@ impl Alert {
             AlertState::Pending if is_held => {
                 self.state = AlertState::Firing;
                 self.fired_at = Some(time);
+                self.fired_before = false;
             }
             // `for` became longer, or its beginning was restored.
             AlertState::Firing if !is_held => {

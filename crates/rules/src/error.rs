@@ -3,7 +3,6 @@
 use std::fmt;
 use std::path::Path;
 
-use kymo_scrape::ConfigError;
 use serde_saphyr::{Location, MessageFormatter, UserMessageFormatter};
 
 /// Why a file is not taken, and where in it.
@@ -24,12 +23,6 @@ impl fmt::Display for RuleError {
             write!(f, ":{line}:{column}")?;
         }
         write!(f, ": {}", self.message)
-    }
-}
-
-impl From<ConfigError> for RuleError {
-    fn from(error: ConfigError) -> Self {
-        Self { file: error.file, place: error.place, message: error.message }
     }
 }
 
@@ -60,11 +53,8 @@ impl RuleError {
 }
 
 /// What to say of a key that is not known.
-pub(crate) fn unknown(field: &str, expected: &[&str]) -> String {
+fn unknown(field: &str, expected: &[&str]) -> String {
     let field: String = field.chars().filter(|c| !c.is_control()).take(100).collect();
-    if field.ends_with("_sd_configs") {
-        return format!("{field} is not supported; use static_configs");
-    }
     let distance = |name: &str| strsim::damerau_levenshtein(&field, name);
     let nearest = expected.iter().min_by_key(|name| distance(name));
     match nearest.filter(|name| distance(name) <= 1 + field.chars().count() / 4) {

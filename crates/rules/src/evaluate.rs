@@ -6,6 +6,7 @@ use std::time::Duration;
 use kymo_promql::ast::Expr;
 use kymo_promql::labels::Labels;
 use kymo_promql::sample::Value;
+use thiserror::Error;
 
 /// What will be there later.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -23,7 +24,8 @@ pub trait Evaluate: Send + Sync {
         time_millis: i64,
     ) -> BoxFuture<'a, Result<Vec<VectorSample>, String>>;
 
-    /// What a metrics query gives over the interval that ends at a time.
+    /// What a metrics query gives over the interval that ends at a time. A span counts where it
+    /// starts, however long it lasts.
     fn traceql<'a>(
         &'a self,
         query: &'a str,
@@ -45,6 +47,18 @@ pub struct RuleSample {
 
 /// Writes what rules give.
 pub trait Sink: Send + Sync {
-    /// Writes samples. When it is done, queries see them: the next rule may need them.
-    fn write(&self, samples: Vec<RuleSample>) -> BoxFuture<'_, Result<(), String>>;
+    /// Writes samples. When it is done, queries see them: the next rule may need them. An error is
+    /// logged and shown with the rule.
+    fn write(&self, samples: Vec<RuleSample>) -> BoxFuture<'_, Result<(), SinkError>>;
+}
+
+/// Why samples were not written as they are.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SinkError {
+    /// Nothing was written that can be relied on.
+    #[error("{0}")]
+    Lost(String),
+    /// So many samples were refused for what they are; the others are written.
+    #[error("{0} samples were left out: {1}")]
+    Partly(u64, String),
 }

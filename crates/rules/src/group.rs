@@ -8,8 +8,9 @@ use kymo_promql::labels::Labels;
 use kymo_promql::sample::{STALE_NAN, Value};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::evaluate::{Evaluate, RuleSample, Sink};
-use crate::file::{Group, Rule, RuleKind};
+use crate::evaluate::{Evaluate, RuleSample, Sink, SinkError};
+use crate::file::{Group, Query, Rule, RuleKind};
+use crate::limits::DEFAULT_INTERVAL;
 use crate::notify::Notify;
 use crate::options::RuleOptions;
 use crate::rule::{RuleRun, Slot};
@@ -47,7 +48,10 @@ pub(crate) struct GroupRun {
 
 impl GroupRun {
     pub(crate) fn new(group: Arc<Group>, options: &RuleOptions, should_restore: bool) -> Self {
-        let interval = group.interval.unwrap_or(options.evaluation_interval);
+        let interval = match group.interval.unwrap_or(options.evaluation_interval) {
+            Duration::ZERO => DEFAULT_INTERVAL,
+            interval => interval,
+        };
         let rules: Vec<RuleRun> = group
             .rules
             .iter()
@@ -117,8 +121,14 @@ impl GroupRun {
         since - since.rem_euclid(interval) + offset + interval
     }
 
-    pub(crate) fn slot(&self, time: i64, options: &RuleOptions) -> Slot {
-        let query_offset = nanos(self.group.query_offset.unwrap_or(options.query_offset));
+    /// When and how a rule is evaluated; without one, what holds for the group.
+    pub(crate) fn slot(&self, rule: Option<&Rule>, time: i64, options: &RuleOptions) -> Slot {
+        let default = match rule.map(|rule| &rule.query) {
+            // Spans arrive when they are over.
+            Some(Query::TraceQl(_)) => options.query_offset.max(options.traceql_offset),
+            Some(Query::PromQl(_)) | None => options.query_offset,
+        };
+        let query_offset = nanos(self.group.query_offset.unwrap_or(default));
         Slot { time, query_offset, interval: self.interval, limit: self.group.limit }
     }
 
@@ -129,23 +139,23 @@ impl GroupRun {
         time: i64,
         is_stopped: &(dyn Fn() -> bool + Send + Sync),
     ) {
-        let slot = self.slot(time, &context.options);
         let (started, began) = (Instant::now(), now_nanos());
         for nth in 0..self.rules.len() {
             if is_stopped() {
                 return;
             }
-            self.rule(nth, context, slot).await;
+            self.rule(nth, context, time).await;
         }
-        self.end_stale(context, slot).await;
+        self.end_stale(context, self.slot(None, time, &context.options)).await;
         self.publish_series();
         let mut state = lock(&self.shared.state);
         state.evaluation_time_secs = started.elapsed().as_secs_f64();
         state.last_evaluation_nanos = began;
     }
 
-    async fn rule(&mut self, nth: usize, context: &Context, slot: Slot) {
+    async fn rule(&mut self, nth: usize, context: &Context, time: i64) {
         let (started, began) = (Instant::now(), now_nanos());
+        let slot = self.slot(self.group.rules.get(nth), time, &context.options);
         let done = self.evaluate_and_write(nth, context, slot).await;
         let Some(rule) = self.rules.get_mut(nth) else { return };
         rule.evaluation_time = started.elapsed();
@@ -180,13 +190,16 @@ impl GroupRun {
         let gone = rule.series.difference(&series).cloned().collect::<Vec<_>>();
         let ends = gone.into_iter().filter(|labels| !self.has_other(nth, labels));
         samples.extend(ends.map(|labels| end(labels, slot.query_millis())));
-        if !samples.is_empty() {
-            context.sink.write(samples).await?;
-        }
-        if let Some(rule) = self.rules.get_mut(nth) {
+        let written = match samples.is_empty() {
+            true => Ok(()),
+            false => context.sink.write(samples).await,
+        };
+        // Series of which some samples were left out are there, and have to end some day.
+        let is_there = !matches!(written, Err(SinkError::Lost(_)));
+        if let Some(rule) = self.rules.get_mut(nth).filter(|_| is_there) {
             rule.series = series;
         }
-        Ok(())
+        written.map_err(|error| error.to_string())
     }
 
     /// Whether another rule of the group writes a series, too: then it does not end.
@@ -209,8 +222,10 @@ impl GroupRun {
         }
         let labels: Vec<Labels> = ends.iter().map(|sample| sample.labels.clone()).collect();
         if let Err(error) = context.sink.write(ends).await {
-            tracing::warn!(group = self.group.name, error, "ends of series cannot be written");
-            self.stale = labels;
+            tracing::warn!(group = self.group.name, %error, "ends of series cannot be written");
+            if matches!(error, SinkError::Lost(_)) {
+                self.stale = labels;
+            }
         }
     }
 

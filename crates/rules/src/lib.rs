@@ -22,16 +22,17 @@
 //! use std::path::Path;
 //! use std::sync::Arc;
 //!
-//! use kymo_rules::notify::{AlertingSettings, Notifier, NotifierOptions};
+//! use kymo_rules::notify::{Notifier, NotifierOptions};
 //! use kymo_rules::{Evaluate, Manager, RuleFiles, RuleOptions, Sink};
+//! use kymo_scrape::ScrapeSettings;
 //!
 //! async fn run(
 //!     evaluate: Arc<dyn Evaluate>,
 //!     sink: Arc<dyn Sink>,
 //! ) -> Result<(), Box<dyn std::error::Error>> {
 //!     let groups = RuleFiles::load(&["rules/*.yml"])?;
-//!     let settings = AlertingSettings::from_file(Path::new("prometheus.yml"))?;
-//!     let notifier = Arc::new(Notifier::start(settings, NotifierOptions::default())?);
+//!     let settings = ScrapeSettings::from_file(Path::new("prometheus.yml"))?;
+//!     let notifier = Arc::new(Notifier::start(settings.alerting, NotifierOptions::default())?);
 //!     let options = RuleOptions::default();
 //!     let manager = Manager::start(groups, evaluate, sink, notifier.clone(), options);
 //!     println!("{} groups", manager.groups().len());
@@ -74,7 +75,7 @@ mod url;
 
 pub use alert::AlertState;
 pub use error::RuleError;
-pub use evaluate::{BoxFuture, Evaluate, RuleSample, Sink, VectorSample};
+pub use evaluate::{BoxFuture, Evaluate, RuleSample, Sink, SinkError, VectorSample};
 pub use file::{Group, RuleFiles};
 pub use manager::Manager;
 pub use notify::{Notifier, Notify};

@@ -8,6 +8,10 @@ pub const DEFAULT_INTERVAL: Duration = Duration::from_secs(60);
 /// A shorter interval than this is refused: the server would do nothing but evaluate.
 pub const MIN_INTERVAL: Duration = Duration::from_millis(10);
 
+/// How far back TraceQL rules look at least, where their group does not say otherwise: a span is
+/// sent when it is over, and then waits in its sender for a batch to be full.
+pub const TRACEQL_OFFSET: Duration = Duration::from_secs(60);
+
 /// The largest file with rules; what is larger is no file that somebody wrote.
 pub const MAX_FILE_BYTES: u64 = 16 << 20;
 
@@ -54,12 +58,6 @@ pub const FIRST_RETRY: Duration = Duration::from_millis(500);
 
 /// The longest pause between attempts.
 pub const MAX_RETRY: Duration = Duration::from_secs(30);
-
-/// How long a receiver may take, where it is not said.
-pub const DEFAULT_SEND_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How much of an answer that refuses alerts is quoted.
-pub const MAX_ERROR_CHARS: usize = 400;
 
 /// On shutdown, receivers are given so long to take what waits for them.
 pub const DRAIN: Duration = Duration::from_secs(2);

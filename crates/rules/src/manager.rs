@@ -222,7 +222,7 @@ impl Manager {
                 return;
             }
             if let Err(error) = sink.write(ends).await {
-                tracing::warn!(error, "ends of series cannot be written");
+                tracing::warn!(%error, "ends of series cannot be written");
             }
         });
     }

@@ -1,19 +1,22 @@
-//! Since when alerts are pending, after a restart.
+//! Since when alerts are pending, and which of them fired, after a restart.
 //!
 //! `ALERTS_FOR_STATE` tells since when each alert was active. It is asked for once, after the
 //! second evaluation, when everything that alerts depend on has been there. The time that the
 //! server was away does not count as pending, and an alert that is about to fire waits for the
 //! grace period, so that what it looks at can recover first.
+//!
+//! `ALERTS` tells which alerts fired. Those that are over by now count as resolved, so that webhooks,
+//! which were told of them, are told of that, too; what was said about them is not known any more.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use kymo_promql::labels::Labels;
 use kymo_promql::names::{is_legacy_label, quoted};
 use kymo_promql::sample::Value;
 
-use crate::alert::{ALERT_NAME, FOR_STATE};
-use crate::evaluate::Evaluate;
+use crate::alert::{ALERT_NAME, ALERT_STATE, ALERTS, Alert, AlertState, Alerts, FOR_STATE};
+use crate::evaluate::{Evaluate, VectorSample};
 use crate::file::{Rule, RuleKind};
 use crate::group::{Context, GroupRun};
 use crate::time::{millis, nanos};
@@ -29,33 +32,55 @@ impl GroupRun {
     pub(crate) async fn restore(&mut self, context: &Context, now: i64) {
         let options = context.options.clone();
         self.should_restore = false;
-        let interval = self.interval;
+        let asking = Asking {
+            evaluate: &*context.evaluate,
+            now,
+            tolerance: options.outage_tolerance,
+            interval: self.interval,
+        };
         for rule in &mut self.rules {
             rule.is_restored = true;
-            let RuleKind::Alerting(alerting) = &rule.rule.kind else { continue };
-            // It would wait for the grace period, which is longer than its own.
-            let is_short = alerting.hold < options.for_grace_period;
-            if is_short || rule.alerts.by_labels.is_empty() {
-                continue;
-            }
-            let tolerance = options.outage_tolerance;
-            let known = stored(&*context.evaluate, &rule.rule, now, tolerance, interval).await;
-            let known = match known {
-                Ok(known) => known,
-                Err(error) => {
-                    let name = &rule.rule.name;
-                    tracing::error!(alert = name, error, "the state of alerts cannot be restored");
-                    continue;
-                }
-            };
-            for (labels, alert) in &mut rule.alerts.by_labels {
-                if let Some(stored) = known.get(labels) {
-                    let grace = options.for_grace_period;
-                    alert.active_at = active_at(*stored, now, alerting.hold, grace);
-                }
+            let definition = rule.rule.clone();
+            let RuleKind::Alerting(alerting) = &definition.kind else { continue };
+            let grace = options.for_grace_period;
+            let restored = restore(&mut rule.alerts, &asking, &definition, alerting.hold, grace);
+            if let Err(error) = restored.await {
+                let name = &definition.name;
+                tracing::error!(alert = name, error, "the state of alerts cannot be restored");
             }
         }
     }
+}
+
+/// Restores the alerts of a rule: since when they are pending, and which of them fired.
+async fn restore(
+    alerts: &mut Alerts,
+    asking: &Asking<'_>,
+    rule: &Rule,
+    hold: Duration,
+    grace: Duration,
+) -> Result<(), String> {
+    let firing = format!("{ALERT_STATE}={}", quoted(AlertState::Firing.name()));
+    let firing = asking.stored(&selector(ALERTS, rule, Some(firing))).await?;
+    let firing: HashSet<Labels> =
+        firing.into_keys().map(|labels| labels.filtered(|name| name != ALERT_STATE)).collect();
+    // With a shorter one it would wait for the grace period, which is longer than its own.
+    let has_pending = hold >= grace && !alerts.by_labels.is_empty();
+    if firing.is_empty() && !has_pending {
+        return Ok(());
+    }
+    let stored = asking.stored(&selector(FOR_STATE, rule, None)).await?;
+    for (labels, alert) in &mut alerts.by_labels {
+        alert.fired_before = alert.state != AlertState::Firing && firing.contains(labels);
+        if let Some(stored) = stored.get(labels).filter(|_| has_pending) {
+            alert.active_at = active_at(*stored, asking.now, hold, grace);
+        }
+    }
+    for labels in firing {
+        let since = stored.get(&labels).map_or(asking.now, |stored| stored.active_at);
+        alerts.by_labels.entry(labels).or_insert_with(|| Alert::over(since, asking.now));
+    }
+    Ok(())
 }
 
 /// What was stored of an alert, in nanoseconds since 1970.
@@ -80,61 +105,63 @@ fn active_at(stored: Stored, now: i64, hold: Duration, grace: Duration) -> i64 {
     }
 }
 
-/// What is stored about the alerts of a rule that were active when the server went down.
-async fn stored(
-    evaluate: &dyn Evaluate,
-    rule: &Rule,
+/// Whom is asked for what was stored, and when.
+struct Asking<'a> {
+    evaluate: &'a dyn Evaluate,
     now: i64,
     tolerance: Duration,
     interval: Duration,
-) -> Result<HashMap<Labels, Stored>, String> {
-    let selector = selector(rule);
-    let range = format!("{selector}[{}ms]", tolerance.as_millis().max(1));
-    let since = ask(evaluate, &format!("last_over_time({range})"), millis(now)).await?;
-    let last = ask(evaluate, &format!("ts_of_last_over_time({range})"), millis(now)).await?;
-    // All active alerts of a rule are written together: those that are older had ended.
-    let Some(newest) = last.values().copied().max_by(f64::total_cmp) else {
-        return Ok(HashMap::new());
-    };
-    let down_millis = (newest * 1e3) as i64;
-    // An alert that ended in the last evaluation was marked as such one interval later.
-    let alive = match interval < LOOKBACK {
-        true => {
-            let then = down_millis.saturating_add(millis(nanos(interval)));
-            Some(ask(evaluate, &selector, then).await?)
+}
+
+impl Asking<'_> {
+    /// What is stored about the alerts of a rule that were active when the server went down.
+    async fn stored(&self, selector: &str) -> Result<HashMap<Labels, Stored>, String> {
+        let range = format!("{selector}[{}ms]", self.tolerance.as_millis().max(1));
+        let since = self.ask(&format!("last_over_time({range})"), millis(self.now)).await?;
+        if since.is_empty() {
+            return Ok(HashMap::new());
         }
-        false => None,
-    };
-    let is_alive = |labels: &Labels| {
-        last.get(labels) == Some(&newest)
-            && alive.as_ref().is_none_or(|alive| alive.contains_key(labels))
-    };
-    let down_at = down_millis.div_euclid(1_000).saturating_mul(SECOND);
-    let found = since.into_iter().filter(|(labels, _)| is_alive(labels));
-    let stored = found.map(|(labels, secs)| {
-        let active_at = (secs as i64).saturating_mul(SECOND);
-        (labels, Stored { active_at, down_at })
-    });
-    Ok(stored.collect())
+        let last = self.ask(&format!("ts_of_last_over_time({range})"), millis(self.now)).await?;
+        // All active alerts of a rule are written together: those that are older had ended.
+        let Some(newest) = last.values().copied().max_by(f64::total_cmp) else {
+            return Ok(HashMap::new());
+        };
+        let down_millis = (newest * 1e3) as i64;
+        // An alert that ended in the last evaluation was marked as such one interval later.
+        let alive = match self.interval < LOOKBACK {
+            true => {
+                let then = down_millis.saturating_add(millis(nanos(self.interval)));
+                Some(self.ask(selector, then).await?)
+            }
+            false => None,
+        };
+        let is_alive = |labels: &Labels| {
+            last.get(labels) == Some(&newest)
+                && alive.as_ref().is_none_or(|alive| alive.contains_key(labels))
+        };
+        let down_at = down_millis.div_euclid(1_000).saturating_mul(SECOND);
+        let found = since.into_iter().filter(|(labels, _)| is_alive(labels));
+        let stored = found.map(|(labels, secs)| {
+            let active_at = (secs as i64).saturating_mul(SECOND);
+            (labels, Stored { active_at, down_at })
+        });
+        Ok(stored.collect())
+    }
+
+    /// Numbers by labels without the name.
+    async fn ask(&self, text: &str, time_millis: i64) -> Result<HashMap<Labels, f64>, String> {
+        let expr = kymo_promql::parser::parse(text).map_err(|error| error.to_string())?;
+        let found = self.evaluate.promql(&expr, time_millis).await?;
+        let number = |sample: VectorSample| match sample.value {
+            Value::Float(value) => Some((sample.labels.without_metadata(), value)),
+            Value::Histogram(_) => None,
+        };
+        Ok(found.into_iter().filter_map(number).collect())
+    }
 }
 
-/// Numbers by labels without the name.
-async fn ask(
-    evaluate: &dyn Evaluate,
-    text: &str,
-    time_millis: i64,
-) -> Result<HashMap<Labels, f64>, String> {
-    let expr = kymo_promql::parser::parse(text).map_err(|error| error.to_string())?;
-    let found = evaluate.promql(&expr, time_millis).await?;
-    let number = |sample: crate::evaluate::VectorSample| match sample.value {
-        Value::Float(value) => Some((sample.labels.without_metadata(), value)),
-        Value::Histogram(_) => None,
-    };
-    Ok(found.into_iter().filter_map(number).collect())
-}
-
-/// The series about the alerts of a rule.
-fn selector(rule: &Rule) -> String {
+/// The series about the alerts of a rule, with one more matcher if need be.
+fn selector(metric: &str, rule: &Rule, more: Option<String>) -> String {
     let mut matchers = vec![format!("{ALERT_NAME}={}", quoted(&rule.name))];
     for (name, value) in &rule.labels {
         // What a template gives differs from alert to alert.
@@ -144,7 +171,8 @@ fn selector(rule: &Rule) -> String {
         let name = if is_legacy_label(name) { name.clone() } else { quoted(name) };
         matchers.push(format!("{name}={}", quoted(value)));
     }
-    format!("{FOR_STATE}{{{}}}", matchers.join(","))
+    matchers.extend(more);
+    format!("{metric}{{{}}}", matchers.join(","))
 }
 
 #[cfg(test)]
@@ -171,7 +199,7 @@ mod tests {
         let text = "groups: [{name: g, rules: [{alert: 'A\"', expr: up, \
                     labels: {a.b: x, c: '{{ $value }}', d: e}}]}]";
         let groups = crate::file::RuleFiles::parse(text, std::path::Path::new("r")).unwrap();
-        let selector = selector(&groups[0].rules[0]);
+        let selector = selector(FOR_STATE, &groups[0].rules[0], None);
         assert_eq!(selector, r#"ALERTS_FOR_STATE{alertname="A\"","a.b"="x",d="e"}"#);
         kymo_promql::parser::parse(&selector).unwrap();
     }

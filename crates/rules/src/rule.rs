@@ -110,6 +110,7 @@ impl RuleRun {
             starts_at_nanos: alert.fired_at.unwrap_or(alert.active_at),
             ends_at_nanos: alert.resolved_at.unwrap_or(alert.valid_until),
             is_resolved: alert.resolved_at.is_some(),
+            is_restored: alert.fired_before,
             annotations: alert.annotations,
             generator_url: generator_url.clone(),
         });

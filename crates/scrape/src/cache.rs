@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::labels::Labels;
-use crate::limits::{MAX_EXTRA_CACHED, METADATA_SCRAPES};
+use crate::limits::{MAX_EXTRA_CACHED, MAX_FAMILIES, METADATA_SCRAPES};
 use crate::sink::{MetricMetadata, ScrapedSeries};
 
 /// A series with the hash of its labels, so that it is found without hashing them again.
@@ -69,9 +69,14 @@ pub(crate) struct SeriesCache {
     cached: HashMap<Box<[u8]>, Cached>,
     live: HashMap<SeriesRef, Live>,
     metadata: BTreeMap<String, Known>,
+    /// The family that came last of those that are too many to be kept.
+    beyond: Option<Arc<MetricMetadata>>,
     is_metadata_changed: bool,
     /// How many lines the last good scrape left here.
     good_count: usize,
+    /// The time of the last scrape, also of a target that this was taken over from: its series go
+    /// on until then. `None` if there was none, and nothing to end.
+    pub(crate) last_scrape_millis: Option<i64>,
 }
 
 /// Whether a line is known.
@@ -125,9 +130,15 @@ impl SeriesCache {
         });
         self.cached.retain(|_, cached| cached.scrape == current);
         self.good_count = self.cached.len();
-        let known = self.metadata.len();
+        self.forget_metadata();
+    }
+
+    /// Forgets families that have not been there for long.
+    fn forget_metadata(&mut self) {
+        let (current, known) = (self.scrape, self.metadata.len());
         self.metadata.retain(|_, known| current - known.scrape <= METADATA_SCRAPES);
         self.is_metadata_changed |= self.metadata.len() != known;
+        self.beyond = None;
     }
 
     /// Ends all series: the scrape failed, or the target is gone.
@@ -135,7 +146,8 @@ impl SeriesCache {
         let sent = self.live.drain().filter(|(_, live)| live.is_sent);
         let ends =
             sent.map(|(series, _)| ScrapedSeries::stale(series.labels, time_millis)).collect();
-        // A target whose labels change while it fails must not fill the memory.
+        // A target whose labels or families change while it fails must not fill the memory.
+        self.forget_metadata();
         if self.cached.len() > 2 * self.good_count + MAX_EXTRA_CACHED {
             let current = self.scrape;
             self.cached.retain(|_, cached| cached.scrape == current);
@@ -149,7 +161,8 @@ impl SeriesCache {
         self.cached.clear();
     }
 
-    /// Changes what is known of a family, and gives what is known then.
+    /// Changes what is known of a family, and gives what is known then. Of more families than may
+    /// be kept only the last is known.
     pub(crate) fn update_metadata(
         &mut self,
         family: &str,
@@ -157,12 +170,18 @@ impl SeriesCache {
         change: impl FnOnce(&mut MetricMetadata),
     ) -> Arc<MetricMetadata> {
         let scrape = self.scrape;
+        let is_full = self.metadata.len() >= MAX_FAMILIES;
+        let new = || MetricMetadata { family: family.to_owned(), ..MetricMetadata::default() };
         let known = match self.metadata.get_mut(family) {
             Some(known) => known,
+            None if is_full => {
+                let before = self.beyond.take().filter(|beyond| beyond.family == family);
+                let mut metadata = before.unwrap_or_else(|| Arc::new(new()));
+                change(Arc::make_mut(&mut metadata));
+                return self.beyond.insert(metadata).clone();
+            }
             None => {
-                let metadata =
-                    MetricMetadata { family: family.to_owned(), ..MetricMetadata::default() };
-                let known = Known { metadata: Arc::new(metadata), scrape };
+                let known = Known { metadata: Arc::new(new()), scrape };
                 self.is_metadata_changed = true;
                 self.metadata.entry(family.to_owned()).or_insert(known)
             }
@@ -181,5 +200,42 @@ impl SeriesCache {
             return None;
         }
         Some(self.metadata.values().map(|known| known.metadata.clone()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn describe(cache: &mut SeriesCache, family: &str, help: &str) -> Arc<MetricMetadata> {
+        cache.update_metadata(family, |known| known.help == help, |known| known.help = help.into())
+    }
+
+    #[test]
+    fn a_target_that_fails_with_ever_new_families_does_not_fill_the_memory() {
+        let mut cache = SeriesCache::default();
+        for scrape in 0..50 {
+            cache.begin();
+            for family in 0..10 {
+                describe(&mut cache, &format!("f_{scrape}_{family}"), "x");
+            }
+            cache.end_all(scrape);
+        }
+        assert!(cache.metadata.len() <= 10 * (METADATA_SCRAPES as usize + 1));
+    }
+
+    #[test]
+    fn families_beyond_the_limit_are_told_with_their_samples_and_not_kept() {
+        let mut cache = SeriesCache::default();
+        cache.begin();
+        for family in 0..MAX_FAMILIES {
+            describe(&mut cache, &format!("f{family}"), "x");
+        }
+        describe(&mut cache, "more", "y");
+        let unit = cache.update_metadata("more", |_| false, |known| known.unit = "s".into());
+        assert_eq!((unit.help.as_str(), unit.unit.as_str()), ("y", "s"));
+        assert_eq!(describe(&mut cache, "most", "z").unit, "", "another one");
+        assert_eq!(cache.metadata.len(), MAX_FAMILIES);
+        assert_eq!(describe(&mut cache, "f1", "z").help, "z", "those that are kept still change");
     }
 }

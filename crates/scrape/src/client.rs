@@ -1,25 +1,16 @@
 //! Asking over HTTP, and reading answers of bounded size.
 
-use std::error::Error;
 use std::io::Write;
 use std::time::Duration;
 
 use flate2::write::MultiGzDecoder;
-use reqwest::header::{
-    AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT,
-};
-use reqwest::redirect::Policy;
-use reqwest::{RequestBuilder, Response, StatusCode, Url};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use reqwest::{Method, Response, StatusCode, Url};
 use thiserror::Error;
 
-use crate::config::{Credentials, HttpSettings, SecretSource, format_duration};
-use crate::limits::{MAX_ERROR_CHARS, MAX_REDIRECTS};
-use crate::tls;
-
-const NAME: &str = concat!("kymo/", env!("CARGO_PKG_VERSION"));
-
-/// Connections that nobody used for so long are closed.
-const IDLE: Duration = Duration::from_secs(300);
+use crate::config::{HttpSettings, format_duration};
+use crate::connection::{Connection, cause};
+use crate::limits::MAX_ERROR_CHARS;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -50,56 +41,13 @@ pub(crate) struct Answer {
 /// Asks as one job or discovery does.
 #[derive(Debug)]
 pub(crate) struct HttpClient {
-    client: reqwest::Client,
-    settings: HttpSettings,
+    connection: Connection,
 }
 
 impl HttpClient {
     /// Reads the certificates that the settings name.
     pub(crate) fn new(settings: &HttpSettings) -> Result<Self, String> {
-        let redirects =
-            if settings.follow_redirects { Policy::limited(MAX_REDIRECTS) } else { Policy::none() };
-        let client = reqwest::Client::builder()
-            .use_preconfigured_tls(tls::client_config(&settings.tls)?)
-            .redirect(redirects)
-            .no_proxy()
-            .pool_idle_timeout(IDLE)
-            .build()
-            .map_err(|error| cause(&error))?;
-        Ok(Self { client, settings: settings.clone() })
-    }
-
-    fn request(&self, url: &Url) -> Result<RequestBuilder, String> {
-        let mut request = self.client.get(url.clone()).header(USER_AGENT, NAME);
-        match &self.settings.credentials {
-            None => {}
-            Some(Credentials::Basic { username, password }) => {
-                let password = password.as_ref().map(read_secret).transpose()?;
-                request = request.basic_auth(read_secret(username)?, password);
-            }
-            Some(Credentials::Authorization { kind, credentials }) => {
-                let credentials = credentials.as_ref().map(read_secret).transpose()?;
-                let value = format!("{kind} {}", credentials.unwrap_or_default());
-                let mut value = HeaderValue::from_str(value.trim_end())
-                    .map_err(|_| "the credentials cannot stand in a header".to_owned())?;
-                value.set_sensitive(true);
-                request = request.header(AUTHORIZATION, value);
-            }
-        }
-        for (name, values) in &self.settings.headers {
-            let wrong = || format!("header {name:?} or its value cannot be sent");
-            let header = HeaderName::try_from(name).map_err(|_| wrong())?;
-            let mut texts: Vec<String> =
-                values.inline.iter().map(|value| value.expose().to_owned()).collect();
-            for path in &values.files {
-                texts.push(read_secret(&SecretSource::File(path.clone()))?);
-            }
-            for text in texts {
-                let value = HeaderValue::from_str(&text).map_err(|_| wrong())?;
-                request = request.header(&header, value);
-            }
-        }
-        Ok(request)
+        Ok(Self { connection: Connection::new(settings)? })
     }
 
     /// Asks and reads the whole answer, in `timeout` and up to `limit_bytes` unpacked.
@@ -110,13 +58,14 @@ impl HttpClient {
         timeout: Duration,
         limit_bytes: u64,
     ) -> Result<Answer, FetchError> {
-        let mut request = self.request(url).map_err(FetchError::Request)?;
+        let request = self.connection.request(Method::GET, url.clone());
+        let mut request = request.map_err(FetchError::Request)?;
         for (name, value) in headers {
             request = request.header(*name, value);
         }
         let answer = async {
             let response = request.send().await;
-            let response = response.map_err(|error| FetchError::Transport(cause(&error)))?;
+            let response = response.map_err(|error| FetchError::Transport(cause(error)))?;
             read(response, limit_bytes).await
         };
         match tokio::time::timeout(timeout, answer).await {
@@ -140,7 +89,7 @@ async fn read(mut response: Response, limit_bytes: u64) -> Result<Answer, FetchE
     let mut body = Body::new(&encoding, limit_bytes)?;
     loop {
         let chunk = response.chunk().await;
-        match chunk.map_err(|error| FetchError::Transport(cause(&error)))? {
+        match chunk.map_err(|error| FetchError::Transport(cause(error)))? {
             Some(chunk) => body.push(&chunk)?,
             None => return Ok(Answer { content_type, body: body.finish()? }),
         }
@@ -213,25 +162,6 @@ impl Write for Bounded {
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
-}
-
-/// A secret, read from its file if it is in one.
-pub(crate) fn read_secret(source: &SecretSource) -> Result<String, String> {
-    match source {
-        SecretSource::Inline(secret) => Ok(secret.expose().to_owned()),
-        SecretSource::File(path) => std::fs::read_to_string(path)
-            .map(|text| text.trim().to_owned())
-            .map_err(|error| format!("unable to read file {}: {error}", path.display())),
-    }
-}
-
-/// What an error comes from, which its outermost layer rarely says.
-fn cause(error: &dyn Error) -> String {
-    let mut deepest = error;
-    while let Some(source) = deepest.source() {
-        deepest = source;
-    }
-    deepest.to_string().chars().take(MAX_ERROR_CHARS).collect()
 }
 
 #[cfg(test)]

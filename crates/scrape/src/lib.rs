@@ -43,21 +43,26 @@
 //! | [`relabel`], [`labels`] | label sets and the rules that change them |
 //! | `discovery`, `target` | where targets come from, and what becomes of them |
 //! | `pool`, `worker`, `scraper` | a task for each job, one for each target, and all together |
-//! | `client`, `tls` | asking over HTTP |
+//! | `report` | the series about each scrape |
+//! | [`connection`], `client`, `tls` | requests as the configuration wants them; asking over HTTP |
 //! | `ingest`, `cache` | from an answer to samples, and what is remembered between scrapes |
 //! | `sink`, `state` | what is handed on, and what the API shows |
+//! | [`shown`] | URLs without their secrets |
 //! | [`limits`] | every limit, with its reason |
 
 mod cache;
 mod client;
 pub mod config;
+pub mod connection;
 mod discovery;
 mod ingest;
 pub mod labels;
 pub mod limits;
 mod pool;
 pub mod relabel;
+mod report;
 mod scraper;
+pub mod shown;
 mod sink;
 mod state;
 mod target;
@@ -66,9 +71,9 @@ mod worker;
 
 pub use config::{ConfigError, JobSettings, ScrapeSettings};
 pub use labels::Labels;
-pub use scraper::{ScrapeError, Scraper, ScraperOptions};
+pub use scraper::{PreparedJobs, ScrapeError, Scraper, ScraperOptions};
 pub use sink::{
     MetricMetadata, STALE_NAN_BITS, ScrapedBatch, ScrapedExemplar, ScrapedSeries, ScrapedValue,
-    Sink, SinkFuture,
+    Sink, SinkError, SinkFuture,
 };
 pub use state::{DroppedTarget, TargetHealth, TargetMetadata, TargetState};

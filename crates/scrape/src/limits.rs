@@ -25,8 +25,21 @@ pub const FILE_POLL: Duration = Duration::from_secs(1);
 /// Metadata is kept for so many scrapes after the metric is gone.
 pub const METADATA_SCRAPES: u64 = 10;
 
+/// Families of one target whose metadata is kept: the largest exporters have some thousands. What
+/// is said of more is taken with the samples, and not remembered.
+pub const MAX_FAMILIES: usize = 10_000;
+
+/// Samples of one answer, before relabeling, where `sample_limit` does not allow more: a sample takes
+/// several times the bytes of its line while it is read and in what is remembered of it, so the size
+/// of the body alone bounds no memory. A million takes some hundreds of megabytes.
+pub const MAX_SAMPLES: usize = 1_000_000;
+
 /// Answers above this size are read beside the threads that wait for others.
 pub const INLINE_PARSE_BYTES: usize = 256 << 10;
+
+/// So many answers of more than that are read and handed on at once: each may take what
+/// [`MAX_SAMPLES`] take. The others wait with their bodies alone.
+pub const PARSED_AT_ONCE: usize = 3;
 
 /// So many redirects are followed.
 pub const MAX_REDIRECTS: usize = 10;

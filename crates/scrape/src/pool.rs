@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -43,9 +43,18 @@ pub(crate) struct Dropped {
     pub(crate) count: usize,
 }
 
+/// A job that can be started: its certificates are there.
+#[derive(Debug)]
+pub(crate) struct PreparedJob {
+    pub(crate) job: Arc<JobSettings>,
+    pub(crate) client: Arc<HttpClient>,
+    /// Those of its HTTP discoveries, in their order.
+    pub(crate) discovery_clients: Vec<Arc<HttpClient>>,
+}
+
 /// What a pool is told.
 enum Command {
-    Reconfigure { job: Arc<JobSettings>, client: Arc<HttpClient>, done: oneshot::Sender<()> },
+    Reconfigure { prepared: PreparedJob, done: oneshot::Sender<()> },
     Stop { with_ends: bool, done: oneshot::Sender<()> },
 }
 
@@ -55,6 +64,8 @@ pub(crate) struct Surroundings {
     pub(crate) sink: Arc<dyn Sink>,
     pub(crate) offset_seed: u64,
     pub(crate) file_poll: Duration,
+    /// Turns at reading large answers.
+    pub(crate) parsing: Arc<Semaphore>,
 }
 
 /// A running pool. It ends when this is dropped, without the ends of its series.
@@ -65,11 +76,8 @@ pub(crate) struct PoolHandle {
 }
 
 impl PoolHandle {
-    pub(crate) fn start(
-        job: Arc<JobSettings>,
-        client: Arc<HttpClient>,
-        surroundings: Surroundings,
-    ) -> Self {
+    pub(crate) fn start(prepared: PreparedJob, surroundings: Surroundings) -> Self {
+        let job = prepared.job.clone();
         let (commands, receiver) = mpsc::channel(1);
         let (update_sender, updates) = mpsc::channel(WAITING_UPDATES);
         let view = Arc::new(PoolView {
@@ -78,8 +86,7 @@ impl PoolHandle {
             dropped: Mutex::default(),
         });
         let pool = Pool {
-            job: job.clone(),
-            client,
+            prepared,
             surroundings,
             view: view.clone(),
             discoveries: Vec::new(),
@@ -92,10 +99,15 @@ impl PoolHandle {
         Self { job, view, commands }
     }
 
-    /// Takes over new settings; targets that stay the same go on.
-    pub(crate) async fn reconfigure(&mut self, job: Arc<JobSettings>, client: Arc<HttpClient>) {
-        self.job = job.clone();
-        self.tell(|done| Command::Reconfigure { job, client, done }).await;
+    /// Takes over new settings, or the same with clients that have read their files again; targets
+    /// that stay the same go on.
+    pub(crate) async fn reconfigure(&mut self, mut prepared: PreparedJob) {
+        // Equal settings stay the same ones, by which workers know that their memory is good.
+        if self.job == prepared.job {
+            prepared.job = self.job.clone();
+        }
+        self.job = prepared.job.clone();
+        self.tell(|done| Command::Reconfigure { prepared, done }).await;
     }
 
     /// Stops scraping, and ends the series if asked to.
@@ -113,8 +125,7 @@ impl PoolHandle {
 }
 
 struct Pool {
-    job: Arc<JobSettings>,
-    client: Arc<HttpClient>,
+    prepared: PreparedJob,
     surroundings: Surroundings,
     view: Arc<PoolView>,
     discoveries: Vec<Discovery>,
@@ -150,9 +161,8 @@ impl Pool {
             let deadline = self.departed.iter().map(|departed| departed.deadline).min();
             tokio::select! {
                 command = commands.recv() => match command {
-                    Some(Command::Reconfigure { job, client, done }) => {
-                        self.job = job;
-                        self.client = client;
+                    Some(Command::Reconfigure { prepared, done }) => {
+                        self.prepared = prepared;
                         self.set_discoveries();
                         self.sync().await;
                         // Whoever asked may have gone away.
@@ -177,22 +187,21 @@ impl Pool {
         }
     }
 
-    /// Starts discoveries that are new and ends those that are no longer there.
+    /// Starts discoveries that are new and ends those that are no longer there. Those that stay ask
+    /// with the new clients.
     fn set_discoveries(&mut self) {
         let mut before = std::mem::take(&mut self.discoveries);
-        for source in Source::of(&self.job) {
+        for (source, client) in Source::of(&self.prepared.job, &self.prepared.discovery_clients) {
             if let Some(at) = before.iter().position(|discovery| discovery.source == source) {
-                self.discoveries.push(before.swap_remove(at));
+                let discovery = before.swap_remove(at);
+                discovery.set_client(client);
+                self.discoveries.push(discovery);
                 continue;
             }
             self.next_discovery += 1;
             let (id, updates) = (self.next_discovery, self.update_sender.clone());
-            match Discovery::start(id, source, updates, self.surroundings.file_poll) {
-                Ok(discovery) => self.discoveries.push(discovery),
-                Err(error) => {
-                    tracing::error!(job = self.job.job_name, "discovery did not start: {error}");
-                }
-            }
+            let file_poll = self.surroundings.file_poll;
+            self.discoveries.push(Discovery::start(id, source, client, updates, file_poll));
         }
     }
 
@@ -201,13 +210,14 @@ impl Pool {
         let mut seen = HashSet::new();
         let mut targets = Vec::new();
         let mut dropped = Dropped::default();
-        let max_kept = match self.job.limits.dropped_targets {
+        let job = &self.prepared.job;
+        let max_kept = match job.limits.dropped_targets {
             0 => usize::MAX,
             limit => limit,
         };
         for group in self.discoveries.iter().flat_map(|discovery| &discovery.groups) {
             for (index, address) in group.targets.iter().enumerate() {
-                match resolve(&self.job, group, address) {
+                match resolve(job, group, address) {
                     Ok(Resolved::Active(target)) => {
                         if seen.insert(target.id) {
                             targets.push(Arc::from(target));
@@ -216,12 +226,12 @@ impl Pool {
                     Ok(Resolved::Dropped(discovered_labels)) => {
                         dropped.count += 1;
                         if dropped.targets.len() < max_kept {
-                            let scrape_pool = self.job.job_name.clone();
+                            let scrape_pool = job.job_name.clone();
                             dropped.targets.push(DroppedTarget { discovered_labels, scrape_pool });
                         }
                     }
                     Err(error) => tracing::error!(
-                        job = self.job.job_name,
+                        job = job.job_name,
                         "instance {index} in group {}: {error}",
                         group.source
                     ),
@@ -235,7 +245,7 @@ impl Pool {
     /// Makes the workers those of the targets.
     async fn sync(&mut self) {
         let targets = self.targets();
-        let limit = self.job.limits.targets;
+        let limit = self.prepared.job.limits.targets;
         let forced_error = (limit > 0 && targets.len() > limit).then(|| {
             let count = targets.len();
             format!("target_limit exceeded (number of targets: {count}, limit: {limit})")
@@ -246,9 +256,9 @@ impl Pool {
         for target in targets {
             let id = target.id;
             let plan = Arc::new(Plan {
-                job: self.job.clone(),
+                job: self.prepared.job.clone(),
                 target: target.clone(),
-                client: self.client.clone(),
+                client: self.prepared.client.clone(),
                 forced_error: forced_error.clone(),
             });
             let worker = match self.workers.get(&id) {
@@ -276,9 +286,8 @@ impl Pool {
         let shared = Arc::new(Shared::new(plan.target.clone()));
         let (plans, plan_receiver) = watch::channel(plan);
         let (stop, stop_receiver) = watch::channel(false);
-        let Surroundings { sink, offset_seed, .. } = self.surroundings.clone();
-        let task =
-            worker::run(plan_receiver, stop_receiver, shared.clone(), sink, cache, offset_seed);
+        let surroundings = self.surroundings.clone();
+        let task = worker::run(plan_receiver, stop_receiver, shared.clone(), surroundings, cache);
         Worker { plans, stop, shared, task: tokio::spawn(task) }
     }
 
@@ -301,10 +310,11 @@ impl Pool {
         }
         for worker in workers {
             let Ok(remains) = worker.task.await else { continue };
-            // What was never scraped has nothing to end.
-            let Some(last) = worker.shared.last_scrape() else { continue };
+            // What was never scraped, nor went on with another's series, has nothing to end.
+            let Some(last_millis) = remains.cache.last_scrape_millis else { continue };
             let interval = remains.plan.target.interval;
-            let end_millis = unix_millis(last + interval);
+            let interval_millis = i64::try_from(interval.as_millis()).unwrap_or(i64::MAX);
+            let end_millis = last_millis.saturating_add(interval_millis);
             let deadline = Instant::now() + interval * 21 / 10;
             self.departed.push(Departed { remains, end_millis, deadline });
         }
@@ -326,7 +336,8 @@ impl Pool {
             }
             let batch = departed.remains.ends(departed.end_millis);
             if let Err(error) = self.surroundings.sink.send(batch).await {
-                tracing::error!(job = self.job.job_name, "ends of series were not taken: {error}");
+                let job = &self.prepared.job.job_name;
+                tracing::error!(job, "ends of series were not taken: {error}");
             }
         }
     }

@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use thiserror::Error;
+use tokio::sync::Semaphore;
 
 use crate::client::HttpClient;
 use crate::config::{JobSettings, ScrapeSettings};
-use crate::limits::FILE_POLL;
-use crate::pool::{PoolHandle, PoolView, Surroundings};
+use crate::limits::{FILE_POLL, PARSED_AT_ONCE};
+use crate::pool::{PoolHandle, PoolView, PreparedJob, Surroundings};
 use crate::sink::Sink;
 use crate::state::{DroppedTarget, TargetMetadata, TargetState, lock};
 
@@ -44,8 +45,8 @@ impl Default for ScraperOptions {
 pub struct Scraper {
     surroundings: Surroundings,
     external_host: Option<String>,
-    /// In the order of the file. Held while jobs change.
-    pools: tokio::sync::Mutex<Vec<PoolHandle>>,
+    /// In the order of the file; `None` after the shutdown. Held while jobs change.
+    pools: tokio::sync::Mutex<Option<Vec<PoolHandle>>>,
     /// The same for the API, which does not wait for changes.
     views: Mutex<Vec<Arc<PoolView>>>,
 }
@@ -56,20 +57,21 @@ impl std::fmt::Debug for Scraper {
     }
 }
 
-/// A job that can be started: its certificates are there.
-type Prepared = (Arc<JobSettings>, Arc<HttpClient>);
+/// The jobs of a file that can be started: their certificates are there.
+#[derive(Debug)]
+pub struct PreparedJobs(Vec<PreparedJob>);
 
-fn prepare(settings: &ScrapeSettings) -> Result<Vec<Prepared>, ScrapeError> {
-    let prepare = |job: &Arc<JobSettings>| {
-        let refuse = |problem| ScrapeError { job: job.job_name.clone(), problem };
-        // Those of discoveries are made when they start; here they are only tried.
-        for discovery in &job.http_discoveries {
-            HttpClient::new(&discovery.http).map_err(refuse)?;
-        }
-        let client = HttpClient::new(&job.http).map_err(refuse)?;
-        Ok((job.clone(), Arc::new(client)))
-    };
-    settings.jobs.iter().map(prepare).collect()
+fn prepare(job: &Arc<JobSettings>) -> Result<PreparedJob, ScrapeError> {
+    let refuse = |problem| ScrapeError { job: job.job_name.clone(), problem };
+    let client = |http| HttpClient::new(http).map(Arc::new).map_err(refuse);
+    let discoveries = job.http_discoveries.iter();
+    Ok(PreparedJob {
+        job: job.clone(),
+        client: client(&job.http)?,
+        discovery_clients: discoveries
+            .map(|found| client(&found.http))
+            .collect::<Result<_, _>>()?,
+    })
 }
 
 impl Scraper {
@@ -80,32 +82,37 @@ impl Scraper {
         options: ScraperOptions,
     ) -> Result<Self, ScrapeError> {
         let ScraperOptions { external_host, offset_seed, file_poll } = options;
+        let parsing = Arc::new(Semaphore::new(PARSED_AT_ONCE));
         let scraper = Self {
-            surroundings: Surroundings { sink, offset_seed, file_poll },
+            surroundings: Surroundings { sink, offset_seed, file_poll, parsing },
             external_host,
-            pools: tokio::sync::Mutex::default(),
+            pools: tokio::sync::Mutex::new(Some(Vec::new())),
             views: Mutex::default(),
         };
         scraper.reload(settings).await?;
         Ok(scraper)
     }
 
-    /// Takes over a changed file. Jobs that are the same are not touched; in those that changed,
-    /// targets that stay go on; the series of jobs that are gone end now. On an error everything
-    /// stays as it was.
-    pub async fn reload(&self, settings: &ScrapeSettings) -> Result<(), ScrapeError> {
-        let prepared = prepare(settings)?;
+    /// Does what can fail in taking over a file: reads the certificates that it names.
+    pub fn prepare(settings: &ScrapeSettings) -> Result<PreparedJobs, ScrapeError> {
+        settings.jobs.iter().map(prepare).collect::<Result<_, _>>().map(PreparedJobs)
+    }
+
+    /// Takes over a changed file. Jobs that are the same go on, with certificates as they are now; in
+    /// those that changed, targets that stay go on; the series of jobs that are gone end now. After
+    /// a shutdown nothing happens.
+    pub async fn apply(&self, prepared: PreparedJobs) {
         let mut pools = self.pools.lock().await;
-        let mut before = std::mem::take(&mut *pools);
-        for (job, client) in prepared {
-            let at = before.iter().position(|pool| pool.job.job_name == job.job_name);
-            let pool = match at.map(|at| before.swap_remove(at)) {
-                Some(pool) if pool.job == job => pool,
+        let Some(pools) = pools.as_mut() else { return };
+        let mut before = std::mem::take(pools);
+        for prepared in prepared.0 {
+            let is_same = |pool: &PoolHandle| pool.job.job_name == prepared.job.job_name;
+            let pool = match before.iter().position(is_same).map(|at| before.swap_remove(at)) {
                 Some(mut pool) => {
-                    pool.reconfigure(job, client).await;
+                    pool.reconfigure(prepared).await;
                     pool
                 }
-                None => PoolHandle::start(job, client, self.surroundings.clone()),
+                None => PoolHandle::start(prepared, self.surroundings.clone()),
             };
             pools.push(pool);
         }
@@ -113,15 +120,21 @@ impl Scraper {
         for pool in before {
             pool.stop(true).await;
         }
+    }
+
+    /// Takes over a changed file, as [`apply`](Self::apply) does. On an error everything stays as it
+    /// was.
+    pub async fn reload(&self, settings: &ScrapeSettings) -> Result<(), ScrapeError> {
+        self.apply(Self::prepare(settings)?).await;
         Ok(())
     }
 
     /// Stops scraping and waits for what is being handed on. Series do not end by this: whoever
     /// starts again goes on with them.
     pub async fn shutdown(&self) {
-        let pools = std::mem::take(&mut *self.pools.lock().await);
+        let pools = self.pools.lock().await.take();
         lock(&self.views).clear();
-        for pool in pools {
+        for pool in pools.into_iter().flatten() {
             pool.stop(false).await;
         }
     }

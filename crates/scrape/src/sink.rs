@@ -1,11 +1,11 @@
 //! What a scrape gives, and where it goes.
 
-use std::error::Error;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use kymo_wire::exposition::{MetricKind, NativeHistogram};
+use thiserror::Error;
 
 use crate::labels::Labels;
 
@@ -17,13 +17,24 @@ pub const STALE_NAN_BITS: u64 = 0x7ff0_0000_0000_0002;
 /// Each target waits for its own batch to be taken: a sink that is slow makes scrapes be left out,
 /// never pile up.
 pub trait Sink: Send + Sync + 'static {
-    /// Takes a batch. An error is logged; the samples are lost.
+    /// Takes a batch. An error is logged when it is another one than before, and shown with the
+    /// target.
     fn send(&self, batch: ScrapedBatch) -> SinkFuture<'_>;
 }
 
+/// Why a batch was not taken as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SinkError {
+    /// Samples are lost, and nobody knows which. To the API the scrape failed.
+    #[error("samples were not stored: {0}")]
+    Lost(String),
+    /// So many samples were refused for what they are; the others were taken.
+    #[error("{0} samples were left out: {1}")]
+    Partly(u64, String),
+}
+
 /// What [`Sink::send`] gives.
-pub type SinkFuture<'a> =
-    Pin<Box<dyn Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send + 'a>>;
+pub type SinkFuture<'a> = Pin<Box<dyn Future<Output = Result<(), SinkError>> + Send + 'a>>;
 
 /// All samples of one scrape of one target: its own, those about the scrape, and the ends of series
 /// that are gone.

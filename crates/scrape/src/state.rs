@@ -16,7 +16,7 @@ pub enum TargetHealth {
     Unknown,
     /// It answered.
     Up,
-    /// It did not, or not what can be read.
+    /// It did not, or not what can be read, or what it said could not be stored.
     Down,
 }
 
@@ -45,7 +45,7 @@ pub struct TargetState {
     pub scrape_url: String,
     /// The same, as others reach it.
     pub global_url: String,
-    /// Why the last scrape failed; empty if it did not.
+    /// Why the last scrape failed, or why not all of it was stored; empty if all went well.
     pub last_error: String,
     /// When it was last scraped.
     pub last_scrape: Option<SystemTime>,
@@ -111,8 +111,8 @@ impl Shared {
         *lock(&self.metadata) = metadata;
     }
 
-    pub(crate) fn last_scrape(&self) -> Option<SystemTime> {
-        lock(&self.status).last_scrape
+    pub(crate) fn last_error(&self) -> String {
+        lock(&self.status).last_error.clone()
     }
 
     pub(crate) fn state(&self, pool: &str, external_host: Option<&str>) -> TargetState {

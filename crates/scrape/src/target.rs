@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::config::{JobSettings, format_duration, parse_duration};
 use crate::labels::Labels;
+use crate::limits::MIN_INTERVAL;
 use crate::relabel::relabel;
 
 /// Labels that only relabeling sees.
@@ -103,6 +104,10 @@ pub(crate) fn resolve(
         return Err(format!("{address:?} is not a valid hostname"));
     }
     let interval = duration(&labels, INTERVAL, "interval")?;
+    if interval < MIN_INTERVAL {
+        let (given, least) = (labels.get(INTERVAL), format_duration(MIN_INTERVAL));
+        return Err(format!("scrape interval is {given}; expected at least {least}"));
+    }
     let timeout = duration(&labels, TIMEOUT, "timeout")?;
     if timeout > interval {
         return Err(format!(
@@ -246,6 +251,7 @@ mod tests {
             (String::new(), "", "no address"),
             (String::new(), "a/b", "\"a/b\" is not a valid hostname"),
             (set(INTERVAL, "0s"), "a", "scrape interval cannot be 0"),
+            (set(INTERVAL, "1ms"), "a", "scrape interval is 1ms; expected at least 10ms"),
             (
                 set(INTERVAL, "x"),
                 "a",

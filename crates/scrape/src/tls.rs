@@ -10,8 +10,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-use crate::client::read_secret;
 use crate::config::TlsSettings;
+use crate::connection::read_secret;
 
 /// A configuration for these settings. Files are read now.
 pub(crate) fn client_config(settings: &TlsSettings) -> Result<ClientConfig, String> {

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant as TokioInstant, MissedTickBehavior, interval_at};
 
 use crate::cache::SeriesCache;
 use crate::client::{FetchError, HttpClient};
 use crate::config::{JobSettings, ScrapeProtocol};
 use crate::ingest::{Counts, format_of, ingest};
-use crate::labels::{Labels, METRIC_NAME};
 use crate::limits::{INLINE_PARSE_BYTES, MAX_BODY_BYTES, TIME_TOLERANCE};
-use crate::sink::{ScrapedBatch, ScrapedSeries, Sink};
+use crate::pool::Surroundings;
+use crate::report::Report;
+use crate::sink::{ScrapedBatch, ScrapedSeries, SinkError};
 use crate::state::{Shared, Status, TargetHealth};
 use crate::target::Target;
 
@@ -38,16 +39,15 @@ pub(crate) async fn run(
     plans: watch::Receiver<Arc<Plan>>,
     mut stop: watch::Receiver<bool>,
     shared: Arc<Shared>,
-    sink: Arc<dyn Sink>,
+    surroundings: Surroundings,
     cache: SeriesCache,
-    offset_seed: u64,
 ) -> Remains {
     let plan = plans.borrow().clone();
     let interval = plan.target.interval;
-    let first = TokioInstant::now() + offset(plan.target.id, offset_seed, interval);
+    let first = TokioInstant::now() + offset(plan.target.id, surroundings.offset_seed, interval);
     let mut ticks = interval_at(first, interval);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    let mut worker = Worker { plans, plan, shared, sink, cache: Some(cache) };
+    let mut worker = Worker { plans, plan, shared, surroundings, cache: Some(cache) };
     let mut rhythm = None;
     loop {
         tokio::select! {
@@ -127,7 +127,7 @@ struct Worker {
     plans: watch::Receiver<Arc<Plan>>,
     plan: Arc<Plan>,
     shared: Arc<Shared>,
-    sink: Arc<dyn Sink>,
+    surroundings: Surroundings,
     /// Away while a large answer is read elsewhere.
     cache: Option<SeriesCache>,
 }
@@ -149,13 +149,29 @@ impl Worker {
             _ = stop.wait_for(|is_stopped| *is_stopped) => return false,
             answer = self.ask() => answer,
         };
-        let outcome = match outcome {
-            Ok((content_type, body)) => self.read(content_type, body, time_millis).await,
-            Err(failure) => failure,
+        // Kept until the samples are handed on, which take more room than their text.
+        let (outcome, _turn) = match outcome {
+            Ok((content_type, body)) => {
+                let turn = tokio::select! {
+                    _ = stop.wait_for(|is_stopped| *is_stopped) => return false,
+                    turn = self.turn(body.len()) => turn,
+                };
+                (self.read(content_type, body, time_millis).await, turn)
+            }
+            Err(failure) => (failure, None),
         };
         let duration = started.elapsed();
         self.hand_on(outcome, time_millis, duration).await;
         true
+    }
+
+    /// Waits until an answer of this size may be read; small ones need not wait.
+    async fn turn(&self, size_bytes: usize) -> Option<OwnedSemaphorePermit> {
+        if size_bytes <= INLINE_PARSE_BYTES {
+            return None;
+        }
+        // Nobody closes it.
+        self.surroundings.parsing.clone().acquire_owned().await.ok()
     }
 
     fn take_plan(&mut self) {
@@ -265,93 +281,48 @@ impl Worker {
         if !error.is_empty() {
             tracing::debug!(target_url = %target.url, "scrape failed: {error}");
         }
-        let is_up = if error.is_empty() { 1.0 } else { 0.0 };
-        let values = Report {
-            is_up,
+        let report = Report {
+            is_up: if error.is_empty() { 1.0 } else { 0.0 },
             duration_secs: duration.as_secs_f64(),
             counts: outcome.counts,
             body_size_bytes: outcome.body_size_bytes,
         };
-        report(&job, &target, &values, time_millis, &mut series);
+        report.add_to(&mut series, &job, &target, time_millis);
+        cache.last_scrape_millis = Some(time_millis);
         let health = if error.is_empty() { TargetHealth::Up } else { TargetHealth::Down };
-        let seen = Duration::from_millis(time_millis.unsigned_abs());
         let batch = ScrapedBatch { job_name: job.job_name.as_str().into(), series };
-        if let Err(error) = self.sink.send(batch).await {
-            tracing::error!(target_url = %target.url, "scraped samples were not taken: {error}");
-        }
+        let sent = self.surroundings.sink.send(batch).await;
+        let (health, last_error) = match sent {
+            Ok(()) => (health, error),
+            Err(not_taken) => self.not_taken(&not_taken, health, error),
+        };
+        let seen = Duration::from_millis(time_millis.unsigned_abs());
         self.shared.set_status(Status {
             health,
-            last_error: error,
+            last_error,
             last_scrape: Some(UNIX_EPOCH + seen),
             last_duration: duration,
         });
     }
-}
 
-/// What is told about a scrape.
-struct Report {
-    is_up: f64,
-    duration_secs: f64,
-    counts: Counts,
-    body_size_bytes: i64,
-}
-
-/// The series that are told about each scrape of a job's targets.
-fn report_names(job: &JobSettings) -> impl Iterator<Item = &'static str> {
-    const ALWAYS: usize = 5;
-    const NAMES: [&str; 8] = [
-        "up",
-        "scrape_duration_seconds",
-        "scrape_samples_scraped",
-        "scrape_samples_post_metric_relabeling",
-        "scrape_series_added",
-        "scrape_timeout_seconds",
-        "scrape_sample_limit",
-        "scrape_body_size_bytes",
-    ];
-    let count = if job.extra_scrape_metrics { NAMES.len() } else { ALWAYS };
-    NAMES.into_iter().take(count)
-}
-
-fn report_labels(target: &Target, name: &str) -> Arc<Labels> {
-    let mut labels = target.labels.clone();
-    labels.set(METRIC_NAME, name);
-    Arc::new(labels)
-}
-
-fn report(
-    job: &JobSettings,
-    target: &Target,
-    report: &Report,
-    time_millis: i64,
-    out: &mut Vec<ScrapedSeries>,
-) {
-    // In the order of the names.
-    let values = [
-        report.is_up,
-        report.duration_secs,
-        report.counts.scraped as f64,
-        report.counts.kept as f64,
-        report.counts.added as f64,
-        target.timeout.as_secs_f64(),
-        job.limits.samples as f64,
-        report.body_size_bytes as f64,
-    ];
-    for (name, value) in report_names(job).zip(values) {
-        out.push(ScrapedSeries::plain(report_labels(target, name), value, time_millis));
-    }
-}
-
-impl Remains {
-    /// The ends of all series of the target, those about its scrapes among them.
-    pub(crate) fn ends(&mut self, time_millis: i64) -> ScrapedBatch {
-        let Plan { job, target, .. } = &*self.plan;
-        let mut series = self.cache.end_all(time_millis);
-        let names = report_names(job);
-        series.extend(
-            names.map(|name| ScrapedSeries::stale(report_labels(target, name), time_millis)),
-        );
-        ScrapedBatch { job_name: job.job_name.as_str().into(), series }
+    /// What is shown of a target whose samples were not taken. It is logged once, not at each
+    /// scrape anew.
+    fn not_taken(
+        &self,
+        not_taken: &SinkError,
+        health: TargetHealth,
+        error: String,
+    ) -> (TargetHealth, String) {
+        let health = match not_taken {
+            SinkError::Lost(_) => TargetHealth::Down,
+            SinkError::Partly(..) => health,
+        };
+        // What is wrong with the target itself says more.
+        let shown = if error.is_empty() { not_taken.to_string() } else { error };
+        if self.shared.last_error() != shown {
+            tracing::error!(target_url = %self.plan.target.url, "{not_taken}");
+        }
+        (health, shown)
     }
 }
 

@@ -60,6 +60,7 @@ mod upkeep;
 pub use collect::CollectOptions;
 pub use error::ServerError;
 pub use options::{RetentionOptions, ServerOptions};
+pub use prometheus::prometheus_json;
 pub use server::{Addresses, Server};
 pub use tempo::{DAMAGED_BLOCKS, NEXT_CURSOR, NO_ROOT, spans_table};
 pub use tenant::joined_tenants;

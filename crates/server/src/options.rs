@@ -28,6 +28,10 @@ pub struct ServerOptions {
     pub otlp_grpc: String,
     /// Address for OTLP over HTTP.
     pub otlp_http: String,
+    /// Whether what was received is shown, if there is an address for it.
+    pub expose: bool,
+    /// Address where what was received is shown as a target shows its metrics; nowhere if none.
+    pub expose_metrics: Option<String>,
     /// A prefix of the HTTP paths of the main port, for a reverse proxy: empty, or `/x`.
     pub base_path: String,
     /// What is let in.
@@ -71,6 +75,8 @@ impl Default for ServerOptions {
             http: "127.0.0.1:3200".to_owned(),
             otlp_grpc: "127.0.0.1:4317".to_owned(),
             otlp_http: "127.0.0.1:4318".to_owned(),
+            expose: true,
+            expose_metrics: None,
             base_path: String::new(),
             admission: Admission::default(),
             engine: EngineOptions::default(),

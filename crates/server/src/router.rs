@@ -21,12 +21,11 @@ use http::header::{ETAG, HeaderValue, RETRY_AFTER};
 use http::{Method, Request, StatusCode};
 use kymo_admit::Signal;
 use kymo_engine::{Engine, EngineError};
-use kymo_scrape::Scraper;
 use tokio::sync::Semaphore;
 use tower_http::compression::CompressionLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 
-use crate::collect::{Collecting, Rules};
+use crate::collect::{Collecting, Configured};
 use crate::limits::{DIFFS_AT_ONCE, PREFLIGHT_AGE};
 use crate::otlp::{grpc as otlp_grpc, http as otlp_http};
 use crate::receive::Receiver;
@@ -50,10 +49,8 @@ pub(crate) struct Shared {
     pub(crate) comparing: Arc<Semaphore>,
     /// When the server was started, in milliseconds since 1970.
     pub(crate) started_millis: i64,
-    /// What scrapes targets, if anything.
-    pub(crate) scraper: Option<Arc<Scraper>>,
-    /// Rules, if any are evaluated.
-    pub(crate) rules: Option<Arc<Rules>>,
+    /// What scrapes targets, and rules that are evaluated.
+    pub(crate) configured: Arc<Configured>,
 }
 
 impl Shared {
@@ -63,23 +60,13 @@ impl Shared {
         telemetry: Arc<Telemetry>,
         collecting: &Collecting,
     ) -> Self {
-        let (scraper, rules) = (collecting.scraper.clone(), collecting.rules.clone());
+        let configured = collecting.configured().clone();
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let (jaeger, reading) = (jaeger::Room::default(), Arc::new(Semaphore::new(cores)));
         let comparing = Arc::new(Semaphore::new(DIFFS_AT_ONCE));
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let started_millis = since.map_or(0, |since| since.as_millis() as i64);
-        Self {
-            receiver,
-            engine,
-            telemetry,
-            jaeger,
-            reading,
-            comparing,
-            started_millis,
-            scraper,
-            rules,
-        }
+        Self { receiver, engine, telemetry, jaeger, reading, comparing, started_millis, configured }
     }
 
     /// Reads what is asked, on the engine's threads, whose stacks are large. It may be long: no

@@ -14,6 +14,7 @@ use crate::limits::LAST_FLUSH_TIMEOUT;
 use crate::listen::{Listeners, bind};
 use crate::mcp;
 use crate::options::ServerOptions;
+use crate::prometheus;
 use crate::receive::Receiver;
 use crate::router::{self, Shared};
 use crate::telemetry::Telemetry;
@@ -28,6 +29,8 @@ pub struct Addresses {
     pub otlp_grpc: SocketAddr,
     /// OTLP over HTTP.
     pub otlp_http: SocketAddr,
+    /// Where received metrics are shown, if anywhere.
+    pub expose_metrics: Option<SocketAddr>,
 }
 
 /// A running server.
@@ -53,7 +56,16 @@ impl Server {
         let http = bind("--http", &options.http).await?;
         let grpc = bind("--otlp-grpc", &options.otlp_grpc).await?;
         let otlp = bind("--otlp-http", &options.otlp_http).await?;
+        let exposed = match &options.expose_metrics {
+            Some(asked) if options.expose => Some((bind("--expose-metrics", asked).await?, asked)),
+            _ => None,
+        };
+        let exposed_address = exposed.as_ref();
+        let exposed_address = exposed_address
+            .map(|(listener, asked)| address(listener, "--expose-metrics", asked))
+            .transpose()?;
         let addresses = Addresses {
+            expose_metrics: exposed_address,
             http: address(&http, "--http", &options.http)?,
             otlp_grpc: address(&grpc, "--otlp-grpc", &options.otlp_grpc)?,
             otlp_http: address(&otlp, "--otlp-http", &options.otlp_http)?,
@@ -84,6 +96,9 @@ impl Server {
         listeners.serve(http, main);
         listeners.serve(grpc, otlp_only.clone());
         listeners.serve(otlp, otlp_only);
+        if let Some((listener, _)) = exposed {
+            listeners.serve(listener, prometheus::exposition(&shared));
+        }
         Ok(Self { addresses, listeners, receiver, engine, upkeep, collecting, store, options })
     }
 
@@ -91,6 +106,12 @@ impl Server {
     #[must_use]
     pub fn addresses(&self) -> Addresses {
         self.addresses
+    }
+
+    /// Reads the configuration of Prometheus again, with its rules. If something in it is wrong,
+    /// everything stays as it was.
+    pub async fn reload(&self) -> Result<(), String> {
+        self.collecting.configured().reload().await
     }
 
     /// Accepts no more, ends what is under way, flushes, and lets go of the directory. A flush that

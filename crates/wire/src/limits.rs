@@ -8,6 +8,9 @@ pub struct Limits {
     pub max_nesting: u32,
     /// The latest time a record may carry, in nanoseconds since 1970.
     pub max_time_unix_nanos: u64,
+    /// The earliest time a data point may carry, in nanoseconds since 1970. Other records may be of
+    /// any age.
+    pub min_point_time_unix_nanos: u64,
     /// How many attributes one list may have: those of a span, an event, a link, a log record, a
     /// data point, a resource, a scope. Entries of a key-value list inside a value do not count.
     pub max_attributes: usize,
@@ -31,6 +34,18 @@ pub const MAX_TIME_UNIX_NANOS: u64 = 7_258_118_399_999_999_999;
 /// store keeps points up to this size, so more must not be acknowledged.
 pub const MAX_POINT_ITEMS: usize = 1 << 19;
 
+/// Labels of one series of remote-write, all together. Version 2.0 refers to texts by number, so
+/// that a few bytes of a request can stand for many of labels; the store keeps them written out.
+pub const MAX_SERIES_LABELS_BYTES: usize = 256 << 10;
+
+/// Labels of one exemplar of remote-write. OpenMetrics allows 128 characters; some senders put more
+/// than ids there.
+pub const MAX_EXEMPLAR_LABELS_BYTES: usize = 4 << 10;
+
+/// Labels of all series and exemplars of a request of remote-write, written out: some ten times
+/// what the largest requests of real senders come to.
+pub const MAX_REQUEST_LABELS_BYTES: usize = 256 << 20;
+
 /// Length of a trace id in bytes, by the OTLP and W3C specifications.
 pub const TRACE_ID_BYTES: usize = 16;
 
@@ -42,6 +57,7 @@ impl Default for Limits {
         Self {
             max_nesting: MAX_NESTING,
             max_time_unix_nanos: MAX_TIME_UNIX_NANOS,
+            min_point_time_unix_nanos: 0,
             // Nothing in this crate needs a bound on these. Whoever receives from a network sets
             // one; a file that its owner imports is kept whole.
             max_attributes: usize::MAX,

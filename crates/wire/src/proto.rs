@@ -52,6 +52,10 @@ pub enum WireErrorKind {
     /// Attribute values nested deeper than [`Limits::max_nesting`](crate::Limits::max_nesting).
     #[error("attribute values are nested more than {0} levels deep")]
     TooDeep(u32),
+    /// Labels that would take more than
+    /// [`MAX_REQUEST_LABELS_BYTES`](crate::limits::MAX_REQUEST_LABELS_BYTES) once written out.
+    #[error("labels of all series are longer than {0} bytes: send fewer series at once")]
+    LabelsTooLong(usize),
 }
 
 /// Wire type of integers of variable length.

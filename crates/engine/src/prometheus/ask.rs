@@ -9,8 +9,9 @@ use kymo_promql::eval::{EvalError, Evaluation, Times, evaluate};
 use kymo_promql::labels::Labels;
 use kymo_promql::source::{Select, Series};
 
-use super::catalog::{Cardinality, Metadata, SeriesQuery};
+use super::catalog::{Cardinality, SeriesQuery};
 use super::exemplars::Exemplar;
+use super::metadata::Metadata;
 use super::options::PrometheusOptions;
 use super::view::View;
 use crate::clock::Asker;
@@ -46,12 +47,12 @@ impl Engine {
     ) -> Result<Evaluation, EngineError> {
         let options = self.core().options.prometheus.clone();
         let threads = self.core().options.threads.max(1);
-        let timeout = query.timeout;
+        let (timeout, lookback) = (query.timeout, query.lookback);
         let asking = move |view: &View| {
             let options = options.evaluation(query.lookback, threads);
             evaluate(&query.expr, query.times, view, &options, view).map_err(failed)
         };
-        self.view(tenants.into(), timeout, asking).await
+        self.view_with(tenants.into(), timeout, lookback, asking).await
     }
 
     /// Series with their samples, as they are stored: for remote read and federation.
@@ -63,7 +64,7 @@ impl Engine {
         let asking = move |view: &View| {
             selects.iter().map(|select| view.select_series(select)).collect::<Result<Vec<_>, _>>()
         };
-        self.view(tenants.into(), None, asking).await
+        self.view(tenants.into(), asking).await
     }
 
     /// The label sets of series, in order.
@@ -72,7 +73,7 @@ impl Engine {
         tenants: impl Into<Tenants>,
         query: SeriesQuery,
     ) -> Result<Vec<Labels>, EngineError> {
-        self.view(tenants.into(), None, move |view| view.series(&query)).await
+        self.view(tenants.into(), move |view| view.series(&query)).await
     }
 
     /// The names of labels, in order.
@@ -81,7 +82,7 @@ impl Engine {
         tenants: impl Into<Tenants>,
         query: SeriesQuery,
     ) -> Result<Vec<String>, EngineError> {
-        self.view(tenants.into(), None, move |view| view.label_names(&query)).await
+        self.view(tenants.into(), move |view| view.label_names(&query)).await
     }
 
     /// The values of a label, in order.
@@ -91,7 +92,7 @@ impl Engine {
         name: String,
         query: SeriesQuery,
     ) -> Result<Vec<String>, EngineError> {
-        self.view(tenants.into(), None, move |view| view.label_values(&name, &query)).await
+        self.view(tenants.into(), move |view| view.label_values(&name, &query)).await
     }
 
     /// How many series there are, by what.
@@ -100,7 +101,7 @@ impl Engine {
         tenants: impl Into<Tenants>,
         query: SeriesQuery,
     ) -> Result<Cardinality, EngineError> {
-        self.view(tenants.into(), None, move |view| view.cardinality(&query)).await
+        self.view(tenants.into(), move |view| view.cardinality(&query)).await
     }
 
     /// What is known of metrics, by name.
@@ -110,7 +111,7 @@ impl Engine {
         metric: Option<String>,
         query: SeriesQuery,
     ) -> Result<BTreeMap<String, BTreeSet<Metadata>>, EngineError> {
-        self.view(tenants.into(), None, move |view| view.metadata(metric.as_deref(), &query)).await
+        self.view(tenants.into(), move |view| view.metadata(metric.as_deref(), &query)).await
     }
 
     /// Exemplars by labels of their series.
@@ -119,16 +120,26 @@ impl Engine {
         tenants: impl Into<Tenants>,
         query: SeriesQuery,
     ) -> Result<BTreeMap<Labels, Vec<Exemplar>>, EngineError> {
-        self.view(tenants.into(), None, move |view| view.exemplars(&query)).await
+        self.view(tenants.into(), move |view| view.exemplars(&query)).await
     }
 
-    /// Answers a question on a thread that may wait; once more if a block was replaced meanwhile.
     async fn view<T: Send + 'static>(
         &self,
         tenants: Tenants,
-        timeout: Option<Duration>,
         answer: impl Fn(&View) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
+        self.view_with(tenants, None, None, answer).await
+    }
+
+    /// Answers a question on a thread that may wait; once more if a block was replaced meanwhile.
+    async fn view_with<T: Send + 'static>(
+        &self,
+        tenants: Tenants,
+        timeout: Option<Duration>,
+        lookback: Option<Duration>,
+        answer: impl Fn(&View) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let lookback = lookback.unwrap_or(self.prometheus().lookback);
         let mut asker = Asker::new(self.counters());
         let answered = async {
             let turn = self.core().queries.turn(tenants.line()).await?;
@@ -138,7 +149,7 @@ impl Engine {
             let looking = move || {
                 let _turn = turn;
                 let _running = Running::new(&core.counters);
-                let once = || answer(&View::new(&core, &tenants, &of_view)?);
+                let once = || answer(&View::new(&core, &tenants, &of_view, lookback)?);
                 match once() {
                     Err(error) if error.is_stale() => {
                         Counters::add(&core.counters.planned_again, 1);

@@ -4,6 +4,7 @@
 //! in a block, their labels, and their samples as they come out of blocks are kept;
 //! blocks never change, so nothing of it gets old.
 
+use std::collections::BTreeSet;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,15 +13,36 @@ use hashbrown::HashMap;
 use kymo_promql::sample::Samples;
 use kymo_store::series::index::SeriesIndex;
 
+use super::find::TimeRange;
+use super::metadata::KnownMetric;
 use super::translate::Translated;
-use super::unfold::Unfolded;
-use crate::limits::{PROMETHEUS_INDEX_BYTES, PROMETHEUS_LABELS_BYTES, PROMETHEUS_SAMPLES_BYTES};
+use super::unfold::{Unfolded, Variant};
+use crate::limits::{
+    PROMETHEUS_INDEX_BYTES, PROMETHEUS_LABELS_BYTES, PROMETHEUS_METADATA_BYTES,
+    PROMETHEUS_SAMPLES_BYTES, PROMETHEUS_VALUES_BYTES, PROMETHEUS_VARIANTS_BYTES,
+};
 
 /// The index of a block, and a number for the block.
 #[derive(Debug)]
 pub(crate) struct IndexedBlock {
     pub(crate) id: u64,
     pub(crate) index: SeriesIndex,
+    /// Least and greatest time of a point.
+    times_nanos: (i64, i64),
+}
+
+impl IndexedBlock {
+    pub(crate) fn new(id: u64, index: SeriesIndex) -> Self {
+        let starts = index.rows.iter().map(|row| row.min_time_nanos);
+        let ends = index.rows.iter().map(|row| row.max_time_nanos);
+        let times_nanos = (starts.min().unwrap_or(0), ends.max().unwrap_or(0));
+        Self { id, index, times_nanos }
+    }
+
+    /// Whether all its points lie within some time.
+    pub(crate) fn lies_within(&self, range: TimeRange) -> bool {
+        range.start <= self.times_nanos.0 && self.times_nanos.1 <= range.end
+    }
 }
 
 /// A row of a block.
@@ -36,6 +58,12 @@ pub(crate) struct Caches {
     pub(crate) series: Kept<[u8; 16], Option<Arc<Translated>>>,
     /// Samples of rows.
     pub(crate) rows: Kept<BlockRow, Arc<Unfolded>>,
+    /// Which series rows unfold to.
+    pub(crate) variants: Kept<BlockRow, Arc<[Variant]>>,
+    /// Values of labels, by number of the block and name of the label.
+    pub(crate) values: Kept<(u64, Box<str>), Arc<BTreeSet<String>>>,
+    /// What blocks say of metrics, by number of the block.
+    pub(crate) metadata: Kept<u64, Arc<[KnownMetric]>>,
     /// Samples of several rows as one, by hash of the rows and variant.
     pub(crate) joined: Kept<u128, Arc<Samples>>,
 }
@@ -47,6 +75,9 @@ impl Default for Caches {
             indexes: Kept::new(PROMETHEUS_INDEX_BYTES),
             series: Kept::new(PROMETHEUS_LABELS_BYTES),
             rows: Kept::new(PROMETHEUS_SAMPLES_BYTES / 2),
+            variants: Kept::new(PROMETHEUS_VARIANTS_BYTES),
+            values: Kept::new(PROMETHEUS_VALUES_BYTES),
+            metadata: Kept::new(PROMETHEUS_METADATA_BYTES),
             joined: Kept::new(PROMETHEUS_SAMPLES_BYTES / 2),
         }
     }

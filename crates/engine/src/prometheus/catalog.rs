@@ -1,17 +1,13 @@
-//! Which series, labels and values there are, and what metrics mean.
+//! Which series, labels and values there are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 use kymo_promql::labels::{Label, Labels, NAME};
 use kymo_promql::matcher::LabelMatcher;
-use kymo_store::series::Description;
-use kymo_store::series::identity::MetricType;
-use kymo_store::series::read::describe_rows;
-use kymo_store::series::{TYPE_KEY, UNIT_KEY};
-use kymo_wire::{kvlist_entries, text};
 
-use super::find::{Conditions, Found, Place, TimeRange};
+use super::find::{Conditions, Found, TimeRange};
 use super::target;
 use super::view::View;
 use crate::error::EngineError;
@@ -28,17 +24,6 @@ pub struct SeriesQuery {
     pub end: i64,
 }
 
-/// What is known of a metric.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Metadata {
-    /// The type, as Prometheus names them.
-    pub metric_type: String,
-    /// What it means.
-    pub help: String,
-    /// The unit.
-    pub unit: String,
-}
-
 /// How many series there are, by what.
 #[derive(Debug, Clone, Default)]
 pub struct Cardinality {
@@ -53,6 +38,9 @@ pub struct Cardinality {
     /// Series by label and value: `name=value`.
     pub by_pair: Vec<(String, usize)>,
 }
+
+/// Labels that tell the series apart that a histogram or summary unfolds to.
+const OWN_LABELS: [&str; 3] = [NAME, "le", "quantile"];
 
 impl View {
     /// Counts series by what they have.
@@ -88,7 +76,7 @@ impl View {
     /// The label sets of series, in order.
     pub(crate) fn series(&self, query: &SeriesQuery) -> Result<Vec<Labels>, EngineError> {
         let mut all: HashSet<Labels> = HashSet::new();
-        self.for_each_series(query, &mut |labels| {
+        self.for_each_series(query, true, &mut |labels| {
             if !all.contains(labels) {
                 all.insert(labels.clone());
             }
@@ -101,7 +89,7 @@ impl View {
     /// The names of all labels, in order.
     pub(crate) fn label_names(&self, query: &SeriesQuery) -> Result<Vec<String>, EngineError> {
         let mut names: BTreeSet<String> = BTreeSet::new();
-        self.for_each_series(query, &mut |labels| {
+        self.for_each_series(query, true, &mut |labels| {
             for label in labels {
                 if !names.contains(&*label.name) {
                     names.insert(label.name.to_string());
@@ -117,20 +105,74 @@ impl View {
         name: &str,
         query: &SeriesQuery,
     ) -> Result<Vec<String>, EngineError> {
+        let is_own = |name: &str| OWN_LABELS.contains(&name);
+        let in_matchers =
+            query.matchers.iter().flatten().any(|m| m.name != NAME && is_own(&m.name));
+        let is_unfolded = is_own(name) || in_matchers;
+        if query.matchers.is_empty() {
+            return self.all_label_values(name, query, is_unfolded);
+        }
         let mut values: BTreeSet<String> = BTreeSet::new();
-        self.for_each_series(query, &mut |labels| {
-            if let Some(value) = labels.get(name)
-                && !values.contains(value)
-            {
-                values.insert(value.to_owned());
-            }
+        self.for_each_series(query, is_unfolded, &mut |labels| {
+            add_value(&mut values, labels, name)
         })?;
         Ok(values.into_iter().collect())
     }
 
+    /// The values of a label of all series. Those of blocks that lie within the time are kept from
+    /// one question to the next.
+    fn all_label_values(
+        &self,
+        name: &str,
+        query: &SeriesQuery,
+        is_unfolded: bool,
+    ) -> Result<Vec<String>, EngineError> {
+        let range = TimeRange::of_millis(query.start, query.end);
+        let conditions = Conditions::new(&[], self);
+        let caches = self.caches();
+        let mut all: BTreeSet<String> = BTreeSet::new();
+        let values_of = |found: &Found| {
+            let mut values: BTreeSet<String> = BTreeSet::new();
+            let visit = &mut |labels: &Labels| add_value(&mut values, labels, name);
+            self.for_each_label_set(&conditions, found, is_unfolded, visit)?;
+            Ok::<_, EngineError>(values)
+        };
+        let mut others = Found::default();
+        let mut whole = Vec::new();
+        self.for_each_block(range, |source, indexed| {
+            let is_whole = indexed.lies_within(range) && source.hidden().is_none();
+            let key = (indexed.id, Box::from(name));
+            if is_whole && let Some(known) = caches.values.get(key.clone()) {
+                all.extend(known.iter().cloned());
+                return Ok(());
+            }
+            let number = Some(indexed.id);
+            if !is_whole {
+                let index = &indexed.index;
+                return self.find_rows(&mut others, &conditions, range, source, index, number);
+            }
+            let mut found = Found::default();
+            self.find_rows(&mut found, &conditions, range, source, &indexed.index, number)?;
+            whole.push((key, found));
+            Ok(())
+        })?;
+        for (key, found) in whole {
+            let values = Arc::new(values_of(&found)?);
+            all.extend(values.iter().cloned());
+            let bytes = values.iter().map(|value| value.len() + 40).sum();
+            caches.values.put_all([(key, values, bytes)].into_iter());
+        }
+        self.find_in_heads(&mut others, &conditions, range, false)?;
+        all.extend(values_of(&others)?);
+        Ok(all.into_iter().collect())
+    }
+
+    /// Visits the labels of all series that are asked for. What unfolds to several is visited once
+    /// unless it is to be unfolded.
     fn for_each_series(
         &self,
         query: &SeriesQuery,
+        is_unfolded: bool,
         visit: &mut dyn FnMut(&Labels),
     ) -> Result<(), EngineError> {
         let range = TimeRange::of_millis(query.start, query.end);
@@ -139,12 +181,7 @@ impl View {
         for matchers in sets {
             let conditions = Conditions::new(matchers, self);
             let found = self.find(&conditions, range, false)?;
-            self.for_each_label_set(&conditions, &found, visit)?;
-            if conditions.wants_targets {
-                for series in target::series(&conditions, &found, range) {
-                    visit(&series.labels);
-                }
-            }
+            self.for_each_label_set(&conditions, &found, is_unfolded, visit)?;
         }
         Ok(())
     }
@@ -153,14 +190,14 @@ impl View {
         &self,
         conditions: &Conditions<'_>,
         found: &Found,
+        is_unfolded: bool,
         visit: &mut dyn FnMut(&Labels),
     ) -> Result<(), EngineError> {
         let matches = |labels: &Labels| {
             let fulfils = |m: &LabelMatcher| m.matches(labels.get(&m.name).unwrap_or_default());
             conditions.all().iter().all(fulfils)
         };
-        // What unfolds to several series is told by its points.
-        let (several, single): (Vec<usize>, Vec<usize>) = (0..found.pieces.len())
+        let (mut several, single): (Vec<usize>, Vec<usize>) = (0..found.pieces.len())
             .partition(|nth| found.pieces[*nth].series.labels.get(NAME).is_none());
         for nth in single {
             let labels = &found.pieces[nth].series.labels;
@@ -168,11 +205,18 @@ impl View {
                 visit(labels);
             }
         }
-        let unfolded = self.unfold_some(found, &several)?;
-        for (nth, unfolded) in several.iter().zip(unfolded) {
+        if conditions.wants_targets {
+            target::found(conditions, found).for_each(|(labels, _)| visit(labels));
+        }
+        several.retain(|nth| found.pieces[*nth].series.may_match(conditions.all()));
+        if !is_unfolded {
+            several.iter().for_each(|nth| visit(&found.pieces[*nth].series.labels));
+            return Ok(());
+        }
+        // What unfolds to several series is told by its points.
+        for (nth, variants) in several.iter().zip(self.variants(found, &several)?) {
             let series = &found.pieces[*nth].series;
-            for (variant, _) in unfolded.iter().filter(|(_, samples)| !samples.is_empty()) {
-                let labels = series.labels_of(variant);
+            for labels in variants.iter().map(|variant| series.labels_of(variant)) {
                 if matches(&labels) {
                     visit(&labels);
                 }
@@ -180,89 +224,12 @@ impl View {
         }
         Ok(())
     }
-
-    /// What is known of metrics, by name in Prometheus; all of them, or one.
-    pub(crate) fn metadata(
-        &self,
-        metric: Option<&str>,
-        query: &SeriesQuery,
-    ) -> Result<BTreeMap<String, BTreeSet<Metadata>>, EngineError> {
-        let mut all: BTreeMap<String, BTreeSet<Metadata>> = BTreeMap::new();
-        let mut seen: HashSet<(Vec<u8>, Vec<u8>, Vec<u8>)> = HashSet::new();
-        let mut add = |description: &Description<'_>| {
-            let key = (
-                description.name.to_vec(),
-                description.description.to_vec(),
-                description.metadata.to_vec(),
-            );
-            if !seen.insert(key) {
-                return;
-            }
-            let named = self.naming().name_of(description.name, description.unit, description.kind);
-            let Some(name) = named else { return };
-            let metadata = metadata_of(description);
-            let name = family(&name, &metadata.metric_type).to_owned();
-            let is_known = metadata.metric_type != "unknown"
-                || !metadata.help.is_empty()
-                || !metadata.unit.is_empty();
-            if is_known && metric.is_none_or(|wanted| wanted == name) {
-                all.entry(name).or_default().insert(metadata);
-            }
-        };
-        let matchers = Vec::new();
-        let conditions = Conditions::new(&matchers, self);
-        let range = TimeRange::of_millis(query.start, query.end);
-        let found = self.find(&conditions, range, false)?;
-        let mut rows: Vec<Vec<u32>> = vec![Vec::new(); found.sources.len()];
-        for piece in &found.pieces {
-            if let Place::Row { source, row } = piece.place {
-                rows[source].push(row);
-            }
-        }
-        for (source, rows) in found.sources.iter().zip(&mut rows) {
-            rows.sort_unstable();
-            describe_rows(&source.source, rows, &mut |_, description| add(description))?;
-        }
-        self.snapshot().for_each_head(&mut |head| {
-            let mut attributes = Vec::new();
-            head.for_each(&mut |_, _, _| true, &mut |open| add(&open.describe(&mut attributes)));
-            Ok(())
-        })?;
-        Ok(all)
-    }
 }
 
-fn metadata_of(description: &Description<'_>) -> Metadata {
-    let help = text(description.description).into_owned();
-    if description.kind.metric_type.is_prometheus() {
-        let value = |key: &str| {
-            let mut entries = kvlist_entries(description.metadata).flatten();
-            let entry = entries.find(|entry| entry.key == key.as_bytes());
-            entry.and_then(|entry| match entry.value {
-                kymo_wire::AnyValueView::String(value) => Some(text(value).into_owned()),
-                _ => None,
-            })
-        };
-        let metric_type = value(TYPE_KEY).unwrap_or_else(|| "unknown".to_owned());
-        return Metadata { metric_type, help, unit: value(UNIT_KEY).unwrap_or_default() };
+fn add_value(values: &mut BTreeSet<String>, labels: &Labels, name: &str) {
+    if let Some(value) = labels.get(name)
+        && !values.contains(value)
+    {
+        values.insert(value.to_owned());
     }
-    let metric_type = match (description.kind.metric_type, description.kind.monotonic) {
-        (MetricType::Sum, Some(true)) => "counter",
-        (MetricType::Sum | MetricType::Gauge, _) => "gauge",
-        (MetricType::Histogram | MetricType::ExponentialHistogram, _) => "histogram",
-        (MetricType::Summary, _) => "summary",
-        _ => "unknown",
-    };
-    let unit = text(description.unit).into_owned();
-    Metadata { metric_type: metric_type.to_owned(), help, unit }
-}
-
-/// The name of the family that a series belongs to, where a series has a suffix.
-fn family<'a>(name: &'a str, metric_type: &str) -> &'a str {
-    let suffixes: &[&str] = match metric_type {
-        "histogram" | "gaugehistogram" => &["_bucket", "_sum", "_count"],
-        "summary" => &["_sum", "_count"],
-        _ => &[],
-    };
-    suffixes.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
 }

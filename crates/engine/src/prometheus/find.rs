@@ -56,6 +56,8 @@ pub(crate) enum Place {
 pub(crate) struct Piece {
     pub(crate) series: Arc<Translated>,
     pub(crate) place: Place,
+    /// How many points it has.
+    pub(crate) count: usize,
     pub(crate) min_time_nanos: i64,
     pub(crate) max_time_nanos: i64,
 }
@@ -123,40 +125,62 @@ impl View {
         wants_points: bool,
     ) -> Result<Found, EngineError> {
         let mut found = Found::default();
+        self.for_each_block(range, |source, indexed| {
+            let before = found.pieces.len();
+            let number = Some(indexed.id);
+            let added =
+                self.find_rows(&mut found, conditions, range, source, &indexed.index, number);
+            if added.is_err() {
+                found.pieces.truncate(before);
+            }
+            added
+        })?;
+        self.find_in_heads(&mut found, conditions, range, wants_points)?;
+        Ok(found)
+    }
+
+    /// Finds series in memory.
+    pub(super) fn find_in_heads(
+        &self,
+        found: &mut Found,
+        conditions: &Conditions<'_>,
+        range: TimeRange,
+        wants_points: bool,
+    ) -> Result<(), EngineError> {
+        let mut copied = Ok(());
+        self.snapshot().for_each_head(&mut |head| {
+            for rows in &head.rows {
+                let source = Source::Chunk(rows.clone());
+                let index = SeriesIndex::read(&source)?;
+                self.find_rows(found, conditions, range, source, &index, None)?;
+            }
+            if copied.is_ok() {
+                copied = self.find_open(found, conditions, range, head, wants_points);
+            }
+            Ok(())
+        })?;
+        copied
+    }
+
+    /// Does something with all blocks of some time. A damaged one is left out.
+    pub(super) fn for_each_block(
+        &self,
+        range: TimeRange,
+        mut visit: impl FnMut(Source, &IndexedBlock) -> Result<(), StoreError>,
+    ) -> Result<(), EngineError> {
         let blocks = self.snapshot().blocks();
         let nanos = range.start..range.end.saturating_add(1);
         for source in self.store().sources(blocks, Some(nanos))? {
             self.check()?;
             let Source::Block(block) = &source else { continue };
-            let indexed = match self.index_of(block.path(), &source) {
-                Ok(indexed) => indexed,
-                Err(error @ StoreError::Corrupt(_)) => {
-                    warn_damaged(block.path(), &error);
-                    continue;
-                }
-                Err(error) => return Err(error.into()),
-            };
             let path = block.path().to_owned();
-            let before = found.pieces.len();
-            let number = Some(indexed.id);
-            match self.find_rows(&mut found, conditions, range, source, &indexed.index, number) {
-                Err(error @ StoreError::Corrupt(_)) => {
-                    warn_damaged(&path, &error);
-                    found.pieces.truncate(before);
-                }
-                others => others?,
+            let visited = self.index_of(&path, &source).and_then(|indexed| visit(source, &indexed));
+            match visited {
+                Err(error @ StoreError::Corrupt(_)) => warn_damaged(&path, &error),
+                visited => visited?,
             }
         }
-        self.snapshot().for_each_head(&mut |head| {
-            for rows in &head.rows {
-                let source = Source::Chunk(rows.clone());
-                let index = SeriesIndex::read(&source)?;
-                self.find_rows(&mut found, conditions, range, source, &index, None)?;
-            }
-            self.find_open(&mut found, conditions, range, head, wants_points);
-            Ok(())
-        })?;
-        Ok(found)
+        Ok(())
     }
 
     /// The index of a block.
@@ -166,14 +190,13 @@ impl View {
         if let Some(indexed) = caches.indexes.get(path.clone()) {
             return Ok(indexed);
         }
-        let index = SeriesIndex::read(source)?;
-        let bytes = index.heap_bytes();
-        let indexed = Arc::new(IndexedBlock { id: caches.next_block(), index });
+        let indexed = Arc::new(IndexedBlock::new(caches.next_block(), SeriesIndex::read(source)?));
+        let bytes = indexed.index.heap_bytes();
         caches.indexes.put_all([(path, indexed.clone(), bytes)].into_iter());
         Ok(indexed)
     }
 
-    fn find_rows(
+    pub(super) fn find_rows(
         &self,
         found: &mut Found,
         conditions: &Conditions<'_>,
@@ -209,6 +232,7 @@ impl View {
             found.pieces.push(Piece {
                 series,
                 place: Place::Row { source: number, row },
+                count: indexed.count as usize,
                 min_time_nanos: indexed.min_time_nanos,
                 max_time_nanos: indexed.max_time_nanos,
             });
@@ -253,12 +277,16 @@ impl View {
         range: TimeRange,
         head: &OpenHead<'_>,
         wants_points: bool,
-    ) {
+    ) -> Result<(), EngineError> {
         let caches = self.caches();
+        let mut reserved = Ok(());
         let mut attributes = Vec::new();
         head.for_each(
             &mut |name, unit, kind| conditions.wants(self, name, unit, kind),
             &mut |open| {
+                if reserved.is_err() {
+                    return;
+                }
                 let times = &open.points().times_nanos;
                 let min_time_nanos = times.iter().copied().min().unwrap_or(0);
                 let max_time_nanos = times.iter().copied().max().unwrap_or(0);
@@ -278,14 +306,18 @@ impl View {
                 };
                 // What unfolds to several is told by its points.
                 let is_needed = wants_points || series.labels.metric_name().is_empty();
-                let points = match is_needed {
-                    true => open.points().clone(),
+                let points = match is_needed && series.may_match(conditions.all) {
+                    true => {
+                        reserved = self.reserve(open.points_bytes());
+                        open.points().clone()
+                    }
                     false => Points::new(open.points().values.empty()),
                 };
-                let place = Place::Open(Box::new(points));
-                found.pieces.push(Piece { series, place, min_time_nanos, max_time_nanos });
+                let (place, count) = (Place::Open(Box::new(points)), times.len());
+                found.pieces.push(Piece { series, place, count, min_time_nanos, max_time_nanos });
             },
         );
+        reserved
     }
 }
 

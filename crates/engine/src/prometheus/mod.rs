@@ -15,17 +15,20 @@
 //! | `options`, [`naming`], [`metric_names`] | settings; how things are named |
 //! | `ask`, `view` | how a question gets its turn, and what it sees |
 //! | `find`, `translate`, `caches` | which series; their labels; what is kept |
-//! | `select`, `unfold`, `target` | samples of series; points to samples; `target_info` |
-//! | `catalog`, `exemplars` | label names and values, metadata; exemplars |
+//! | `select`, `rows`, `unfold`, `reading`, `target` | samples of series; rows read; points to samples; `target_info` |
+//! | `catalog`, `metadata`, `exemplars` | label names and values; what metrics mean; exemplars |
 
 mod ask;
 mod caches;
 mod catalog;
 mod exemplars;
 mod find;
+mod metadata;
 pub mod metric_names;
 pub mod naming;
 mod options;
+mod reading;
+mod rows;
 mod select;
 mod target;
 mod translate;
@@ -34,6 +37,7 @@ mod view;
 
 pub use ask::PromQuery;
 pub(crate) use caches::Caches;
-pub use catalog::{Cardinality, Metadata, SeriesQuery};
+pub use catalog::{Cardinality, SeriesQuery};
 pub use exemplars::Exemplar;
+pub use metadata::Metadata;
 pub use options::PrometheusOptions;

@@ -1,22 +1,20 @@
 //! Series with their samples, for PromQL.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashTable};
 use kymo_promql::labels::Labels;
 use kymo_promql::sample::{HistogramSample, Samples};
 use kymo_promql::source::{Select, Series, Source as SeriesSource, SourceError};
-use kymo_store::StoreError;
-use kymo_store::block::source::Source;
-use kymo_store::series::codec::Points;
 use kymo_store::series::data::{SeriesChunk, in_order};
+use kymo_store::series::identity::DELTA;
 use kymo_store::series::read::read_points;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::caches::samples_bytes;
-use super::find::{Conditions, Found, Place, TimeRange, warn_damaged};
-use super::target;
+use super::find::{Conditions, Found, Place, TimeRange};
+use super::reading::{following, keep_later};
+use super::rows::Bounds;
 use super::unfold::{Unfolded, Variant, unfold};
 use super::view::View;
 use crate::error::EngineError;
@@ -31,7 +29,8 @@ impl SeriesSource for View {
 struct Group {
     labels: Labels,
     variant: Variant,
-    pieces: Vec<usize>,
+    /// Numbers of pieces, and where the series is in what they unfold to.
+    pieces: Vec<(usize, usize)>,
 }
 
 impl View {
@@ -40,12 +39,12 @@ impl View {
         let conditions = Conditions::new(&select.matchers, self);
         let range = TimeRange::of_millis(select.start, select.end);
         let found = self.find(&conditions, range, true)?;
-        let everything: Vec<usize> = (0..found.pieces.len()).collect();
-        let unfolded = self.unfold_some(&found, &everything)?;
+        let bounds = found.is_large().then_some(Bounds { start: select.start, end: select.end });
+        let unfolded = self.unfold(&conditions, &found, bounds)?;
         let groups = self.group(&conditions, &found, &unfolded)?;
-        let mut series = self.assemble(&found, &unfolded, groups)?;
+        let mut series = self.assemble(&found, &unfolded, groups, bounds)?;
         if conditions.wants_targets {
-            series.extend(target::series(&conditions, &found, range));
+            series.extend(self.targets(&conditions, &found, range)?);
         }
         // Where series lie is nobody's business: answers are always in the same order.
         series.sort_unstable_by(|a, b| a.labels.cmp(&b.labels));
@@ -66,7 +65,8 @@ impl View {
             conditions.all().iter().all(fulfils)
         };
         let mut groups: Vec<Group> = Vec::new();
-        let mut by_labels: HashTable<usize> = HashTable::new();
+        // Hashes beside numbers: a table that grows needs them again.
+        let mut by_labels: HashTable<(u64, usize)> = HashTable::new();
         let mut by_series: HashMap<(usize, usize), usize> = HashMap::new();
         for (nth, piece) in found.pieces.iter().enumerate() {
             for (place, (variant, samples)) in unfolded[nth].iter().enumerate() {
@@ -78,7 +78,7 @@ impl View {
                 let key = (Arc::as_ptr(&piece.series) as usize, place);
                 if is_single && let Some(group) = by_series.get(&key) {
                     if let Some(group) = groups.get_mut(*group) {
-                        group.pieces.push(nth);
+                        group.pieces.push((nth, place));
                     }
                     continue;
                 }
@@ -88,122 +88,20 @@ impl View {
                     let hash = hash_of(&labels);
                     let entry = by_labels.entry(
                         hash,
-                        |group| groups[*group].labels == labels,
-                        |group| hash_of(&groups[*group].labels),
+                        |(of, group)| *of == hash && groups[*group].labels == labels,
+                        |(of, _)| *of,
                     );
-                    number = *entry.or_insert(groups.len()).get();
+                    number = entry.or_insert((hash, groups.len())).get().1;
                     if number == groups.len() {
                         let variant = variant.clone();
                         groups.push(Group { labels, variant, pieces: Vec::new() });
                     }
-                    groups[number].pieces.push(nth);
+                    groups[number].pieces.push((nth, place));
                 }
                 by_series.insert(key, number);
             }
         }
         Ok(groups)
-    }
-
-    /// The samples of some pieces, from memory where they are known.
-    pub(super) fn unfold_some(
-        &self,
-        found: &Found,
-        pieces: &[usize],
-    ) -> Result<Vec<Arc<Unfolded>>, EngineError> {
-        let caches = self.caches();
-        let key = |piece: usize| match found.pieces[piece].place {
-            Place::Row { source, row } => found.sources[source].block.map(|block| (block, row)),
-            Place::Open(_) => None,
-        };
-        // What has no number is no block's, and so not kept.
-        let keys = pieces.iter().map(|piece| key(*piece).unwrap_or((u64::MAX, 0)));
-        let mut unfolded: Vec<Option<Arc<Unfolded>>> = caches.rows.get_all(keys);
-        let is_missing = |place: &usize| unfolded[*place].is_none();
-        let missing: Vec<usize> = (0..pieces.len()).filter(is_missing).collect();
-        let to_read: Vec<usize> = missing.iter().map(|place| pieces[*place]).collect();
-        let read = self.divided(to_read.len(), |part| self.read(found, &to_read[part]))?;
-        let mut to_keep = Vec::new();
-        for (place, series) in missing.into_iter().zip(read) {
-            let bytes: usize = series.iter().map(|(_, samples)| samples_bytes(samples)).sum();
-            self.reserve(bytes)?;
-            if let Some(key) = key(pieces[place]) {
-                to_keep.push((key, series.clone(), bytes));
-            }
-            unfolded[place] = Some(series);
-        }
-        caches.rows.put_all(to_keep.into_iter());
-        Ok(unfolded.into_iter().map(Option::unwrap_or_default).collect())
-    }
-
-    /// Does something with parts of many things on several threads, and gives what each came to,
-    /// in order.
-    fn divided<T: Send>(
-        &self,
-        count: usize,
-        work: impl Fn(Range<usize>) -> Result<Vec<T>, EngineError> + Sync,
-    ) -> Result<Vec<T>, EngineError> {
-        /// Series for which a thread is worth its while.
-        const MIN_PER_THREAD: usize = 64;
-        let parts = self.threads().min(count / MIN_PER_THREAD).max(1);
-        if parts == 1 {
-            return work(0..count);
-        }
-        let range = |part: usize| count * part / parts..count * (part + 1) / parts;
-        let done: Vec<Result<Vec<T>, EngineError>> = std::thread::scope(|scope| {
-            let work = &work;
-            let others: Vec<_> =
-                (1..parts).map(|part| scope.spawn(move || work(range(part)))).collect();
-            let first = work(range(0));
-            let join = |other: std::thread::ScopedJoinHandle<'_, _>| match other.join() {
-                Ok(done) => done,
-                Err(fault) => std::panic::resume_unwind(fault),
-            };
-            std::iter::once(first).chain(others.into_iter().map(join)).collect()
-        });
-        let mut all = Vec::with_capacity(count);
-        for part in done {
-            all.extend(part?);
-        }
-        Ok(all)
-    }
-
-    /// Reads and unfolds some pieces.
-    fn read(&self, found: &Found, wanted: &[usize]) -> Result<Vec<Arc<Unfolded>>, EngineError> {
-        self.check()?;
-        let mut all: Vec<Arc<Unfolded>> = vec![Arc::default(); wanted.len()];
-        let mut by_source: HashMap<usize, Vec<(u32, usize)>> = HashMap::new();
-        for (place, nth) in wanted.iter().enumerate() {
-            let piece = &found.pieces[*nth];
-            match &piece.place {
-                Place::Row { source, row } => {
-                    by_source.entry(*source).or_default().push((*row, place));
-                }
-                Place::Open(points) => {
-                    let points = ordered(points)?;
-                    all[place] = Arc::new(unfold(piece.series.kind, &points));
-                }
-            }
-        }
-        for (source, mut rows) in by_source {
-            rows.sort_unstable();
-            let numbers: Vec<u32> = rows.iter().map(|(row, _)| *row).collect();
-            let mut places = rows.iter().map(|(_, place)| *place);
-            let source = &found.sources[source].source;
-            let read = read_points(source, &numbers, false, &mut |_, chunk| {
-                let Some(place) = places.next() else { return Ok(()) };
-                let kind = found.pieces[wanted[place]].series.kind;
-                all[place] = Arc::new(unfold(kind, &chunk.points_in_order()?));
-                Ok(())
-            });
-            match (read, source) {
-                (Err(error @ StoreError::Corrupt(_)), Source::Block(block)) => {
-                    warn_damaged(block.path(), &error);
-                }
-                (read, _) => read?,
-            }
-            self.check()?;
-        }
-        Ok(all)
     }
 
     /// Joins the pieces of each group.
@@ -212,12 +110,13 @@ impl View {
         found: &Found,
         unfolded: &[Arc<Unfolded>],
         groups: Vec<Group>,
+        bounds: Option<Bounds>,
     ) -> Result<Vec<Series>, EngineError> {
         self.divided(groups.len(), |part| {
             groups[part]
                 .iter()
                 .map(|group| {
-                    let samples = self.samples_of(found, unfolded, group)?;
+                    let samples = self.samples_of(found, unfolded, group, bounds)?;
                     Ok(Series { labels: group.labels.clone(), samples })
                 })
                 .collect()
@@ -229,35 +128,40 @@ impl View {
         found: &Found,
         unfolded: &[Arc<Unfolded>],
         group: &Group,
+        bounds: Option<Bounds>,
     ) -> Result<Arc<Samples>, EngineError> {
-        let samples = |piece: usize| {
-            let of_variant = unfolded[piece].iter().find(|(variant, _)| *variant == group.variant);
-            of_variant.map(|(_, samples)| samples.clone()).unwrap_or_default()
+        let samples = |(nth, place): &(usize, usize)| {
+            unfolded[*nth].get(*place).map(|(_, samples)| samples.clone()).unwrap_or_default()
         };
-        if let [only] = group.pieces[..] {
+        if let [only] = &group.pieces[..] {
             return Ok(samples(only));
         }
         let mut pieces = group.pieces.clone();
-        pieces.sort_by_key(|nth| found.pieces[*nth].min_time_nanos);
-        let key = self.joined_key(found, &pieces, &group.variant);
+        pieces.sort_by_key(|(nth, _)| found.pieces[*nth].min_time_nanos);
+        let numbers: Vec<usize> = pieces.iter().map(|(nth, _)| *nth).collect();
+        let key = match bounds {
+            None => self.joined_key(found, &numbers, &group.variant),
+            // What is left of a row for one question is of no use to the next.
+            Some(_) => None,
+        };
         let caches = self.caches();
         if let Some(key) = key
             && let Some(known) = caches.joined.get(key)
         {
             return Ok(known);
         }
-        let is_divided = pieces.windows(2).all(|pair| {
-            found.pieces[pair[0]].max_time_nanos < found.pieces[pair[1]].min_time_nanos
-        });
-        let is_alike = pieces
-            .windows(2)
-            .all(|pair| Arc::ptr_eq(&found.pieces[pair[0]].series, &found.pieces[pair[1]].series));
+        let piece = |nth: &usize| &found.pieces[*nth];
+        let pairs = || numbers.windows(2).map(|pair| (piece(&pair[0]), piece(&pair[1])));
+        let is_divided = pairs().all(|(one, next)| one.max_time_nanos < next.min_time_nanos);
+        let is_alike = pairs().all(|(one, next)| Arc::ptr_eq(&one.series, &next.series));
+        let accumulates = is_alike && piece(&numbers[0]).series.kind.temporality == Some(DELTA);
         let joined = if is_divided {
-            concatenated(pieces.iter().map(|nth| samples(*nth)))
+            concatenated(pieces.iter().map(samples), accumulates)
         } else if is_alike {
-            self.overlapping(found, &pieces, &group.variant)?
+            let whole = self.overlapping(found, &numbers, &group.variant)?;
+            bounds.and_then(|bounds| bounds.cut(&whole)).unwrap_or(whole)
         } else {
-            merged(pieces.iter().map(|nth| samples(*nth)))
+            merged(pieces.iter().map(samples))
         };
         let joined = Arc::new(joined);
         let bytes = samples_bytes(&joined);
@@ -315,15 +219,6 @@ impl View {
     }
 }
 
-/// Points in order of time, each time once.
-fn ordered(points: &Points) -> Result<Points, EngineError> {
-    if points.times_nanos.is_sorted_by(|a, b| a < b) {
-        return Ok(points.clone());
-    }
-    let chunk = SeriesChunk::of_points(points, 0)?;
-    Ok(chunk.points_in_order()?)
-}
-
 fn hash_of(labels: &Labels) -> u64 {
     let mut hash = 0u64;
     for label in labels {
@@ -334,8 +229,8 @@ fn hash_of(labels: &Labels) -> u64 {
     hash
 }
 
-/// One after the other.
-fn concatenated(parts: impl Iterator<Item = Arc<Samples>>) -> Samples {
+/// One after the other; what accumulates goes on from one to the next.
+fn concatenated(parts: impl Iterator<Item = Arc<Samples>>, accumulates: bool) -> Samples {
     let parts: Vec<Arc<Samples>> = parts.collect();
     let count = parts.iter().map(|part| part.times.len()).sum();
     let has_starts = parts.iter().any(|part| !part.starts.is_empty());
@@ -345,6 +240,8 @@ fn concatenated(parts: impl Iterator<Item = Arc<Samples>>) -> Samples {
         ..Samples::default()
     };
     for part in &parts {
+        let continued = accumulates.then(|| following(&all, part));
+        let part = continued.as_ref().unwrap_or(part);
         // Neighbours within one millisecond are one: the later.
         if all.times.last().is_some_and(|last| part.times.first() == Some(last)) {
             all.times.pop();
@@ -396,7 +293,7 @@ fn merged(parts: impl Iterator<Item = Arc<Samples>>) -> Samples {
 /// What histograms say of those before them, which may have been in another part.
 fn settle(samples: &mut Samples) {
     if !samples.histograms.is_empty() {
-        samples.histograms.dedup_by_key(|sample| sample.time);
+        keep_later(&mut samples.histograms);
         samples.settle_hints();
     }
 }

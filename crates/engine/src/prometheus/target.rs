@@ -7,44 +7,61 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use kymo_promql::labels::Labels;
+use kymo_promql::matcher::LabelMatcher;
 use kymo_promql::sample::Samples;
 use kymo_promql::source::Series;
 
-use super::find::{Conditions, Found, TimeRange};
+use super::find::{Conditions, Found, Piece, TimeRange};
+use super::view::View;
+use crate::error::EngineError;
 
-/// The distance of samples: half of how long a sample is current.
-const STEP_MILLIS: i64 = 150_000;
 const NANOS_PER_MILLI: i64 = 1_000_000;
 
-/// The series of targets that were found.
-pub(crate) fn series(conditions: &Conditions<'_>, found: &Found, range: TimeRange) -> Vec<Series> {
-    let mut spans: HashMap<&Labels, Vec<(i64, i64)>> = HashMap::new();
-    for piece in &found.pieces {
-        let Some(labels) = &piece.series.target else { continue };
-        let fulfils = |m: &kymo_promql::matcher::LabelMatcher| {
-            m.matches(labels.get(&m.name).unwrap_or_default())
-        };
-        if conditions.all().iter().all(fulfils) {
+/// The targets that were found, each as often as there are pieces of it.
+pub(super) fn found<'f>(
+    conditions: &'f Conditions<'_>,
+    found: &'f Found,
+) -> impl Iterator<Item = (&'f Labels, &'f Piece)> {
+    let fulfils = |labels: &Labels| {
+        let matches = |m: &LabelMatcher| m.matches(labels.get(&m.name).unwrap_or_default());
+        conditions.all().iter().all(matches)
+    };
+    let targets =
+        found.pieces.iter().filter_map(|piece| Some((piece.series.target.as_ref()?, piece)));
+    targets.filter(move |(labels, _)| fulfils(labels))
+}
+
+impl View {
+    /// The series of targets that were found.
+    pub(super) fn targets(
+        &self,
+        conditions: &Conditions<'_>,
+        of: &Found,
+        range: TimeRange,
+    ) -> Result<Vec<Series>, EngineError> {
+        let mut spans: HashMap<&Labels, Vec<(i64, i64)>> = HashMap::new();
+        for (labels, piece) in found(conditions, of) {
             // Nobody sees what lies outside, and rows may be long.
             let start = piece.min_time_nanos.max(range.start).div_euclid(NANOS_PER_MILLI);
             let end = piece.max_time_nanos.min(range.end).div_euclid(NANOS_PER_MILLI);
             spans.entry(labels).or_default().push((start, end));
         }
-    }
-    let mut all: Vec<Series> = spans
-        .into_iter()
-        .map(|(labels, spans)| {
-            let times = times_of(spans);
+        // Half of how long a sample is current, so that there is always one.
+        let step = (self.lookback_millis() / 2).max(1);
+        let mut all = Vec::with_capacity(spans.len());
+        for (labels, spans) in spans {
+            let longest: i64 = spans.iter().map(|(start, end)| (end - start) / step + 2).sum();
+            self.reserve(usize::try_from(longest).unwrap_or(0).saturating_mul(16))?;
+            let times = times_of(spans, step);
             let samples = Samples { values: vec![1.0; times.len()], times, ..Samples::default() };
-            Series { labels: labels.clone(), samples: Arc::new(samples) }
-        })
-        .collect();
-    all.sort_by(|a, b| a.labels.cmp(&b.labels));
-    all
+            all.push(Series { labels: labels.clone(), samples: Arc::new(samples) });
+        }
+        Ok(all)
+    }
 }
 
 /// Times within spans, which may overlap.
-fn times_of(mut spans: Vec<(i64, i64)>) -> Vec<i64> {
+fn times_of(mut spans: Vec<(i64, i64)>, step: i64) -> Vec<i64> {
     spans.sort_unstable();
     let mut times: Vec<i64> = Vec::new();
     let mut end = i64::MIN;
@@ -54,7 +71,7 @@ fn times_of(mut spans: Vec<(i64, i64)>) -> Vec<i64> {
             if times.last().is_none_or(|last| *last < time) {
                 times.push(time);
             }
-            time += STEP_MILLIS;
+            time += step;
         }
         if times.last().is_none_or(|last| *last < until) {
             times.push(until);
@@ -70,11 +87,12 @@ mod tests {
 
     #[test]
     fn a_target_is_there_as_long_as_its_series() {
-        assert_eq!(times_of(vec![(0, 0)]), [0]);
-        assert_eq!(times_of(vec![(0, 200_000)]), [0, 150_000, 200_000]);
-        let several = times_of(vec![(100, 200_000), (0, 10), (150_000, 160_000)]);
+        const STEP: i64 = 150_000;
+        assert_eq!(times_of(vec![(0, 0)], STEP), [0]);
+        assert_eq!(times_of(vec![(0, 200_000)], STEP), [0, 150_000, 200_000]);
+        let several = times_of(vec![(100, 200_000), (0, 10), (150_000, 160_000)], STEP);
         assert!(several.is_sorted_by(|a, b| a < b));
         assert_eq!((several[0], *several.last().unwrap()), (0, 200_000));
-        assert!(several.windows(2).all(|pair| pair[1] - pair[0] <= STEP_MILLIS));
+        assert!(several.windows(2).all(|pair| pair[1] - pair[0] <= STEP));
     }
 }

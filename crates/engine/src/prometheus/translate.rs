@@ -60,16 +60,17 @@ impl Naming {
     pub(crate) fn translate(&self, description: &Description<'_>) -> Option<Translated> {
         let kind = description.kind;
         let name = self.name_of(description.name, description.unit, kind)?;
-        let mut labels: BTreeMap<String, String> = BTreeMap::new();
-        let mut target = None;
         if kind.metric_type.is_prometheus() {
-            for entry in kvlist_entries(description.labels).flatten() {
-                labels.insert(text(entry.key).into_owned(), shown(&entry.value));
-            }
-        } else {
-            self.add_attributes(description, &mut labels);
-            target = self.add_origin(&Origin::decode(description.origin), &mut labels);
+            // Nothing to translate, and there may be a million of them.
+            let entries = kvlist_entries(description.labels).flatten();
+            let mut labels: Vec<Label> =
+                entries.map(|entry| label(&text(entry.key), &value_text(&entry.value))).collect();
+            labels.push(label(NAME, name.as_bytes()));
+            return Some(Translated { kind, labels: Labels::new(labels), name, target: None });
         }
+        let mut labels: BTreeMap<String, String> = BTreeMap::new();
+        self.add_attributes(description, &mut labels);
+        let target = self.add_origin(&Origin::decode(description.origin), &mut labels);
         let is_single = suffixes(kind.metric_type) == [""];
         if is_single {
             labels.insert(NAME.to_owned(), name.clone());
@@ -169,6 +170,10 @@ fn add_joined(labels: &mut BTreeMap<String, String>, name: String, value: String
 
 fn shown(value: &kymo_wire::AnyValueView<'_>) -> String {
     String::from_utf8_lossy(&value_text(value)).into_owned()
+}
+
+fn label(name: &str, value: &[u8]) -> Label {
+    Label { name: name.into(), value: String::from_utf8_lossy(value).into() }
 }
 
 fn to_labels(labels: BTreeMap<String, String>) -> Labels {

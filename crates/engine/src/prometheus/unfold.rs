@@ -9,16 +9,14 @@
 use std::sync::Arc;
 
 use kymo_promql::histogram::{BucketSpan, CUSTOM_SCHEMA, Histogram, ResetHint};
-use kymo_promql::number::format_float;
-use kymo_promql::sample::{HistogramSample, STALE_NAN, Samples};
+use kymo_promql::sample::{STALE_NAN, Samples};
 use kymo_store::series::codec::{
     Buckets, ExponentialHistogram, NativeHistogram, Number, PointValues, Points,
 };
 use kymo_store::series::identity::{DELTA, MetricKind, MetricType};
 
-/// The bit of a point's flags that says that it has no value.
-const NO_RECORDED_VALUE: u32 = 1;
-const NANOS_PER_MILLI: i64 = 1_000_000;
+use super::reading::{ByBound, Reading};
+
 /// Counts within this distance of zero are counted as zero by senders of OTLP, who do not say so.
 const ZERO_THRESHOLD: f64 = 1e-128;
 
@@ -46,6 +44,11 @@ impl Variant {
             Self::Sum => "_sum",
             Self::Count => "_count",
         }
+    }
+
+    /// Bytes held on the heap.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.label().map_or(0, |(_, value)| value.len())
     }
 
     /// The label that only it has.
@@ -87,43 +90,41 @@ pub(crate) fn unfold(kind: MetricKind, points: &Points) -> Unfolded {
                 Number::Double(double) => double,
             });
             let reading = Reading { has_starts: is_counter, ..reading };
-            vec![(Variant::Whole, Arc::new(reading.floats(values)))]
+            let mut samples = reading.floats();
+            for (moment, value) in reading.moments().zip(values) {
+                samples.push(&moment, value);
+            }
+            vec![(Variant::Whole, Arc::new(samples.finish()))]
         }
         PointValues::Histograms(histograms) => {
-            let mut all = Vec::new();
-            for bound in distinct_bounds(histograms.iter().map(|h| h.bounds)) {
-                let counts = histograms.iter().map(|histogram| {
-                    let within = histogram.bounds.iter().take_while(|b| **b <= bound).count();
-                    let has_bound = within > 0 && histogram.bounds[within - 1] == bound;
-                    let counts = histogram.bucket_counts.get(..within);
-                    let sum = counts.map(|counts| counts.iter().sum::<u64>() as f64);
-                    sum.filter(|_| has_bound)
-                });
-                let variant = Variant::Bucket(format_float(bound).into());
-                all.push((variant, Arc::new(reading.optional(counts))));
+            let mut buckets = ByBound::new(reading);
+            let (mut counts, mut sums) = (reading.floats(), reading.floats());
+            for (moment, histogram) in reading.moments().zip(histograms.iter()) {
+                let bounds = increasing(histogram.bounds);
+                buckets.push(&moment, bounds, running(histogram.bucket_counts));
+                counts.push(&moment, histogram.count as f64);
+                if moment.is_absent || histogram.sum.is_some() {
+                    sums.push(&moment, histogram.sum.unwrap_or_default());
+                }
             }
-            let counts = || histograms.iter().map(|histogram| Some(histogram.count as f64));
-            let infinite = Variant::Bucket("+Inf".into());
-            all.push((infinite, Arc::new(reading.optional(counts()))));
-            let sums = histograms.iter().map(|histogram| histogram.sum);
-            all.push((Variant::Sum, Arc::new(reading.optional(sums))));
-            all.push((Variant::Count, Arc::new(reading.optional(counts()))));
+            let mut all = buckets.finish(Variant::Bucket);
+            let counts = Arc::new(counts.finish());
+            all.push((Variant::Bucket("+Inf".into()), counts.clone()));
+            all.push((Variant::Sum, Arc::new(sums.finish())));
+            all.push((Variant::Count, counts));
             all
         }
         PointValues::Summaries(summaries) => {
-            let mut all = Vec::new();
-            for quantile in distinct_bounds(summaries.iter().map(|s| s.quantiles)) {
-                let values = summaries.iter().map(|summary| {
-                    let nth = summary.quantiles.iter().position(|q| *q == quantile)?;
-                    summary.values.get(nth).copied()
-                });
-                let variant = Variant::Quantile(format_float(quantile).into());
-                all.push((variant, Arc::new(reading.optional(values))));
+            let mut quantiles = ByBound::new(reading);
+            let (mut counts, mut sums) = (reading.floats(), reading.floats());
+            for (moment, summary) in reading.moments().zip(summaries.iter()) {
+                quantiles.push(&moment, summary.quantiles, summary.values.iter().copied());
+                sums.push(&moment, summary.sum);
+                counts.push(&moment, summary.count as f64);
             }
-            let sums = summaries.iter().map(|summary| Some(summary.sum));
-            all.push((Variant::Sum, Arc::new(reading.optional(sums))));
-            let counts = summaries.iter().map(|summary| Some(summary.count as f64));
-            all.push((Variant::Count, Arc::new(reading.optional(counts))));
+            let mut all = quantiles.finish(Variant::Quantile);
+            all.push((Variant::Sum, Arc::new(sums.finish())));
+            all.push((Variant::Count, Arc::new(counts.finish())));
             all
         }
         PointValues::ExponentialHistograms(histograms) => {
@@ -138,137 +139,21 @@ pub(crate) fn unfold(kind: MetricKind, points: &Points) -> Unfolded {
     }
 }
 
-fn distinct_bounds<'a>(lists: impl Iterator<Item = &'a [f64]>) -> Vec<f64> {
-    let mut bounds: Vec<f64> = Vec::new();
-    let mut before: &[f64] = &[];
-    for list in lists {
-        // Nearly always those of the point before.
-        if list != before {
-            bounds.extend(list.iter().filter(|bound| !bound.is_nan()));
-            bounds.sort_by(f64::total_cmp);
-            bounds.dedup();
-            before = list;
-        }
-    }
-    bounds.retain(|bound| *bound != f64::INFINITY);
-    bounds
-}
-
-/// Points and how they are to be read.
-#[derive(Debug, Clone, Copy)]
-struct Reading<'a> {
-    points: &'a Points,
-    is_delta: bool,
-    /// Start times say since when values count.
-    has_starts: bool,
-}
-
-/// The time of a point, since when it counts, and whether it has a value.
-struct Moment {
-    time: i64,
-    start: i64,
-    is_absent: bool,
-}
-
-impl<'a> Reading<'a> {
-    fn moments(&self) -> impl Iterator<Item = Moment> + 'a {
-        let has_starts = self.has_starts;
-        let columns = self.points.times_nanos.iter().zip(self.points.start_times_nanos.iter());
-        columns.zip(self.points.flags.iter()).map(move |((time, start), flags)| Moment {
-            time: time.div_euclid(NANOS_PER_MILLI),
-            start: if has_starts { start.div_euclid(NANOS_PER_MILLI) } else { 0 },
-            is_absent: flags & NO_RECORDED_VALUE != 0,
-        })
-    }
-
-    fn floats(&self, values: impl Iterator<Item = f64>) -> Samples {
-        self.optional(values.map(Some))
-    }
-
-    /// Samples of those points that have a value.
-    fn optional(&self, values: impl Iterator<Item = Option<f64>>) -> Samples {
-        let count = self.points.len();
-        let mut samples = Samples {
-            times: Vec::with_capacity(count),
-            values: Vec::with_capacity(count),
-            ..Samples::default()
-        };
-        let mut running: Option<(f64, i64, i64)> = None;
-        for (moment, value) in self.moments().zip(values) {
-            let Some(value) = value else { continue };
-            if moment.is_absent || value.to_bits() == STALE_NAN.to_bits() {
-                running = None;
-                samples.push(&moment, 0, STALE_NAN);
-                continue;
-            }
-            if !self.is_delta {
-                samples.push(&moment, moment.start, value);
-                continue;
-            }
-            let (total, since) = match running {
-                Some((total, since, before)) if moment.start == 0 || moment.start <= before => {
-                    (total + value, since)
-                }
-                _ => (value, moment.start),
-            };
-            running = Some((total, since, moment.time));
-            samples.push(&moment, since, total);
-        }
-        if samples.starts.iter().all(|start| *start == 0) {
-            samples.starts = Vec::new();
-        }
-        samples
-    }
-
-    fn histograms(&self, values: impl Iterator<Item = Option<Histogram>>) -> Samples {
-        let mut samples = Samples::default();
-        let mut running: Option<(Histogram, i64, i64)> = None;
-        for (moment, value) in self.moments().zip(values) {
-            let Some(mut value) = value else { continue };
-            let mut since = moment.start;
-            if moment.is_absent {
-                value = Histogram { sum: STALE_NAN, ..Histogram::default() };
-                running = None;
-            } else if self.is_delta {
-                value.hint = ResetHint::Unknown;
-                if let Some((total, start, before)) = running.take()
-                    && (moment.start == 0 || moment.start <= before)
-                {
-                    let mut sum = total;
-                    if sum.add(&value).is_ok() {
-                        (value, since) = (sum, start);
-                    }
-                }
-                running = Some((value.clone(), since, moment.time));
-            }
-            let value = Arc::new(value);
-            samples.histograms.push(HistogramSample { time: moment.time, start: since, value });
-        }
-        // Two within one millisecond are one: the later.
-        samples.histograms.reverse();
-        samples.histograms.dedup_by_key(|sample| sample.time);
-        samples.histograms.reverse();
-        samples.settle_hints();
-        samples
+/// The bounds that make buckets: those that grow.
+fn increasing(bounds: &[f64]) -> &[f64] {
+    let pairs = bounds.windows(2).take_while(|pair| pair[0] < pair[1]).count();
+    match bounds {
+        [first, ..] if !first.is_nan() => &bounds[..=pairs],
+        _ => &[],
     }
 }
 
-/// Appending to samples, where two within one millisecond are one: the later.
-trait Push {
-    fn push(&mut self, moment: &Moment, start: i64, value: f64);
-}
-
-impl Push for Samples {
-    fn push(&mut self, moment: &Moment, start: i64, value: f64) {
-        if self.times.last() == Some(&moment.time) {
-            self.times.pop();
-            self.values.pop();
-            self.starts.pop();
-        }
-        self.times.push(moment.time);
-        self.values.push(value);
-        self.starts.push(start);
-    }
+/// Counts of buckets, each with all before it.
+fn running(counts: &[u64]) -> impl Iterator<Item = f64> {
+    counts.iter().scan(0u64, |total, count| {
+        *total = total.saturating_add(*count);
+        Some(*total as f64)
+    })
 }
 
 /// A native histogram; `None` if it is none that can be.

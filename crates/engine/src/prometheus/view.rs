@@ -1,6 +1,7 @@
 //! What one question about metrics sees, and how it is held in check.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use kymo_promql::eval::{EvalError, Interrupt};
@@ -22,6 +23,8 @@ pub(crate) struct View {
     clock: Arc<Clock>,
     memory: Arc<QueryMemory>,
     reserved: Mutex<MemoryReservation>,
+    /// How old a sample may be to count as current.
+    lookback: Duration,
 }
 
 impl View {
@@ -30,12 +33,13 @@ impl View {
         core: &Arc<Core>,
         tenants: &Tenants,
         clock: &Arc<Clock>,
+        lookback: Duration,
     ) -> Result<Self, EngineError> {
         let snapshot = core.reading.store.series_snapshot(tenants.names())?;
         let memory = Arc::new(QueryMemory::new(core.options.query_memory_bytes, &core.memory));
         let pool: Arc<dyn MemoryPool> = memory.clone();
         let reserved = Mutex::new(MemoryConsumer::new("series").register(&pool));
-        Ok(Self { core: core.clone(), snapshot, clock: clock.clone(), memory, reserved })
+        Ok(Self { core: core.clone(), snapshot, clock: clock.clone(), memory, reserved, lookback })
     }
 
     pub(super) fn store(&self) -> &Store {
@@ -56,6 +60,10 @@ impl View {
 
     pub(super) fn threads(&self) -> usize {
         self.core.options.threads.max(1)
+    }
+
+    pub(super) fn lookback_millis(&self) -> i64 {
+        i64::try_from(self.lookback.as_millis()).unwrap_or(i64::MAX)
     }
 
     /// An error if the question has to end.

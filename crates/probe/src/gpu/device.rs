@@ -1,25 +1,29 @@
 //! One GPU: what it is, and what it says of itself.
 //!
-//! A call that fails leaves out its metric. Only a GPU that is lost ends the collection of it.
+//! A call that fails leaves out its metric. Only a GPU that is lost ends the collection of it, or a
+//! driver that is gone.
+//!
+//! Of a GPU that is divided, what its instances tell is not told of the whole as well: a sum over
+//! all series would count it twice. dcgm-exporter does the same.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::time::Instant;
 
-use nvml_wrapper::bitmasks::event::EventTypes;
 use nvml_wrapper::enum_wrappers::device::{Clock, GpuVirtualizationMode, TemperatureSensor};
 use nvml_wrapper::enums::device::{SampleValue, UsedGpuMemory};
-use nvml_wrapper::enums::event::XidError;
 use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::struct_wrappers::device::{MemoryInfo, ProcessInfo};
 use nvml_wrapper::structs::device::FieldId;
 use nvml_wrapper::sys_exports::field_id;
-use nvml_wrapper::{Device, EventSet, Nvml};
+use nvml_wrapper::{Device, Nvml};
 
 use super::instances;
+use super::library::is_driver_gone;
 use super::metrics::{self as m, PROCESS_MEMORY};
 use super::profile::{Activity, Monitor};
+use super::xid::XidWatch;
 use crate::files::read_small;
-use crate::limits::MAX_XID_EVENTS;
 use crate::model::{Builder, Labels, Metric};
 
 const MIB: f64 = 1_048_576.0;
@@ -43,6 +47,13 @@ struct PcieCounts {
     received_bytes: f64,
 }
 
+/// Shares of time from 0 to 1, as NVML tells them.
+#[derive(Clone, Copy)]
+struct Shares {
+    gpu: Option<f64>,
+    memory: Option<f64>,
+}
+
 /// A GPU that said what it is.
 pub(super) struct Gpu {
     nvml: &'static Nvml,
@@ -50,11 +61,13 @@ pub(super) struct Gpu {
     labels: Labels,
     monitor: Monitor,
     instance_monitors: HashMap<u32, Monitor>,
-    events: Option<EventSet<'static>>,
-    last_xid: u64,
     pcie: Option<PcieCounts>,
-    is_lost: bool,
+    /// What of this collection says that the GPU or the driver is gone.
+    loss: Option<NvmlError>,
 }
+
+/// The names of the metrics that the instances of a GPU have.
+type OfInstances = BTreeSet<&'static str>;
 
 impl Gpu {
     /// Asks a GPU what it is.
@@ -74,36 +87,35 @@ impl Gpu {
             ("hostname", hostname.to_owned()),
             ("DCGM_FI_DRIVER_VERSION", driver_version.to_owned()),
         ];
-        let register = |set| device.register_events(EventTypes::CRITICAL_XID_ERROR, set).ok();
-        let events = nvml.create_event_set().ok().and_then(register);
         Ok(Self {
             nvml,
             device,
             labels,
             monitor: Monitor::default(),
             instance_monitors: HashMap::new(),
-            events,
-            last_xid: 0,
             pcie: None,
-            is_lost: false,
+            loss: None,
         })
     }
 
-    /// Adds what it says. False if it was lost.
-    pub(super) fn collect(&mut self, out: &mut Builder, proc: &Path) -> bool {
-        self.is_lost = false;
+    /// Watches its errors; `before` is the watch of a GPU at the same place.
+    pub(super) fn watch_xids(&self, before: Option<XidWatch>) -> XidWatch {
+        XidWatch::new(self.nvml, &self.device, self.labels.clone(), before)
+    }
+
+    /// Adds what it says. Fails if it is lost, or the driver.
+    pub(super) fn collect(&mut self, out: &mut Builder, proc: &Path) -> Result<(), NvmlError> {
         self.collect_clocks_and_power(out);
-        let (gpu_share, memory_share) = self.collect_utilization(out);
-        if self.is_lost {
-            return false;
+        let shares = self.collect_utilization(out);
+        if let Some(loss) = self.loss.take() {
+            return Err(loss);
         }
-        self.collect_memory(out);
+        let of_instances = self.collect_instances(out);
+        self.collect_memory(out, &of_instances);
         let pcie = self.collect_fields(out);
-        self.collect_xid(out);
-        self.collect_activity(out, gpu_share, memory_share, pcie);
-        self.collect_instances(out);
+        self.collect_activity(out, shares, pcie, &of_instances);
         self.collect_processes(out, proc);
-        !self.is_lost
+        self.loss.take().map_or(Ok(()), Err)
     }
 
     /// The value of a call, if it worked.
@@ -111,7 +123,10 @@ impl Gpu {
         match result {
             Ok(value) => Some(value),
             Err(error) => {
-                self.is_lost |= matches!(error, NvmlError::GpuLost | NvmlError::ResetRequired);
+                let is_lost = matches!(error, NvmlError::GpuLost | NvmlError::ResetRequired);
+                if is_lost || is_driver_gone(&error) {
+                    self.loss.get_or_insert(error);
+                }
                 None
             }
         }
@@ -142,8 +157,8 @@ impl Gpu {
         self.emit(out, &m::VGPU_LICENSE, mode.filter(needs_none).map(|_| 0.0));
     }
 
-    /// The shares of time in which the GPU and its memory were busy, 0 to 1.
-    fn collect_utilization(&mut self, out: &mut Builder) -> (Option<f64>, Option<f64>) {
+    /// The shares of time in which the GPU and its memory were busy.
+    fn collect_utilization(&mut self, out: &mut Builder) -> Shares {
         let rates = self.got(self.device.utilization_rates());
         let gpu = rates.as_ref().map(|rates| f64::from(rates.gpu));
         let memory = rates.as_ref().map(|rates| f64::from(rates.memory));
@@ -153,14 +168,13 @@ impl Gpu {
         self.emit(out, &m::ENC_UTIL, encoder.map(|info| f64::from(info.utilization)));
         let decoder = self.got(self.device.decoder_utilization());
         self.emit(out, &m::DEC_UTIL, decoder.map(|info| f64::from(info.utilization)));
-        (gpu.map(|percent| percent / 100.0), memory.map(|percent| percent / 100.0))
+        let share = |percent: f64| percent / 100.0;
+        Shares { gpu: gpu.map(share), memory: memory.map(share) }
     }
 
-    fn collect_memory(&mut self, out: &mut Builder) {
+    fn collect_memory(&mut self, out: &mut Builder, of_instances: &OfInstances) {
         let Some(memory) = self.got(self.device.memory_info()) else { return };
-        self.emit(out, &m::FB_FREE, Some(whole_mib(memory.free)));
-        self.emit(out, &m::FB_USED, Some(whole_mib(memory.used)));
-        self.emit(out, &m::FB_RESERVED, Some(whole_mib(memory.reserved)));
+        emit_memory(out, &self.labels, &memory, |metric| !of_instances.contains(metric));
     }
 
     /// Returns the counts of bytes over PCIe, if the GPU has them.
@@ -183,51 +197,44 @@ impl Gpu {
         Some(PcieCounts { at: Instant::now(), sent_bytes, received_bytes })
     }
 
-    fn collect_xid(&mut self, out: &mut Builder) {
-        let Some(events) = &self.events else { return };
-        for _ in 0..MAX_XID_EVENTS {
-            // Does not wait: what happened is queued.
-            let Ok(event) = events.wait(0) else { break };
-            match event.event_data {
-                Some(XidError::Value(number)) => self.last_xid = number,
-                Some(XidError::Unknown) => self.last_xid = 999,
-                None => {}
-            }
-        }
-        let mut labels = self.labels.clone();
-        labels.push(("err_code", self.last_xid.to_string()));
-        out.push(&m::XID_ERRORS, labels, self.last_xid as f64);
-    }
-
-    /// From the performance monitor where there is one. Where there is none, the nearest that NVML
-    /// has: the busy shares for engine and memory, counted bytes for PCIe; nothing is near tensor
-    /// cores and NVLink.
+    /// From the performance monitor where there is one that works. Where there is none, the
+    /// nearest that NVML has: the busy shares for engine and memory, counted bytes for PCIe;
+    /// nothing is near tensor cores and NVLink.
     fn collect_activity(
         &mut self,
         out: &mut Builder,
-        gpu_share: Option<f64>,
-        memory_share: Option<f64>,
+        shares: Shares,
         pcie: Option<PcieCounts>,
+        of_instances: &OfInstances,
     ) {
         let last_pcie = std::mem::replace(&mut self.pcie, pcie);
-        let activity = if self.device.gpm_support().unwrap_or(false) {
+        let has_monitor = self.device.gpm_support().unwrap_or(false);
+        let monitored = if has_monitor {
             let sample = self.device.gpm_sample();
-            self.monitor.since_last(self.nvml, sample).unwrap_or_default()
+            self.monitor.since_last(self.nvml, sample).ok()
         } else {
-            let rates = pcie.zip(last_pcie).and_then(|(now, last)| pcie_rates(&now, &last));
-            Activity {
-                graphics: gpu_share,
-                dram: memory_share,
-                pcie_sent: rates.map(|(sent, _)| sent),
-                pcie_received: rates.map(|(_, received)| received),
-                ..Activity::default()
+            None
+        };
+        let activity = match monitored {
+            Some(activity) => activity.unwrap_or_default(),
+            None => {
+                let rates = pcie.zip(last_pcie).and_then(|(now, last)| pcie_rates(&now, &last));
+                Activity {
+                    graphics: shares.gpu,
+                    dram: shares.memory,
+                    pcie_sent: rates.map(|(sent, _)| sent),
+                    pcie_received: rates.map(|(_, received)| received),
+                    ..Activity::default()
+                }
             }
         };
         self.emit(out, &m::NVLINK_BANDWIDTH, activity.nvlink.map(|bytes| (bytes / MEGA).round()));
-        emit_activity(out, &self.labels, &activity);
+        emit_activity(out, &self.labels, &activity, |metric| !of_instances.contains(metric));
     }
 
-    fn collect_instances(&mut self, out: &mut Builder) {
+    /// Adds what instances say; the names of what they said.
+    fn collect_instances(&mut self, out: &mut Builder) -> OfInstances {
+        let mut names = OfInstances::new();
         let instances = instances::of(self.nvml, &self.device);
         self.instance_monitors.retain(|id, _| instances.iter().any(|found| found.id == *id));
         for instance in instances {
@@ -236,17 +243,20 @@ impl Gpu {
             let place = place.unwrap_or(labels.len());
             labels.insert(place, ("GPU_I_ID", instance.id.to_string()));
             labels.insert(place, ("GPU_I_PROFILE", instance.profile));
+            let mut note = |name| {
+                names.insert(name);
+                true
+            };
             if let Some(memory) = self.got(instance.device.memory_info()) {
-                out.push(&m::FB_FREE, labels.clone(), whole_mib(memory.free));
-                out.push(&m::FB_USED, labels.clone(), whole_mib(memory.used));
-                out.push(&m::FB_RESERVED, labels.clone(), whole_mib(memory.reserved));
+                emit_memory(out, &labels, &memory, &mut note);
             }
             let sample = self.device.gpm_mig_sample(instance.id);
             let monitor = self.instance_monitors.entry(instance.id).or_default();
-            if let Some(activity) = monitor.since_last(self.nvml, sample) {
-                emit_activity(out, &labels, &activity);
+            if let Ok(Some(activity)) = monitor.since_last(self.nvml, sample) {
+                emit_activity(out, &labels, &activity, &mut note);
             }
         }
+        names
     }
 
     fn collect_processes(&mut self, out: &mut Builder, proc: &Path) {
@@ -257,7 +267,7 @@ impl Gpu {
         let bytes_by_pid = |processes: Vec<_>| {
             let mut bytes_by_pid = BTreeMap::<u32, u64>::new();
             for process in processes {
-                let process: nvml_wrapper::struct_wrappers::device::ProcessInfo = process;
+                let process: ProcessInfo = process;
                 if let UsedGpuMemory::Used(bytes) = process.used_gpu_memory {
                     *bytes_by_pid.entry(process.pid).or_default() += bytes;
                 }
@@ -281,7 +291,32 @@ impl Gpu {
     }
 }
 
-fn emit_activity(out: &mut Builder, labels: &Labels, activity: &Activity) {
+/// Adds those of which `is_wanted` says so.
+fn emit_memory(
+    out: &mut Builder,
+    labels: &Labels,
+    memory: &MemoryInfo,
+    mut is_wanted: impl FnMut(&'static str) -> bool,
+) {
+    let values = [
+        (&m::FB_FREE, memory.free),
+        (&m::FB_USED, memory.used),
+        (&m::FB_RESERVED, memory.reserved),
+    ];
+    for (metric, bytes) in values {
+        if is_wanted(metric.name) {
+            out.push(metric, labels.clone(), whole_mib(bytes));
+        }
+    }
+}
+
+/// Likewise.
+fn emit_activity(
+    out: &mut Builder,
+    labels: &Labels,
+    activity: &Activity,
+    mut is_wanted: impl FnMut(&'static str) -> bool,
+) {
     let values = [
         (&m::GR_ENGINE_ACTIVE, activity.graphics),
         (&m::TENSOR_ACTIVE, activity.tensor),
@@ -290,7 +325,7 @@ fn emit_activity(out: &mut Builder, labels: &Labels, activity: &Activity) {
         (&m::PCIE_RX_BYTES, activity.pcie_received),
     ];
     for (metric, value) in values {
-        if let Some(value) = value {
+        if let Some(value) = value.filter(|_| is_wanted(metric.name)) {
             out.push(metric, labels.clone(), value);
         }
     }

@@ -1,103 +1,109 @@
 //! NVIDIA's GPUs, with dcgm-exporter's names and labels.
 //!
-//! A machine without the driver has no such metrics: one line in the log, no error. A GPU that is
-//! lost does not keep others from being collected; it counts in `kymo_gpu_errors_total` and is
-//! asked anew each time, so that one that comes back is seen.
+//! A machine without the driver has no such metrics: one line in the log, no error. The driver is
+//! looked for again now and then, as it may be loaded later; one that goes and comes back, perhaps
+//! as another version, is taken up again. A GPU that is lost does not keep others from being
+//! collected; it counts in `kymo_gpu_errors_total` and is asked anew each time, so that one that
+//! comes back is seen.
 
 mod device;
 mod instances;
 mod library;
 mod metrics;
 mod profile;
+mod session;
+mod xid;
+mod xid_text;
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use nvml_wrapper::Nvml;
-
-use self::device::Gpu;
-use self::metrics::ERRORS;
+use self::library::USUAL_NAME;
+use self::session::{Place, Session};
 use crate::error::ProbeError;
 use crate::model::Builder;
 use crate::options::ProbeOptions;
 use crate::probe::Collector;
 
-/// The collector's name.
-pub(crate) const NAME: &str = "gpu";
-
-/// The collector of GPUs; none if there is no driver.
-pub(crate) fn collector(options: &ProbeOptions) -> Option<Box<dyn Collector>> {
-    match library::load(options.nvml_library.as_deref()) {
-        Ok(nvml) => Some(Box::new(Gpus::new(nvml, options))),
-        Err(error) => {
-            tracing::info!(%error, "no GPU metrics, as there is no NVIDIA driver");
-            None
-        }
-    }
-}
-
-/// A place for a GPU.
-#[derive(Default)]
-struct Slot {
-    /// None until it says what it is.
-    gpu: Option<Gpu>,
-    errors: u64,
+/// The collector of GPUs. Without a driver it is absent.
+pub(crate) fn collector(options: &ProbeOptions) -> Box<dyn Collector> {
+    let node_name = || rustix::system::uname().nodename().to_string_lossy().into_owned();
+    Box::new(Gpus {
+        session: None,
+        next_try: None,
+        is_absence_told: false,
+        library: options.nvml_library.clone(),
+        retry: options.nvml_retry,
+        proc: options.proc_root.clone(),
+        hostname: options.hostname.clone().unwrap_or_else(node_name),
+    })
 }
 
 /// All GPUs of a machine.
 struct Gpus {
-    nvml: &'static Nvml,
-    slots: Vec<Slot>,
+    /// None while there is no driver.
+    session: Option<Session>,
+    /// When it is looked for again; none for at once.
+    next_try: Option<Instant>,
+    is_absence_told: bool,
+    library: Option<PathBuf>,
+    retry: Duration,
     proc: PathBuf,
     hostname: String,
-    driver_version: String,
 }
 
 impl Gpus {
-    fn new(nvml: &'static Nvml, options: &ProbeOptions) -> Self {
-        let node_name = || rustix::system::uname().nodename().to_string_lossy().into_owned();
-        Self {
-            nvml,
-            slots: Vec::new(),
-            proc: options.proc_root.clone(),
-            hostname: options.hostname.clone().unwrap_or_else(node_name),
-            driver_version: nvml.sys_driver_version().unwrap_or_default(),
+    /// Loads the library, unless that was tried a short while ago.
+    fn begin(&mut self) -> Result<Session, ProbeError> {
+        let now = Instant::now();
+        if self.next_try.is_some_and(|at| now < at) {
+            return Err(self.absent());
         }
+        match Session::begin(self.library.as_deref()) {
+            Ok(session) => {
+                if std::mem::take(&mut self.is_absence_told) {
+                    let version = session.driver_version.as_str();
+                    tracing::info!(version, "there is an NVIDIA driver now; GPUs are collected");
+                }
+                Ok(session)
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.is_absence_told, true) {
+                    tracing::info!(
+                        %error,
+                        "no GPU metrics, as there is no NVIDIA driver; it is looked for now and then"
+                    );
+                }
+                self.next_try = Some(now + self.retry);
+                Err(self.absent())
+            }
+        }
+    }
+
+    fn absent(&self) -> ProbeError {
+        let usual = || PathBuf::from(USUAL_NAME);
+        ProbeError::Absent(self.library.clone().unwrap_or_else(usual))
     }
 }
 
 impl Collector for Gpus {
     fn name(&self) -> &'static str {
-        NAME
+        "gpu"
     }
 
     fn collect(&mut self, out: &mut Builder) -> Result<(), ProbeError> {
-        let count = self.nvml.device_count()?;
-        self.slots.resize_with(count as usize, Slot::default);
-        for (index, slot) in (0_u32..).zip(&mut self.slots) {
-            if slot.gpu.is_none() {
-                let (hostname, version) = (&self.hostname, &self.driver_version);
-                slot.gpu = Gpu::identify(self.nvml, index, hostname, version)
-                    .inspect_err(|error| log_loss(slot.errors, index, &error.to_string()))
-                    .ok();
-            }
-            let is_there = slot.gpu.as_mut().is_some_and(|gpu| gpu.collect(out, &self.proc));
-            if !is_there {
-                if slot.gpu.take().is_some() {
-                    log_loss(slot.errors, index, "it fell off the bus");
-                }
-                slot.errors += 1;
-            }
-            out.with(&ERRORS, &[("gpu", &index.to_string())], slot.errors as f64);
+        let mut session = match self.session.take() {
+            Some(session) => session,
+            None => self.begin()?,
+        };
+        let place = Place { proc: &self.proc, hostname: &self.hostname };
+        if let Err(error) = session.collect(out, place) {
+            // It ends here and the next round begins another, unless this one never worked.
+            let pause = (!session.is_proven).then_some(self.retry);
+            self.next_try = pause.map(|pause| Instant::now() + pause);
+            return Err(error.into());
         }
+        self.session = Some(session);
         Ok(())
-    }
-}
-
-/// The first loss of a GPU is worth a line; the same every second is not.
-fn log_loss(errors: u64, gpu: u32, error: &str) {
-    if errors == 0 {
-        tracing::warn!(gpu, error, "a GPU is lost; others are still collected");
-    } else {
-        tracing::debug!(gpu, error, "a GPU is lost");
     }
 }

@@ -40,29 +40,30 @@ pub(super) struct Monitor {
 }
 
 impl Monitor {
-    /// What happened since the last call; `sample` is of now. None at first, or if there is no
-    /// monitor.
+    /// What happened since the last call; `sample` is of now. None at first, as a single sample
+    /// is no span.
     pub(super) fn since_last(
         &mut self,
         nvml: &'static Nvml,
         sample: Result<GpmSample<'static>, NvmlError>,
-    ) -> Option<Activity> {
-        let now = sample.ok();
-        let last = std::mem::replace(&mut self.last, now)?;
-        let results = gpm_metrics_get(nvml, &last, self.last.as_ref()?, &ASKED).ok()?;
+    ) -> Result<Option<Activity>, NvmlError> {
+        let last = self.last.take();
+        let now = self.last.insert(sample?);
+        let Some(last) = last else { return Ok(None) };
+        let results = gpm_metrics_get(nvml, &last, now, &ASKED)?;
         let value = |nth: usize| {
             let result: &Result<_, _> = results.get(nth)?;
             result.as_ref().ok().map(|result| result.value).filter(|value| value.is_finite())
         };
         let share = |nth| value(nth).map(|percent| percent / 100.0);
         let bytes = |nth| value(nth).map(|mib| mib * MIB);
-        Some(Activity {
+        Ok(Some(Activity {
             graphics: share(0),
             tensor: share(1),
             dram: share(2),
             pcie_sent: bytes(3),
             pcie_received: bytes(4),
             nvlink: bytes(5).zip(bytes(6)).map(|(sent, received)| sent + received),
-        })
+        }))
     }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::error::ProbeError;
 use crate::files::{KeptFile, number, read_small};
+use crate::limits::DISK_INFO_AGE;
 use crate::model::{Builder, Labels, Metric};
 use crate::probe::Collector;
 
@@ -67,8 +69,15 @@ fn is_left_out(device: &str) -> bool {
 pub(super) struct Disks {
     diskstats: KeptFile,
     blocks: PathBuf,
-    /// Labels of each disk, read once: a disk does not become another.
-    infos: HashMap<String, Labels>,
+    /// What each disk is, as it was read last.
+    infos: HashMap<String, Info>,
+    /// How long that counts.
+    info_age: Duration,
+}
+
+struct Info {
+    labels: Labels,
+    read_at: Instant,
 }
 
 impl Disks {
@@ -77,6 +86,7 @@ impl Disks {
             diskstats: KeptFile::new(proc.join("diskstats")),
             blocks: sys.join("block"),
             infos: HashMap::new(),
+            info_age: DISK_INFO_AGE,
         }
     }
 }
@@ -107,6 +117,8 @@ impl Collector for Disks {
     }
 
     fn collect(&mut self, out: &mut Builder) -> Result<(), ProbeError> {
+        // Only disks that are still there: another may come under the same name.
+        let mut infos = HashMap::with_capacity(self.infos.len());
         for line in self.diskstats.read()?.lines() {
             let mut fields = line.split_ascii_whitespace();
             let (Some(major), Some(minor), Some(device)) =
@@ -124,14 +136,16 @@ impl Collector for Disks {
                     out.with(metric, &[("device", device)], scaled(value));
                 }
             }
-            if !self.infos.contains_key(device) {
-                let labels = info(&self.blocks, device, major, minor);
-                self.infos.insert(device.to_owned(), labels);
-            }
-            if let Some(labels) = self.infos.get(device) {
-                out.push(&INFO, labels.clone(), 1.0);
-            }
+            let known = self.infos.remove(device);
+            let known = known.filter(|info| info.read_at.elapsed() < self.info_age);
+            let info = known.unwrap_or_else(|| Info {
+                labels: info(&self.blocks, device, major, minor),
+                read_at: Instant::now(),
+            });
+            out.push(&INFO, info.labels.clone(), 1.0);
+            infos.insert(device.to_owned(), info);
         }
+        self.infos = infos;
         Ok(())
     }
 }
@@ -173,5 +187,29 @@ mod tests {
         let labels = [("model", "Fast disk"), ("rotational", "0"), ("major", "254")];
         assert_eq!(snapshot.value(INFO.name, &labels), Some(1.0));
         assert_eq!(snapshot.family("node_disk_io_now").unwrap().samples.len(), 2);
+    }
+    #[test]
+    fn what_a_disk_is_is_read_again_now_and_then_and_when_it_was_gone() {
+        let line = "8 0 sda 10 1 8 6 20 2 16 7 3 1 9\n";
+        let proc = Tree::new(&[("diskstats", line)]);
+        let sys = Tree::new(&[("block/sda/device/rev", "1.0\n")]);
+        let revision = |disks: &mut Disks| {
+            let snapshot = collect(disks);
+            let family = snapshot.family(INFO.name)?;
+            let label = family.samples[0].labels.iter().find(|(name, _)| *name == "revision");
+            label.map(|(_, value)| value.clone())
+        };
+        let mut disks = Disks::new(proc.path(), sys.path());
+        assert_eq!(revision(&mut disks).as_deref(), Some("1.0"));
+        sys.write("block/sda/device/rev", "2.0\n");
+        assert_eq!(revision(&mut disks).as_deref(), Some("1.0"), "not at every collection");
+        disks.info_age = Duration::ZERO;
+        assert_eq!(revision(&mut disks).as_deref(), Some("2.0"));
+        disks.info_age = DISK_INFO_AGE;
+        sys.write("block/sda/device/rev", "3.0\n");
+        proc.write("diskstats", "");
+        assert_eq!(revision(&mut disks), None);
+        proc.write("diskstats", line);
+        assert_eq!(revision(&mut disks).as_deref(), Some("3.0"));
     }
 }

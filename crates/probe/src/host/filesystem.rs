@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::mounts::{Answer, Mount, SlowMounts, ask};
+use super::mounts::{Answer, Mount, ask};
+use super::slow_mounts::SlowMounts;
 use crate::error::ProbeError;
 use crate::files::KeptFile;
 use crate::model::{Builder, Labels, Metric};
@@ -61,8 +62,10 @@ fn is_point_left_out(point: &str) -> bool {
     let is_in = |directory: &str| {
         point.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    let is_below =
-        |directory: &str| point.strip_prefix(directory).is_some_and(|rest| rest.len() > 1);
+    let is_below = |directory: &str| {
+        let rest = point.strip_prefix(directory).and_then(|rest| rest.strip_prefix('/'));
+        rest.is_some_and(|name| !name.is_empty())
+    };
     ["/dev", "/proc", "/sys"].into_iter().any(is_in)
         || ["/run/credentials", "/var/lib/docker", "/var/lib/containers/storage"]
             .into_iter()
@@ -88,25 +91,25 @@ impl FileSystems {
     }
 
     fn mounts(&mut self) -> Result<Vec<Mount>, ProbeError> {
-        let text = match self.of_first.read() {
-            Ok(text) => text,
-            Err(_) => self.of_self.read()?,
+        let lines = match self.of_first.read_bytes() {
+            Ok(lines) => lines,
+            Err(_) => self.of_self.read_bytes()?,
         };
         let mut seen = HashSet::new();
         let is_wanted = |mount: &Mount| {
             !TYPES_LEFT_OUT.contains(&mount.fs_type.as_str()) && !is_point_left_out(&mount.point)
         };
         // Of several mounts on one point the last hides the others; of equal ones, one is enough.
-        let mut mounts: Vec<Mount> =
-            text.lines().rev().filter_map(Mount::parse).filter(is_wanted).collect();
+        let lines = lines.split(|byte| *byte == b'\n').rev();
+        let mut mounts: Vec<Mount> = lines.filter_map(Mount::parse).filter(is_wanted).collect();
         mounts.retain(|mount| seen.insert(mount.point.clone()));
         mounts.reverse();
         Ok(mounts)
     }
 
     /// A path of the host as seen from here.
-    fn seen_from_here(&self, point: &str) -> PathBuf {
-        self.root.join(point.trim_start_matches('/'))
+    fn seen_from_here(&self, point: &Path) -> PathBuf {
+        self.root.join(point.strip_prefix("/").unwrap_or(point))
     }
 }
 
@@ -122,23 +125,23 @@ impl Collector for FileSystems {
     fn collect(&mut self, out: &mut Builder) -> Result<(), ProbeError> {
         let mounts = self.mounts()?;
         let may_hang = mounts.iter().filter(|mount| mount.may_hang());
-        let slow: Vec<PathBuf> = may_hang.map(|mount| self.seen_from_here(&mount.point)).collect();
+        let slow: Vec<PathBuf> = may_hang.map(|mount| self.seen_from_here(&mount.path)).collect();
         let mut slow_answers = self.slow.ask(&slow);
         for mount in &mounts {
-            let point = self.seen_from_here(&mount.point);
-            let answer = if mount.may_hang() {
-                let late = || Err("mountpoint timeout".to_owned());
-                slow_answers.remove(&point).unwrap_or_else(late)
-            } else {
-                ask(&point)
-            };
-            emit(out, mount, &answer);
+            let point = self.seen_from_here(&mount.path);
+            let answer =
+                if mount.may_hang() { slow_answers.remove(&point) } else { Some(ask(&point)) };
+            // One that still thinks, or whose turn has not come, has not failed.
+            if let Some(answer) = answer {
+                emit_answer(out, mount, &answer);
+            }
+            emit_info(out, mount);
         }
         Ok(())
     }
 }
 
-fn emit(out: &mut Builder, mount: &Mount, answer: &Answer) {
+fn emit_answer(out: &mut Builder, mount: &Mount, answer: &Answer) {
     let labels = |error: &str| -> Labels {
         vec![
             ("device", mount.device.clone()),
@@ -164,6 +167,9 @@ fn emit(out: &mut Builder, mount: &Mount, answer: &Answer) {
             out.push(&READ_ONLY, labels(error), f64::from(u8::from(mount.is_read_only)));
         }
     }
+}
+
+fn emit_info(out: &mut Builder, mount: &Mount) {
     let info = [
         ("device", mount.device.as_str()),
         ("major", mount.major.as_str()),
@@ -195,6 +201,24 @@ mod tests {
         assert_eq!(snapshot.value(READ_ONLY.name, &[("mountpoint", "/gone")]), Some(1.0));
         assert_eq!(snapshot.value(SIZE.name, &[("mountpoint", "/gone")]), None);
         assert_eq!(snapshot.family(INFO.name).unwrap().samples.len(), 2);
+        let error = [("mountpoint", "/gone"), ("device_error", "no such file or directory")];
+        assert_eq!(snapshot.value(ERROR.name, &error), Some(1.0));
+    }
+
+    #[test]
+    fn a_point_that_is_no_text_is_asked_by_its_bytes() {
+        use std::os::unix::ffi::OsStrExt;
+        let tree = Tree::new(&[]);
+        let name = std::ffi::OsStr::from_bytes(b"b\xffd");
+        std::fs::create_dir(tree.path().join(name)).unwrap();
+        std::fs::create_dir(tree.path().join("self")).unwrap();
+        let lines =
+            b"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:2 / /b\xffd rw - ext4 /dev/sdb rw\n";
+        std::fs::write(tree.path().join("self/mountinfo"), lines).unwrap();
+        let snapshot = collect(&mut FileSystems::new(tree.path(), tree.path()));
+        assert_eq!(snapshot.family(SIZE.name).unwrap().samples.len(), 2);
+        let odd = [("mountpoint", "/b\u{fffd}d"), ("device_error", "")];
+        assert!(snapshot.value(SIZE.name, &odd).is_some());
     }
 
     #[test]
@@ -204,7 +228,16 @@ mod tests {
         {
             assert!(is_point_left_out(point), "{point}");
         }
-        for point in ["/", "/device", "/var/lib/docker", "/system", "/run/user/0"] {
+        for point in [
+            "/",
+            "/device",
+            "/var/lib/docker",
+            "/var/lib/docker-data",
+            "/var/lib/docker-data/x",
+            "/run/credentials2",
+            "/system",
+            "/run/user/0",
+        ] {
             assert!(!is_point_left_out(point), "{point}");
         }
     }

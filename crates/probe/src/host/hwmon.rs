@@ -1,5 +1,6 @@
 //! Sensors of temperature, fans, voltage and power: `/sys/class/hwmon`.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::error::ProbeError;
@@ -107,9 +108,50 @@ fn chip_label(directory: &Path, chip_name: &str) -> String {
             _ => {}
         }
     }
-    match (clean(chip_name), directory.file_name()) {
-        (name, Some(file_name)) if name.is_empty() => file_name.to_string_lossy().into_owned(),
-        (name, _) => name,
+    match directory.file_name() {
+        Some(file_name) if chip_name.is_empty() => file_name.to_string_lossy().into_owned(),
+        _ => chip_name.to_owned(),
+    }
+}
+
+/// A chip: where it is, what it calls itself, and its label.
+struct Chip {
+    directory: PathBuf,
+    name: String,
+    label: String,
+}
+
+impl Hwmon {
+    /// All chips, each with a label of its own. Several may belong to one device; then what they
+    /// call themselves tells them apart, or else their number.
+    fn chips(&self) -> Result<Vec<Chip>, ProbeError> {
+        let mut chips = Vec::new();
+        for number in names_in(&self.0)? {
+            let directory = self.0.join(number);
+            let name = clean(&read_small(&directory.join("name")).unwrap_or_default());
+            let label = chip_label(&directory, &name);
+            chips.push(Chip { directory, name, label });
+        }
+        add_to_equal_labels(&mut chips, |chip| chip.name.clone());
+        add_to_equal_labels(&mut chips, |chip| {
+            let number = chip.directory.file_name().unwrap_or_default();
+            number.to_string_lossy().into_owned()
+        });
+        Ok(chips)
+    }
+}
+
+/// Adds something to each label that another chip has too.
+fn add_to_equal_labels(chips: &mut [Chip], what: impl Fn(&Chip) -> String) {
+    let mut counts = HashMap::<String, u32>::new();
+    for chip in &*chips {
+        *counts.entry(chip.label.clone()).or_default() += 1;
+    }
+    for chip in chips {
+        let (is_shared, addition) = (counts.get(&chip.label) > Some(&1), what(chip));
+        if is_shared && !addition.is_empty() {
+            chip.label = format!("{}_{addition}", chip.label);
+        }
     }
 }
 
@@ -124,20 +166,16 @@ impl Collector for Hwmon {
     }
 
     fn collect(&mut self, out: &mut Builder) -> Result<(), ProbeError> {
-        for name in names_in(&self.0)? {
-            let directory = self.0.join(name);
-            let chip_name = read_small(&directory.join("name")).unwrap_or_default();
-            let chip = chip_label(&directory, &chip_name);
-            if !chip_name.is_empty() {
-                let labels = [("chip", chip.as_str()), ("chip_name", &clean(&chip_name))];
-                out.with(&CHIP_NAMES, &labels, 1.0);
+        for Chip { directory, name, label } in self.chips()? {
+            if !name.is_empty() {
+                out.with(&CHIP_NAMES, &[("chip", &label), ("chip_name", &name)], 1.0);
             }
             let files = names_in(&directory).unwrap_or_default();
             for file in &files {
                 // Of a sensor with a file `fan1` and a file `fan1_input`, one is enough.
                 let bare = file.strip_suffix("_input");
                 if !bare.is_some_and(|bare| files.iter().any(|other| other == bare)) {
-                    collect_file(out, &directory, &chip, file);
+                    collect_file(out, &directory, &label, file);
                 }
             }
         }
@@ -219,6 +257,27 @@ mod tests {
         assert_eq!(snapshot.family("node_hwmon_freq_freq_mhz").unwrap().samples.len(), 1);
         assert_eq!(snapshot.value("node_hwmon_pwm", &[("sensor", "pwm1")]), Some(128.0));
         assert_eq!(snapshot.value("node_hwmon_update_interval_seconds", &[]), Some(1.0));
+    }
+
+    #[test]
+    fn chips_of_one_device_have_labels_of_their_own() {
+        let chips = [("hwmon0", "nic"), ("hwmon1", "phy"), ("hwmon2", "phy"), ("hwmon3", "alone")];
+        let tree = Tree::new(&[("devices/pci0/0000:01/uevent", "")]);
+        for (number, name) in chips {
+            tree.write(&format!("class/hwmon/{number}/name"), name);
+            tree.write(&format!("class/hwmon/{number}/temp1_input"), "45000");
+            if name != "alone" {
+                let link = tree.path().join("class/hwmon").join(number).join("device");
+                let device = tree.path().join("devices/pci0/0000:01");
+                std::os::unix::fs::symlink(device, link).unwrap();
+            }
+        }
+        let snapshot = collect(&mut Hwmon::new(tree.path()));
+        let samples = &snapshot.family("node_hwmon_temp_celsius").unwrap().samples;
+        let labels: Vec<&str> = samples.iter().map(|sample| sample.labels[0].1.as_str()).collect();
+        let device = "pci0_0000:01";
+        let phy = |number| format!("{device}_phy_{number}");
+        assert_eq!(labels, [&format!("{device}_nic"), &phy("hwmon1"), &phy("hwmon2"), "alone"]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Interrupts by kind and processor: `/proc/interrupts`.
 //!
-//! Refuses a machine with more rows times processors than
-//! [`MAX_INTERRUPT_SERIES`](crate::limits::MAX_INTERRUPT_SERIES).
+//! A machine with more rows times processors than [`MAX_INTERRUPT_SERIES`] has one series for each
+//! row, with all processors added up. If the rows alone are too many, the last of the numbered ones
+//! are one series together.
 
 use std::path::Path;
 
@@ -13,6 +14,10 @@ use crate::probe::{Collector, Pace};
 
 const INTERRUPTS: Metric =
     Metric::counter("node_interrupts_total", "Interrupts serviced, by kind and processor.");
+
+/// The label `cpu` of a series of all processors, and `type` of one of several rows.
+const ALL_CPUS: &str = "all";
+const OTHERS: &str = "other";
 
 /// `/proc/interrupts`.
 pub(super) struct Interrupts(KeptFile);
@@ -41,33 +46,79 @@ impl Collector for Interrupts {
         if cpus.is_empty() {
             return Err(ProbeError::malformed(self.0.path(), "a first line with CPU0"));
         }
-        if lines.clone().count().saturating_mul(cpus.len()) > MAX_INTERRUPT_SERIES {
-            let limit = MAX_INTERRUPT_SERIES;
-            let what = self.0.path().display().to_string();
-            return Err(ProbeError::TooLarge { what, limit, unit: "series" });
+        let rows = lines.filter_map(|line| Row::parse(line, cpus.len()));
+        let row_count = text.lines().count().saturating_sub(1);
+        if row_count.saturating_mul(cpus.len()) > MAX_INTERRUPT_SERIES {
+            emit_sums(out, rows, row_count.saturating_sub(MAX_INTERRUPT_SERIES));
+            return Ok(());
         }
-        for line in lines {
-            let mut fields = line.split_ascii_whitespace();
-            let Some(kind) = fields.next().and_then(|first| first.strip_suffix(':')) else {
-                continue;
-            };
-            let counts: Vec<&str> = fields.by_ref().take(cpus.len()).collect();
-            if counts.len() < cpus.len() || counts.iter().any(|count| number(count).is_none()) {
-                continue; // rows with one number for all processors, as ERR and MIS
-            }
-            let rest: Vec<&str> = fields.collect();
-            // A numbered interrupt names its controller, then its devices; others say what they are.
-            let is_numbered = kind.bytes().all(|byte| byte.is_ascii_digit());
-            let split = if is_numbered { rest.len().min(1) } else { rest.len() };
-            let (info, devices) = rest.split_at(split);
-            let (info, devices) = (info.join(" "), devices.join(" "));
-            for (cpu, count) in cpus.iter().zip(&counts) {
-                let labels =
-                    [("cpu", *cpu), ("devices", &devices), ("info", &info), ("type", kind)];
-                out.with(&INTERRUPTS, &labels, number(count).unwrap_or(0.0));
+        for row in rows {
+            for (cpu, count) in cpus.iter().zip(&row.counts) {
+                row.emit(out, cpu, *count);
             }
         }
         Ok(())
+    }
+}
+
+/// One kind of interrupt.
+struct Row<'a> {
+    kind: &'a str,
+    /// For each processor.
+    counts: Vec<f64>,
+    info: String,
+    devices: String,
+}
+
+impl<'a> Row<'a> {
+    /// Reads one line; none if it is not one number for each processor, as ERR and MIS are not.
+    fn parse(line: &'a str, cpu_count: usize) -> Option<Self> {
+        let mut fields = line.split_ascii_whitespace();
+        let kind = fields.next()?.strip_suffix(':')?;
+        let counts: Vec<f64> = fields.by_ref().take(cpu_count).map_while(number).collect();
+        if counts.len() < cpu_count {
+            return None;
+        }
+        let rest: Vec<&str> = fields.collect();
+        // A numbered interrupt names its controller, then its devices; others say what they are.
+        let split = if is_numbered(kind) { rest.len().min(1) } else { rest.len() };
+        let (info, devices) = rest.split_at(split);
+        Some(Self { kind, counts, info: info.join(" "), devices: devices.join(" ") })
+    }
+
+    fn emit(&self, out: &mut Builder, cpu: &str, count: f64) {
+        let labels =
+            [("cpu", cpu), ("devices", &self.devices), ("info", &self.info), ("type", self.kind)];
+        out.with(&INTERRUPTS, &labels, count);
+    }
+}
+
+fn is_numbered(kind: &str) -> bool {
+    kind.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// One series for each row, but one together for `excess` of the numbered ones, the last, and for
+/// one more to make room for that series.
+fn emit_sums<'a>(out: &mut Builder, rows: impl Iterator<Item = Row<'a>>, excess: usize) {
+    let rows: Vec<Row> = rows.collect();
+    let numbered = rows.iter().filter(|row| is_numbered(row.kind)).count();
+    let joined = if excess == 0 { 0 } else { excess + 1 };
+    let mut alone = numbered.saturating_sub(joined);
+    let mut others = None;
+    for row in &rows {
+        let sum: f64 = row.counts.iter().sum();
+        if !is_numbered(row.kind) {
+            row.emit(out, ALL_CPUS, sum);
+        } else if alone > 0 {
+            alone -= 1;
+            row.emit(out, ALL_CPUS, sum);
+        } else {
+            *others.get_or_insert(0.0) += sum;
+        }
+    }
+    if let Some(sum) = others {
+        let labels = [("cpu", ALL_CPUS), ("devices", ""), ("info", ""), ("type", OTHERS)];
+        out.with(&INTERRUPTS, &labels, sum);
     }
 }
 
@@ -94,12 +145,28 @@ mod tests {
     }
 
     #[test]
-    fn more_series_than_the_limit_are_refused() {
-        let mut text = String::from("CPU0\n");
-        (0..=MAX_INTERRUPT_SERIES).for_each(|n| text.push_str(&format!("{n}: 1 X y\n")));
+    fn more_series_than_the_limit_are_added_up_over_processors() {
+        let cpus = 64;
+        let mut text: String = (0..cpus).map(|cpu| format!(" CPU{cpu}")).collect();
+        for row in 0..=MAX_INTERRUPT_SERIES / cpus {
+            text.push_str(&format!("\n{row}:{} PCI-MSI nvme{row}", " 2".repeat(cpus)));
+        }
         let tree = Tree::new(&[("interrupts", &text)]);
-        let mut builder = Builder::new();
-        let error = Interrupts::new(tree.path()).collect(&mut builder).unwrap_err();
-        assert!(matches!(error, ProbeError::TooLarge { .. }), "{error}");
+        let snapshot = collect(&mut Interrupts::new(tree.path()));
+        assert_eq!(snapshot.sample_count(), 65);
+        let labels = [("cpu", "all"), ("devices", "nvme64"), ("info", "PCI-MSI"), ("type", "64")];
+        assert_eq!(snapshot.value(INTERRUPTS.name, &labels), Some(128.0));
+    }
+
+    #[test]
+    fn more_rows_than_the_limit_are_added_up_and_named_ones_stay() {
+        let mut text = String::from("CPU0\n");
+        (0..MAX_INTERRUPT_SERIES + 5).for_each(|n| text.push_str(&format!("{n}: 1 X y\n")));
+        text.push_str("LOC: 7 Local timer interrupts\n");
+        let tree = Tree::new(&[("interrupts", &text)]);
+        let snapshot = collect(&mut Interrupts::new(tree.path()));
+        assert_eq!(snapshot.sample_count(), MAX_INTERRUPT_SERIES);
+        assert_eq!(snapshot.value(INTERRUPTS.name, &[("type", "LOC")]), Some(7.0));
+        assert_eq!(snapshot.value(INTERRUPTS.name, &[("type", "other")]), Some(7.0));
     }
 }

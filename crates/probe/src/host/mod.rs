@@ -21,6 +21,7 @@ mod own;
 mod power;
 mod pressure;
 mod processes;
+mod slow_mounts;
 mod sockets;
 mod softnet;
 mod thermal;

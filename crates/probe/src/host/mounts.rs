@@ -1,23 +1,18 @@
-//! What is mounted, and how full it is, asked so that a dead server cannot stop the probe.
-//!
-//! Local file systems are asked at once. Those on a network or in another program may never
-//! answer: each is asked in a thread of its own, all together are given
-//! [`SLOW_MOUNTS_WAIT`](crate::limits::SLOW_MOUNTS_WAIT), and while one has not answered it is not
-//! asked again. So a dead server holds one thread, not one for each collection.
+//! What is mounted, and how full it is.
 
-use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Instant;
-
-use crate::limits::{MAX_SLOW_MOUNTS, SLOW_MOUNTS_WAIT};
 
 /// One line of `mountinfo`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mount {
     pub(super) device: String,
     pub(super) fs_type: String,
+    /// Where it is, as text.
     pub(super) point: String,
+    /// The same as the kernel has it.
+    pub(super) path: PathBuf,
     pub(super) major: String,
     pub(super) minor: String,
     pub(super) is_read_only: bool,
@@ -25,55 +20,55 @@ pub(super) struct Mount {
 
 impl Mount {
     /// Reads one line; none if it is not as the kernel writes it.
-    pub(super) fn parse(line: &str) -> Option<Self> {
-        let mut fields = line.split_ascii_whitespace().skip(2);
-        let (major, minor) = fields.next()?.split_once(':')?;
-        let point = unescape(fields.nth(1)?);
+    pub(super) fn parse(line: &[u8]) -> Option<Self> {
+        let fields = line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
+        let mut fields = fields.skip(2);
+        let numbers = text(fields.next()?);
+        let (major, minor) = numbers.split_once(':')?;
+        let path = unescape(fields.nth(1)?);
         let options = fields.next()?;
         // Optional fields end with a lone dash.
-        let mut fields = fields.skip_while(|field| *field != "-").skip(1);
-        let fs_type = fields.next()?.to_owned();
+        let mut fields = fields.skip_while(|field| *field != b"-").skip(1);
+        let fs_type = text(fields.next()?);
         let device = unescape(fields.next()?);
         let super_options = fields.next().unwrap_or_default();
-        let is_ro = |options: &str| options.split(',').any(|option| option == "ro");
         Some(Self {
-            device,
+            device: text(&device),
             fs_type,
-            point,
+            point: text(&path),
+            path: PathBuf::from(OsStr::from_bytes(&path)),
             major: major.to_owned(),
             minor: minor.to_owned(),
-            is_read_only: is_ro(options) || is_ro(super_options),
+            is_read_only: is_read_only(options) || is_read_only(super_options),
         })
     }
 
-    /// Whether it may take for ever to answer.
+    /// Whether it may take for ever to answer: all but those that are known to be of this machine
+    /// alone, as there is always one more network file system than a list has.
     pub(super) fn may_hang(&self) -> bool {
-        const NETWORK: [&str; 16] = [
-            "nfs",
-            "nfs4",
-            "cifs",
-            "smb3",
-            "smbfs",
-            "ncpfs",
-            "afs",
-            "ceph",
-            "glusterfs",
-            "lustre",
-            "beegfs",
-            "gpfs",
-            "9p",
-            "coda",
-            "ocfs2",
-            "gfs2",
+        const LOCAL: [&str; 25] = [
+            "bcachefs", "btrfs", "efivarfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "hfs",
+            "hfsplus", "jffs2", "jfs", "minix", "msdos", "nilfs2", "ntfs", "ntfs3", "ramfs",
+            "reiserfs", "tmpfs", "ubifs", "udf", "vfat", "xfs", "zfs",
         ];
-        self.fs_type.starts_with("fuse") || NETWORK.contains(&self.fs_type.as_str())
+        !LOCAL.contains(&self.fs_type.as_str())
     }
 }
 
+/// The kernel turns a file system that is damaged into one that is read-only in an emergency.
+fn is_read_only(options: &[u8]) -> bool {
+    let mut options = options.split(|byte| *byte == b',');
+    options.any(|option| matches!(option, b"ro" | b"emergency_ro"))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
 /// The kernel writes white space and backslashes as three octal digits.
-fn unescape(text: &str) -> String {
+fn unescape(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
+    let mut rest = text;
     while let Some((&first, after)) = rest.split_first() {
         let octal = match after {
             [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..] if first == b'\\' => {
@@ -84,7 +79,7 @@ fn unescape(text: &str) -> String {
         bytes.push(octal.unwrap_or(first));
         rest = if octal.is_some() { after.get(3..).unwrap_or_default() } else { after };
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    bytes
 }
 
 /// How full a file system is.
@@ -102,7 +97,7 @@ pub(super) type Answer = Result<Fill, String>;
 
 /// Asks a file system that is here.
 pub(super) fn ask(point: &Path) -> Answer {
-    let stat = rustix::fs::statvfs(point).map_err(|error| error.to_string())?;
+    let stat = rustix::fs::statvfs(point).map_err(reason)?;
     let block_bytes = stat.f_frsize as f64;
     Ok(Fill {
         size_bytes: stat.f_blocks as f64 * block_bytes,
@@ -113,70 +108,12 @@ pub(super) fn ask(point: &Path) -> Answer {
     })
 }
 
-/// An answer, with the round in which it was asked for.
-struct Reply {
-    round: u64,
-    point: PathBuf,
-    answer: Answer,
-}
-
-/// File systems that may never answer.
-pub(super) struct SlowMounts {
-    asker: fn(&Path) -> Answer,
-    sender: Sender<Reply>,
-    receiver: Receiver<Reply>,
-    /// Those asked that have not answered.
-    waiting: HashSet<PathBuf>,
-    round: u64,
-}
-
-impl SlowMounts {
-    pub(super) fn new() -> Self {
-        Self::asked_by(ask)
-    }
-
-    fn asked_by(asker: fn(&Path) -> Answer) -> Self {
-        let (sender, receiver) = channel();
-        Self { asker, sender, receiver, waiting: HashSet::new(), round: 0 }
-    }
-
-    /// Asks all, waits a little, and returns what answered.
-    pub(super) fn ask(&mut self, points: &[PathBuf]) -> HashMap<PathBuf, Answer> {
-        self.round += 1;
-        // What a mount says long after it was asked is not of now, but it may be asked again.
-        while let Ok(late) = self.receiver.try_recv() {
-            self.waiting.remove(&late.point);
-        }
-        let mut open = points.iter().filter(|point| self.begin(point)).count();
-        let until = Instant::now() + SLOW_MOUNTS_WAIT;
-        let mut answers = HashMap::new();
-        while open > 0 {
-            let left = until.saturating_duration_since(Instant::now());
-            let Ok(reply) = self.receiver.recv_timeout(left) else { break };
-            self.waiting.remove(&reply.point);
-            if reply.round == self.round {
-                open -= 1;
-                answers.insert(reply.point, reply.answer);
-            }
-        }
-        answers
-    }
-
-    /// Asks one in a thread, unless it is still being asked; whether it is asked now.
-    fn begin(&mut self, point: &Path) -> bool {
-        if self.waiting.contains(point) || self.waiting.len() >= MAX_SLOW_MOUNTS {
-            return false;
-        }
-        let (asker, sender) = (self.asker, self.sender.clone());
-        let (round, asked) = (self.round, point.to_owned());
-        let run = move || {
-            let answer = asker(&asked);
-            // Nobody listens if the probe is gone.
-            let _ = sender.send(Reply { round, point: asked, answer });
-        };
-        let thread = std::thread::Builder::new().name("probe-statfs".into()).spawn(run);
-        thread.is_ok() && self.waiting.insert(point.to_owned())
-    }
+/// What the kernel said, as node-exporter writes it: in lower case, without its number.
+fn reason(error: rustix::io::Errno) -> String {
+    let text = error.to_string();
+    let words = text.split_once(" (os error").map_or(text.as_str(), |(words, _)| words);
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
 }
 
 #[cfg(test)]
@@ -185,34 +122,26 @@ mod tests {
 
     #[test]
     fn a_line_with_optional_fields_and_spaces_is_read() {
-        let line = "36 35 98:0 /mnt1 /mnt/my\\040disk ro,noatime master:1 shared:2 - ext3 \
+        let line = b"36 35 98:0 /mnt1 /mnt/my\\040disk ro,noatime master:1 shared:2 - ext3 \
             /dev/root rw,errors=continue";
         let mount = Mount::parse(line).unwrap();
         assert_eq!(mount.point, "/mnt/my disk");
+        assert_eq!(mount.path, Path::new("/mnt/my disk"));
         assert_eq!((mount.device.as_str(), mount.fs_type.as_str()), ("/dev/root", "ext3"));
         assert_eq!((mount.major.as_str(), mount.minor.as_str()), ("98", "0"));
         assert!(mount.is_read_only && !mount.may_hang());
-        assert_eq!(Mount::parse("36 35 98:0 /"), None);
-        assert_eq!(Mount::parse(""), None);
+        assert_eq!(Mount::parse(b"36 35 98:0 /"), None);
+        assert_eq!(Mount::parse(b""), None);
     }
 
     #[test]
-    fn a_mount_that_does_not_answer_is_asked_once_and_others_go_on() {
-        fn asker(point: &Path) -> Answer {
-            if point.ends_with("dead") {
-                std::thread::sleep(std::time::Duration::from_secs(3600));
-            }
-            Err("refused".to_owned())
+    fn a_damaged_file_system_is_read_only_and_an_unknown_one_may_hang() {
+        let mount = |rest: &str| Mount::parse(format!("1 0 8:1 / / {rest}").as_bytes()).unwrap();
+        assert!(mount("rw - ext4 /dev/sda rw,emergency_ro").is_read_only);
+        assert!(mount("rw - ext4 /dev/sda ro").is_read_only);
+        assert!(!mount("rw - ext4 /dev/sda rw,errors=remount-ro").is_read_only);
+        for fs_type in ["nfs4", "fuse.sshfs", "wekafs"] {
+            assert!(mount(&format!("rw - {fs_type} x rw")).may_hang(), "{fs_type}");
         }
-        let mut mounts = SlowMounts::asked_by(asker);
-        let points = [PathBuf::from("/dead"), PathBuf::from("/alive")];
-        for _ in 0..3 {
-            let begin = Instant::now();
-            let answers = mounts.ask(&points);
-            assert_eq!(answers.len(), 1, "only the living answers");
-            assert_eq!(answers[Path::new("/alive")], Err("refused".to_owned()));
-            assert!(begin.elapsed() < SLOW_MOUNTS_WAIT * 10);
-        }
-        assert_eq!(mounts.waiting.len(), 1, "one thread waits, not three");
     }
 }

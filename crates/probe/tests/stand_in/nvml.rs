@@ -2,7 +2,15 @@
 //!
 //! Compiled by the tests into a shared library and loaded as the real one is. GPU 0 is new (it has
 //! a performance monitor), GPU 1 is older and divided into two instances, GPU 2 fails every call.
-//! A GPU whose number is in a file `lost` in the directory `STAND_IN_DIR` is lost as well.
+//!
+//! What it does is changed by files in the directory `STAND_IN_DIR`:
+//!
+//! | file | meaning |
+//! |---|---|
+//! | `lost` | the number of a GPU that is lost as well |
+//! | `xid` | the numbers of a GPU and of an error that it tells, once |
+//! | `no_driver` | there is no driver: the library can neither be begun nor used |
+//! | `no_samples` | the performance monitor takes no samples |
 #![crate_type = "cdylib"]
 #![allow(non_snake_case, clippy::missing_safety_doc)]
 
@@ -13,20 +21,28 @@ type Code = u32;
 type Handle = *mut c_void;
 
 const SUCCESS: Code = 0;
+const UNINITIALIZED: Code = 1;
 const INVALID_ARGUMENT: Code = 2;
 const NOT_SUPPORTED: Code = 3;
 const NOT_FOUND: Code = 6;
 const INSUFFICIENT_SIZE: Code = 7;
+const DRIVER_NOT_LOADED: Code = 9;
 const TIMEOUT: Code = 10;
 const GPU_IS_LOST: Code = 15;
+const UNKNOWN: Code = 999;
 
 const GIB: u64 = 1 << 30;
 /// Handles of instances begin here; below are those of GPUs, from 1.
 const FIRST_INSTANCE: usize = 100;
 
+/// What is in a file that changes what this does.
+fn told(file: &str) -> Option<String> {
+    let text = std::fs::read_to_string(format!("{}/{file}", env!("STAND_IN_DIR"))).ok()?;
+    Some(text.trim().to_owned())
+}
+
 fn is_lost(gpu: usize) -> bool {
-    let path = concat!(env!("STAND_IN_DIR"), "/lost");
-    gpu == 2 || std::fs::read_to_string(path).is_ok_and(|text| text.trim() == gpu.to_string())
+    gpu == 2 || told("lost") == Some(gpu.to_string())
 }
 
 /// The number of the GPU of a handle, unless it is lost.
@@ -66,7 +82,7 @@ unsafe fn write_text(to: *mut c_char, length: u32, text: &str) -> Code {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn nvmlInit_v2() -> Code {
-    SUCCESS
+    if told("no_driver").is_some() { DRIVER_NOT_LOADED } else { SUCCESS }
 }
 
 #[unsafe(no_mangle)]
@@ -81,6 +97,9 @@ pub unsafe extern "C" fn nvmlSystemGetDriverVersion(to: *mut c_char, length: u32
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlDeviceGetCount_v2(to: *mut u32) -> Code {
+    if told("no_driver").is_some() {
+        return UNINITIALIZED;
+    }
     unsafe { to.write(3) };
     SUCCESS
 }
@@ -273,15 +292,20 @@ pub struct EventData {
 
 static XID_IS_TOLD: AtomicBool = AtomicBool::new(false);
 
-/// GPU 0 has one XID error, told once.
+/// GPU 0 has one XID error, told once; others are told by a file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlEventSetWait_v2(set: Handle, to: *mut EventData, _ms: u32) -> Code {
     let handle = unsafe { set.cast::<usize>().read() };
-    if handle != 1 || XID_IS_TOLD.swap(true, Ordering::Relaxed) {
-        return TIMEOUT;
-    }
+    let of_file = told("xid").and_then(|text| {
+        let (gpu, error) = text.split_once(' ')?;
+        let is_asked = gpu.parse::<usize>().ok()? + 1 == handle;
+        let _ = is_asked.then(|| std::fs::remove_file(concat!(env!("STAND_IN_DIR"), "/xid")));
+        error.parse::<u64>().ok().filter(|_| is_asked)
+    });
+    let first = || (handle == 1 && !XID_IS_TOLD.swap(true, Ordering::Relaxed)).then_some(79);
+    let Some(data) = of_file.or_else(first) else { return TIMEOUT };
     unsafe {
-        to.write(EventData { device: handle as Handle, event_type: 8, data: 79, instances: [0; 2] })
+        to.write(EventData { device: handle as Handle, event_type: 8, data, instances: [0; 2] })
     };
     SUCCESS
 }
@@ -320,8 +344,10 @@ pub unsafe extern "C" fn nvmlGpmSampleFree(sample: Handle) -> Code {
 pub unsafe extern "C" fn nvmlGpmSampleGet(h: Handle, sample: Handle) -> Code {
     static TIME: AtomicU64 = AtomicU64::new(1);
     let now = TIME.fetch_add(1, Ordering::Relaxed);
+    let failure = if told("no_samples").is_some() { UNKNOWN } else { NOT_SUPPORTED };
+    let is_working = |gpu| gpu == 0 && failure == NOT_SUPPORTED;
     unsafe {
-        write(sample.cast::<u64>(), h, |gpu| if gpu == 0 { Ok(now) } else { Err(NOT_SUPPORTED) })
+        write(sample.cast::<u64>(), h, |gpu| if is_working(gpu) { Ok(now) } else { Err(failure) })
     }
 }
 

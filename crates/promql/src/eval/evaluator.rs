@@ -381,7 +381,9 @@ impl<'a> Evaluator<'a> {
             let samples = &series.samples;
             let from = samples.times.partition_point(|time| *time < select.start);
             let to = samples.times.partition_point(|time| *time <= select.end);
-            let sizes = samples.histograms.iter().map(|sample| sample.value.size());
+            let is_asked = |time: i64| time >= select.start && time <= select.end;
+            let histograms = samples.histograms.iter().filter(|sample| is_asked(sample.time));
+            let sizes = histograms.map(|sample| sample.value.size());
             to - from + sizes.sum::<usize>()
         };
         let read = self.samples_read.get() + series.iter().map(count).sum::<usize>();

@@ -126,11 +126,12 @@ impl Evaluator<'_> {
         let width = ranges.steps.count;
         let fill = |first: usize, cells: &mut [f64]| -> Part {
             let (mut histograms, mut notes) = (Vec::new(), Annotations::default());
+            let mut usual = rate::UsualFactors::default();
             for (nth, cells) in cells.chunks_mut(width.max(1)).enumerate() {
                 let mut put = |step: usize, histogram: Arc<Histogram>| {
                     histograms.push(((first + nth) * width + step, histogram));
                 };
-                ranges.row(&inputs[first + nth], cells, &mut put, &mut notes)?;
+                ranges.row(&inputs[first + nth], cells, &mut put, &mut usual, &mut notes)?;
             }
             Ok((histograms, notes))
         };
@@ -177,6 +178,7 @@ impl Ranges<'_> {
         input: &RangeRow,
         cells: &mut [f64],
         put: &mut dyn FnMut(usize, Arc<Histogram>),
+        usual: &mut rate::UsualFactors,
         notes: &mut Annotations,
     ) -> Result<(), EvalError> {
         let filtered;
@@ -190,7 +192,7 @@ impl Ranges<'_> {
             && let Some(kind) = rate::Kind::of(self.name)
             && let Some(counter) = rate::Prefix::of(samples, kind, self.uses_starts)
         {
-            self.fast_row(samples, &counter, cells);
+            self.fast_row(samples, &counter, usual, cells);
             return Ok(());
         }
         self.windows(samples, &input.row.labels, |step, window, around| {
@@ -204,14 +206,20 @@ impl Ranges<'_> {
     }
 
     /// Fills a row of floats with rates.
-    fn fast_row(&self, samples: &Samples, counter: &rate::Prefix<'_>, cells: &mut [f64]) {
+    fn fast_row(
+        &self,
+        samples: &Samples,
+        counter: &rate::Prefix<'_>,
+        usual: &mut rate::UsualFactors,
+        cells: &mut [f64],
+    ) {
         let (mut low, mut high) = (0, 0);
         for (step, cell) in cells.iter_mut().enumerate() {
             let end = self.when.time(self.steps.time(step));
             let start = end - self.range;
             low = advanced(&samples.times, low, start);
             high = advanced(&samples.times, high.max(low), end);
-            if let Some(value) = counter.value(low, high, start, end) {
+            if let Some(value) = counter.value((low, high), (start, end), usual) {
                 *cell = present(value);
             }
         }

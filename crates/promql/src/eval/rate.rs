@@ -83,6 +83,16 @@ impl Coverage {
     /// ago a counter was zero, in seconds before its first sample.
     #[inline]
     fn factor(&self, to_zero: impl FnOnce(f64) -> Option<f64>) -> f64 {
+        self.extended(|sampled, to_start| match to_zero(sampled) {
+            Some(to_zero) if to_zero < to_start => to_zero,
+            _ => to_start,
+        })
+    }
+
+    /// The factor, with a word on how far it is extended to the begin: of the seconds that were
+    /// sampled and those that it would be.
+    #[inline]
+    fn extended(&self, to_begin: impl FnOnce(f64, f64) -> f64) -> f64 {
         let sampled = (self.last - self.first) as f64 / 1000.0;
         let average = sampled / self.gaps as f64;
         let threshold = average * 1.1;
@@ -91,11 +101,7 @@ impl Coverage {
         if to_start >= threshold {
             to_start = average / 2.0;
         }
-        if let Some(to_zero) = to_zero(sampled)
-            && to_zero < to_start
-        {
-            to_start = to_zero;
-        }
+        to_start = to_begin(sampled, to_start);
         if to_end >= threshold {
             to_end = average / 2.0;
         }
@@ -354,7 +360,12 @@ impl<'a> Prefix<'a> {
 
     /// The growth over the samples from `low` up to, but without, `high`.
     #[inline]
-    pub(crate) fn value(&self, low: usize, high: usize, start: i64, end: i64) -> Option<f64> {
+    pub(crate) fn value(
+        &self,
+        (low, high): (usize, usize),
+        (start, end): (i64, i64),
+        usual: &mut UsualFactors,
+    ) -> Option<f64> {
         if high < low + 2 {
             return None;
         }
@@ -373,13 +384,72 @@ impl<'a> Prefix<'a> {
             start,
             end,
         };
+        let usual = usual.of(&coverage, self.kind.is_rate);
         let value = self.values[first];
-        let factor = coverage.factor(|sampled| {
-            let can_be_zero = self.kind.is_counter && grown > 0.0 && value >= 0.0;
-            can_be_zero.then(|| sampled * (value / grown))
-        });
+        let can_be_zero = self.kind.is_counter && grown > 0.0 && value >= 0.0;
+        // Whether the counter was zero within what it is extended by, without a division.
+        if !(can_be_zero && usual.sampled * value < usual.to_start * grown) {
+            return Some(grown * usual.factor);
+        }
+        let factor = coverage.factor(|sampled| Some(sampled * (value / grown)));
         let range_secs = (end - start) as f64 / 1000.0;
         Some(if self.kind.is_rate { grown * (factor / range_secs) } else { grown * factor })
+    }
+}
+
+/// What times alone make of a growth. Series are sampled together and at a steady pace, so that
+/// the same distances come again and again, from step to step and from series to series; to know
+/// them saves most divisions.
+#[derive(Debug, Default)]
+pub(crate) struct UsualFactors([Usual; USUAL_COUNT]);
+
+/// Distances that are remembered: a pace and steps that do not go together make a few.
+const USUAL_BITS: u32 = 4;
+const USUAL_COUNT: usize = 1 << USUAL_BITS;
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Usual {
+    /// From the first to the last sample, from the begin of the range to the first, from the last
+    /// to its end, in milliseconds; and how many gaps there are. None for nothing remembered.
+    distances: (i64, i64, i64, usize),
+    /// Seconds from the first to the last sample.
+    sampled: f64,
+    /// Seconds by which the growth is extended to the begin.
+    to_start: f64,
+    /// The factor, of a second if a rate is asked for.
+    factor: f64,
+}
+
+impl UsualFactors {
+    #[inline]
+    fn of(&mut self, coverage: &Coverage, is_rate: bool) -> Usual {
+        let Coverage { first, last, gaps, start, end } = *coverage;
+        let distances = (last - first, first - start, end - last, gaps);
+        let mixed = (distances.1 * 7 + distances.2) as u64;
+        let place = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - USUAL_BITS)) as usize;
+        let known = &mut self.0[place];
+        if known.distances != distances {
+            *known = Usual::new(coverage, distances, is_rate);
+        }
+        *known
+    }
+}
+
+impl Usual {
+    #[cold]
+    fn new(coverage: &Coverage, distances: (i64, i64, i64, usize), is_rate: bool) -> Self {
+        let mut extended_by = 0.0;
+        let factor = coverage.extended(|_, to_start| {
+            extended_by = to_start;
+            to_start
+        });
+        let range_secs = (coverage.end - coverage.start) as f64 / 1000.0;
+        Self {
+            distances,
+            sampled: (coverage.last - coverage.first) as f64 / 1000.0,
+            to_start: extended_by,
+            factor: if is_rate { factor / range_secs } else { factor },
+        }
     }
 }
 

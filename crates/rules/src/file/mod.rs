@@ -4,8 +4,10 @@
 //! the line and what to do, and with it all others: rules that are there in part are worse than
 //! rules of yesterday.
 //!
-//! Beyond Prometheus, `traceql:` instead of `expr:` holds a TraceQL metrics query. Refused although
-//! Prometheus takes it: two rules of a group that are the same.
+//! Beyond Prometheus, `traceql:` instead of `expr:` holds a TraceQL metrics query, over spans that
+//! start within one interval. Since spans arrive when they are over, it is the interval that ended
+//! a minute ago; see [`Query::TraceQl`]. Refused although Prometheus takes it: two rules of a group
+//! that are the same.
 
 mod check;
 mod raw;
@@ -78,7 +80,7 @@ pub struct Group {
     pub name: String,
     /// How often it is evaluated, if not as often as others.
     pub interval: Option<Duration>,
-    /// How far back it looks, if not as far as others.
+    /// How far back all its rules look, if not as far as others.
     pub query_offset: Option<Duration>,
     /// How many series or alerts a rule may give; zero is any number.
     pub limit: usize,
@@ -126,7 +128,12 @@ pub struct Alerting {
 pub enum Query {
     /// `expr:`.
     PromQl(Arc<Expr>),
-    /// `traceql:`.
+    /// `traceql:`. At time t it is asked over spans that start in the interval of the group which
+    /// ends at t less an offset, and what it gives is written at the end of that interval. The offset
+    /// is `query_offset` of the group if there is one, also if it is shorter; else the larger of
+    /// `rule_query_offset` and [`TRACEQL_OFFSET`](crate::limits::TRACEQL_OFFSET). A span that
+    /// arrives later than that, since it lasts longer or its sender is slow, counts in no interval:
+    /// each interval is asked for once.
     TraceQl(String),
 }
 

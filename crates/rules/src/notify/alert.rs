@@ -17,6 +17,8 @@ pub struct OutgoingAlert {
     pub ends_at_nanos: i64,
     /// Whether it is resolved.
     pub is_resolved: bool,
+    /// Whether it fired before the server started and not since: receivers may know of it from then.
+    pub is_restored: bool,
     /// A link to its expression.
     pub generator_url: String,
 }

@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kymo_scrape::Labels;
-use kymo_scrape::config::StaticTargets;
+use kymo_scrape::config::{AlertingSettings, AlertmanagerSettings, HttpSettings, StaticTargets};
 use kymo_scrape::relabel::{RelabelRule, relabel};
+use kymo_scrape::shown::{origin, without_userinfo};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::alert::{AlertmanagerTarget, Alertmanagers, Notify, OutgoingAlert};
 use super::client::Client;
-use super::config::{AlertingSettings, AlertmanagerSettings};
-use super::sender::{Language, Queue, Receiver, run};
+use super::sender::{Language, Memory, Queue, Receiver, Sender, run};
 use crate::limits::FIRST_RETRY;
 use crate::state::lock;
 
@@ -39,7 +39,7 @@ impl Default for NotifierOptions {
 /// What became of the alerts for a receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiverStats {
-    /// The receiver.
+    /// The receiver; of a webhook, scheme and host.
     pub url: String,
     /// Alerts that it took.
     pub sent: u64,
@@ -59,54 +59,109 @@ pub struct Notifier {
 
 #[derive(Debug, Default)]
 struct Running {
-    settings: AlertingSettings,
-    options: NotifierOptions,
+    alert_relabel_rules: Vec<RelabelRule>,
+    external_labels: BTreeMap<String, String>,
     receivers: Vec<Handle>,
     dropped: Vec<AlertmanagerTarget>,
 }
 
 #[derive(Debug)]
 struct Handle {
-    url: String,
-    is_alertmanager: bool,
-    relabel_rules: Vec<RelabelRule>,
+    receiver: Receiver,
     queue: Arc<Queue>,
+    memory: Arc<Mutex<Memory>>,
+    clients: watch::Sender<Arc<Client>>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
+}
+
+/// Receivers that can be started: their certificates are there.
+#[derive(Debug)]
+pub struct PreparedReceivers {
+    alert_relabel_rules: Vec<RelabelRule>,
+    external_labels: BTreeMap<String, String>,
+    receivers: Vec<(Receiver, Arc<Client>)>,
+    dropped: Vec<AlertmanagerTarget>,
 }
 
 impl Notifier {
     /// Starts a task for each receiver. It must be called on a tokio runtime with timers and I/O.
     /// An error names certificates that cannot be read.
     pub fn start(settings: AlertingSettings, options: NotifierOptions) -> Result<Self, String> {
-        let running = Running::start(settings, options)?;
+        let mut running = Running::default();
+        running.take_over(Self::prepare(settings, options)?);
         Ok(Self { running: Mutex::new(running) })
     }
 
-    /// Takes over changed settings. What waits for receivers that were there before is given a
-    /// moment to leave. On an error everything stays as it was.
+    /// Does what can fail in taking over settings: reads the certificates that they name.
+    pub fn prepare(
+        settings: AlertingSettings,
+        options: NotifierOptions,
+    ) -> Result<PreparedReceivers, String> {
+        let mut receivers = Vec::new();
+        let mut dropped = Vec::new();
+        for alertmanager in &settings.alertmanagers {
+            let (urls, without) = targets(alertmanager);
+            let shown = |url: String| AlertmanagerTarget { url: without_userinfo(&url) };
+            dropped.extend(without.into_iter().map(shown));
+            for url in urls {
+                let shown_url = without_userinfo(&url);
+                let client = client(&alertmanager.http, "alertmanager", &shown_url)?;
+                let receiver = Receiver {
+                    url,
+                    shown_url,
+                    language: Language::Alertmanager,
+                    timeout: alertmanager.timeout,
+                    relabel_rules: alertmanager.alert_relabel_rules.clone(),
+                    external_url: options.external_url.clone(),
+                    first_retry: options.first_retry,
+                };
+                receivers.push((receiver, client));
+            }
+        }
+        for webhook in settings.webhooks {
+            let shown_url = origin(&webhook.url);
+            let client = client(&webhook.http, "webhook", &shown_url)?;
+            let (send_resolved, repeat_interval) = (webhook.send_resolved, webhook.repeat_interval);
+            let receiver = Receiver {
+                url: webhook.url,
+                shown_url,
+                language: Language::Webhook { send_resolved, repeat_interval },
+                timeout: webhook.timeout,
+                relabel_rules: webhook.alert_relabel_rules,
+                external_url: options.external_url.clone(),
+                first_retry: options.first_retry,
+            };
+            receivers.push((receiver, client));
+        }
+        let alert_relabel_rules = settings.alert_relabel_rules;
+        let external_labels = options.external_labels;
+        Ok(PreparedReceivers { alert_relabel_rules, external_labels, receivers, dropped })
+    }
+
+    /// Takes over changed settings. Receivers that are the same go on, with certificates as they are
+    /// now; what waits for those that are gone is given a moment to leave. What a webhook was told is
+    /// known to the one that has its URL from now on.
+    pub async fn apply(&self, prepared: PreparedReceivers) {
+        let gone = lock(&self.running).take_over(prepared);
+        stop(gone).await;
+    }
+
+    /// Takes over changed settings, as [`apply`](Self::apply) does. On an error everything stays as
+    /// it was.
     pub async fn reload(
         &self,
         settings: AlertingSettings,
         options: NotifierOptions,
     ) -> Result<(), String> {
-        let is_same = {
-            let running = lock(&self.running);
-            running.settings == settings && running.options == options
-        };
-        if is_same {
-            return Ok(());
-        }
-        let running = Running::start(settings, options)?;
-        let before = std::mem::replace(&mut *lock(&self.running), running);
-        before.stop().await;
+        self.apply(Self::prepare(settings, options)?).await;
         Ok(())
     }
 
     /// Stops; what waits is given a moment to leave.
     pub async fn shutdown(&self) {
         let before = std::mem::take(&mut *lock(&self.running));
-        before.stop().await;
+        stop(before.receivers).await;
     }
 
     /// What became of alerts, receiver by receiver.
@@ -114,7 +169,7 @@ impl Notifier {
     pub fn stats(&self) -> Vec<ReceiverStats> {
         let running = lock(&self.running);
         let stats = running.receivers.iter().map(|receiver| ReceiverStats {
-            url: receiver.url.clone(),
+            url: receiver.receiver.shown_url.clone(),
             sent: receiver.queue.sent.load(Ordering::Relaxed),
             dropped: receiver.queue.dropped.load(Ordering::Relaxed),
             failed_requests: receiver.queue.failed_requests.load(Ordering::Relaxed),
@@ -127,8 +182,8 @@ impl Notifier {
 impl Notify for Notifier {
     fn notify(&self, alerts: Vec<OutgoingAlert>) {
         let running = lock(&self.running);
-        let rules = &running.settings.alert_relabel_rules;
-        let external = &running.options.external_labels;
+        let rules = &running.alert_relabel_rules;
+        let external = &running.external_labels;
         let alerts: Vec<Arc<OutgoingAlert>> = alerts
             .into_iter()
             .filter_map(|mut alert| {
@@ -139,9 +194,9 @@ impl Notify for Notifier {
             })
             .collect();
         for receiver in &running.receivers {
-            let rules = &receiver.relabel_rules;
-            let own: Vec<_> =
-                alerts.iter().filter_map(|alert| relabeled(alert.clone(), rules)).collect();
+            let rules = &receiver.receiver.relabel_rules;
+            let own = alerts.iter().filter(|alert| receiver.is_told_of(alert));
+            let own: Vec<_> = own.filter_map(|alert| relabeled(alert.clone(), rules)).collect();
             if !own.is_empty() {
                 receiver.queue.push(own);
             }
@@ -150,10 +205,10 @@ impl Notify for Notifier {
 
     fn alertmanagers(&self) -> Alertmanagers {
         let running = lock(&self.running);
-        let active = running.receivers.iter().filter(|receiver| receiver.is_alertmanager);
+        let active = running.receivers.iter().filter(|receiver| receiver.is_alertmanager());
         Alertmanagers {
             active_alertmanagers: active
-                .map(|receiver| AlertmanagerTarget { url: receiver.url.clone() })
+                .map(|receiver| AlertmanagerTarget { url: receiver.receiver.shown_url.clone() })
                 .collect(),
             dropped_alertmanagers: running.dropped.clone(),
         }
@@ -175,68 +230,77 @@ fn relabeled(alert: Arc<OutgoingAlert>, rules: &[RelabelRule]) -> Option<Arc<Out
 }
 
 impl Running {
-    fn start(settings: AlertingSettings, options: NotifierOptions) -> Result<Self, String> {
-        // First everything that can fail.
-        let mut prepared = Vec::new();
-        let mut dropped = Vec::new();
-        let (external_url, first_retry) = (&options.external_url, options.first_retry);
-        for alertmanager in &settings.alertmanagers {
-            let (urls, without) = targets(alertmanager);
-            dropped.extend(without.into_iter().map(|url| AlertmanagerTarget { url }));
-            for url in urls {
-                prepared.push(Receiver {
-                    client: Client::new(&alertmanager.http)
-                        .map_err(|problem| format!("alertmanager {url}: {problem}"))?,
-                    url,
-                    language: Language::Alertmanager,
-                    timeout: alertmanager.timeout,
-                    relabel_rules: alertmanager.alert_relabel_rules.clone(),
-                    external_url: external_url.clone(),
-                    first_retry,
-                });
+    /// Makes the receivers those that were prepared. Gives those that have to stop.
+    fn take_over(&mut self, prepared: PreparedReceivers) -> Vec<Handle> {
+        let mut before = std::mem::take(&mut self.receivers);
+        // First those that go on as they are, so that none of them hands its memory to another.
+        let mut kept: Vec<Option<Handle>> = Vec::new();
+        for (receiver, client) in &prepared.receivers {
+            let at = before.iter().position(|handle| handle.receiver == *receiver);
+            let handle = at.map(|at| before.swap_remove(at));
+            if let Some(handle) = &handle {
+                handle.clients.send_replace(client.clone());
             }
+            kept.push(handle);
         }
-        for webhook in &settings.webhooks {
-            let (send_resolved, repeat_interval) = (webhook.send_resolved, webhook.repeat_interval);
-            prepared.push(Receiver {
-                client: Client::new(&webhook.http)
-                    .map_err(|problem| format!("webhook {}: {problem}", webhook.url))?,
-                url: webhook.url.clone(),
-                language: Language::Webhook { send_resolved, repeat_interval },
-                timeout: webhook.timeout,
-                relabel_rules: webhook.alert_relabel_rules.clone(),
-                external_url: external_url.clone(),
-                first_retry,
+        let mut memories: Vec<(String, Arc<Mutex<Memory>>)> =
+            before.iter().map(|old| (old.receiver.url.clone(), old.memory.clone())).collect();
+        for ((receiver, client), kept) in prepared.receivers.into_iter().zip(kept) {
+            let handle = kept.unwrap_or_else(|| {
+                let at = memories.iter().position(|(url, _)| *url == receiver.url);
+                let memory = at.map(|at| memories.swap_remove(at).1).unwrap_or_default();
+                Handle::start(receiver, client, memory)
             });
+            self.receivers.push(handle);
         }
-        let receivers = prepared.into_iter().map(Handle::start).collect();
-        Ok(Self { settings, options, receivers, dropped })
+        self.alert_relabel_rules = prepared.alert_relabel_rules;
+        self.external_labels = prepared.external_labels;
+        self.dropped = prepared.dropped;
+        before
     }
+}
 
-    async fn stop(self) {
-        for receiver in &self.receivers {
-            // A task that is gone needs no word.
-            let _ = receiver.stop.send(true);
-        }
-        for receiver in self.receivers {
-            let _ = receiver.task.await;
-        }
+/// Stops receivers; what waits for them is given a moment to leave.
+async fn stop(receivers: Vec<Handle>) {
+    for receiver in &receivers {
+        // A task that is gone needs no word.
+        let _ = receiver.stop.send(true);
+    }
+    for receiver in receivers {
+        let _ = receiver.task.await;
     }
 }
 
 impl Handle {
-    fn start(receiver: Receiver) -> Self {
+    fn start(receiver: Receiver, client: Arc<Client>, memory: Arc<Mutex<Memory>>) -> Self {
         let queue = Arc::new(Queue::default());
+        let (clients, client) = watch::channel(client);
         let (stop, stopped) = watch::channel(false);
-        Self {
-            url: receiver.url.clone(),
-            is_alertmanager: receiver.language == Language::Alertmanager,
-            relabel_rules: receiver.relabel_rules.clone(),
+        let sender = Sender {
+            receiver: receiver.clone(),
             queue: queue.clone(),
-            stop,
-            task: tokio::spawn(run(receiver, queue, stopped)),
-        }
+            memory: memory.clone(),
+            clients: client,
+        };
+        let task = tokio::spawn(run(sender, stopped));
+        Self { receiver, queue, memory, clients, stop, task }
     }
+
+    fn is_alertmanager(&self) -> bool {
+        self.receiver.language == Language::Alertmanager
+    }
+
+    /// An Alertmanager takes what it hears no more of for resolved by itself, with annotations that
+    /// are not known here any more.
+    fn is_told_of(&self, alert: &OutgoingAlert) -> bool {
+        let is_bare = alert.is_restored && alert.is_resolved && alert.annotations.is_empty();
+        !(self.is_alertmanager() && is_bare)
+    }
+}
+
+fn client(settings: &HttpSettings, what: &str, shown_url: &str) -> Result<Arc<Client>, String> {
+    let client = Client::new(settings);
+    client.map(Arc::new).map_err(|problem| format!("{what} {shown_url}: {problem}"))
 }
 
 /// Where alerts are posted to, and where not since relabeling dropped it.

@@ -22,16 +22,24 @@ pub(super) enum Language {
     Webhook { send_resolved: bool, repeat_interval: Duration },
 }
 
-/// A receiver.
-#[derive(Debug)]
+/// A receiver, as it is configured. Two that are equal are the same one.
+#[derive(Clone, PartialEq)]
 pub(super) struct Receiver {
+    /// Where it is; whole it is used for sending alone.
     pub(super) url: String,
+    /// The same as it is shown.
+    pub(super) shown_url: String,
     pub(super) language: Language,
     pub(super) timeout: Duration,
     pub(super) relabel_rules: Vec<RelabelRule>,
-    pub(super) client: Client,
     pub(super) external_url: String,
     pub(super) first_retry: Duration,
+}
+
+impl std::fmt::Debug for Receiver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Receiver").field("url", &self.shown_url).finish_non_exhaustive()
+    }
 }
 
 /// What waits for a receiver, and what became of the rest.
@@ -79,9 +87,10 @@ struct Told {
     at: Instant,
 }
 
-/// Webhooks are told what changed: nobody behind them sorts repetitions out.
+/// Webhooks are told what changed: nobody behind them sorts repetitions out. It outlives a change
+/// of the settings, so that the end of an alert is told to whoever was told of its beginning.
 #[derive(Debug, Default)]
-struct Memory {
+pub(super) struct Memory {
     told: HashMap<u64, Told>,
 }
 
@@ -103,8 +112,9 @@ impl Memory {
             let key = fingerprint(&alert.labels);
             let before = self.told.get(&key).copied();
             let is_news = match before {
-                // Whoever was not told that it fires need not be told that it does not.
-                None => !alert.is_resolved,
+                // Whoever was not told that it fires need not be told that it does not. What was
+                // told before a restart is not known.
+                None => !alert.is_resolved || alert.is_restored,
                 Some(told) if told.is_resolved => !alert.is_resolved,
                 Some(_) if alert.is_resolved => true,
                 Some(told) => {
@@ -141,8 +151,7 @@ impl Memory {
 }
 
 /// Sends what waits until it is told to stop, and then what can be sent quickly.
-pub(super) async fn run(receiver: Receiver, queue: Arc<Queue>, mut stop: watch::Receiver<bool>) {
-    let mut sender = Sender { receiver, queue, memory: Memory::default() };
+pub(super) async fn run(mut sender: Sender, mut stop: watch::Receiver<bool>) {
     loop {
         let batch = sender.queue.take();
         if batch.is_empty() {
@@ -162,10 +171,14 @@ pub(super) async fn run(receiver: Receiver, queue: Arc<Queue>, mut stop: watch::
     }
 }
 
-struct Sender {
-    receiver: Receiver,
-    queue: Arc<Queue>,
-    memory: Memory,
+/// What the task of a receiver works with.
+pub(super) struct Sender {
+    pub(super) receiver: Receiver,
+    pub(super) queue: Arc<Queue>,
+    /// Shared with whoever takes over the receiver.
+    pub(super) memory: Arc<Mutex<Memory>>,
+    /// Another one when certificates were read again.
+    pub(super) clients: watch::Receiver<Arc<Client>>,
 }
 
 impl Sender {
@@ -188,8 +201,9 @@ impl Sender {
             Language::Alertmanager => (alertmanager(&batch), batch.len(), Undo::new()),
             Language::Webhook { send_resolved, repeat_interval } => {
                 let now = Instant::now();
-                self.memory.forget(now, repeat_interval.max(Duration::from_secs(3_600)) * 2);
-                let (news, undo) = self.memory.news(batch, send_resolved, repeat_interval, now);
+                let mut memory = lock(&self.memory);
+                memory.forget(now, repeat_interval.max(Duration::from_secs(3_600)) * 2);
+                let (news, undo) = memory.news(batch, send_resolved, repeat_interval, now);
                 (webhook(&news, &self.receiver.external_url), news.len(), undo)
             }
         }
@@ -208,7 +222,7 @@ impl Sender {
                 Err(error) => error,
             };
             let is_last = attempt == MAX_SEND_ATTEMPTS || matches!(error, SendError::Never(_));
-            let url = &self.receiver.url;
+            let url = &self.receiver.shown_url;
             tracing::warn!(url, alerts = count, attempt, %error, "alerts cannot be sent");
             if is_last {
                 break;
@@ -219,12 +233,13 @@ impl Sender {
             }
             pause = (pause * 2).min(MAX_RETRY);
         }
-        self.memory.undo(undo);
+        lock(&self.memory).undo(undo);
         self.queue.count_dropped(count);
     }
 
     async fn attempt(&self, body: Vec<u8>, count: usize) -> Result<(), SendError> {
-        let Receiver { url, timeout, client, .. } = &self.receiver;
+        let Receiver { url, timeout, .. } = &self.receiver;
+        let client = self.clients.borrow().clone();
         let done = client.post(url, body, *timeout).await;
         match done {
             Ok(()) => self.queue.sent.fetch_add(count as u64, Ordering::Relaxed),
@@ -247,6 +262,7 @@ mod tests {
             starts_at_nanos: 1,
             ends_at_nanos: 2,
             is_resolved,
+            is_restored: false,
             generator_url: String::new(),
         })
     }
@@ -284,5 +300,8 @@ mod tests {
         memory.undo(undo);
         let again = memory.news(vec![alert("a", true)], true, hour, start + 6 * hour).0;
         assert_eq!(again.len(), 1, "a lost message is sent again");
+        let ended = OutgoingAlert { is_restored: true, ..(*alert("c", true)).clone() };
+        let told = memory.news(vec![Arc::new(ended)], true, hour, start + 6 * hour).0;
+        assert_eq!(told.len(), 1, "it may have been told of before a restart");
     }
 }

@@ -1,4 +1,4 @@
-//! The notifier against a small server over TCP, and its settings.
+//! The notifier against a small server over TCP.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -90,12 +90,13 @@ fn alert(name: &str, is_resolved: bool) -> OutgoingAlert {
         starts_at_nanos: 1_435_065_584_128_000_000,
         ends_at_nanos: 1_435_065_644_128_000_000,
         is_resolved,
+        is_restored: false,
         generator_url: "http://kymo/graph".to_owned(),
     }
 }
 
 fn settings(yaml: &str) -> AlertingSettings {
-    AlertingSettings::from_yaml(yaml, Path::new("p.yml")).unwrap()
+    kymo_scrape::ScrapeSettings::from_yaml(yaml, Path::new("p.yml")).unwrap().alerting
 }
 
 fn options() -> NotifierOptions {
@@ -249,36 +250,49 @@ fn fingerprints_are_those_of_alertmanager() {
     assert_eq!(message::fingerprint(&labels), expected);
 }
 
-#[test]
-fn what_is_wrong_in_the_settings_is_refused_with_the_line_of_its_entry() {
-    let parse = |yaml: &str| AlertingSettings::from_yaml(yaml, Path::new("p.yml"));
-    assert_eq!(parse("").unwrap(), AlertingSettings::default());
-    assert_eq!(parse("global: {}\nrule_files: [a]\n").unwrap(), AlertingSettings::default());
-    let base = "alerting:\n  alertmanagers:\n    - ";
-    for (keys, expected) in [
-        ("tiemout: 1s", "p.yml:3:7: tiemout is not a known key; did you mean timeout?"),
-        ("dns_sd_configs: []", "p.yml:3:7: dns_sd_configs is not supported; use static_configs"),
-        (
-            "api_version: v1",
-            "p.yml:3:7: expected Alertmanager api version to be one of [v2] but got v1",
-        ),
-        (
-            "timeout: soon",
-            "p.yml:3:7: timeout: not a valid duration string: \"soon\"; expected such as 10s",
-        ),
-        ("scheme: ftp", "p.yml:3:7: unknown scheme \"ftp\"; expected http or https"),
-        ("sigv4: {}", "p.yml:3:7: sigv4 is not supported; use authorization or basic_auth"),
-        ("alert_relabel_configs: [{action: nope}]", "p.yml:3:7: unknown relabel action \"nope\""),
-    ] {
-        let found = parse(&format!("{base}{keys}\n")).unwrap_err().to_string();
-        assert!(found.starts_with(expected), "{keys}: {found}");
+#[tokio::test]
+async fn a_webhook_knows_after_a_reload_what_it_was_told_before() {
+    let server = Server::start(Vec::new()).await;
+    let yaml = format!("alerting: {{webhooks: [{{url: 'http://{}/hook'}}]}}", server.address);
+    let notifier = Notifier::start(settings(&yaml), options()).unwrap();
+    notifier.notify(vec![alert("a", false)]);
+    server.wait_for(1).await;
+    let changed = yaml.replace("/hook'", "/hook', timeout: 5s");
+    for yaml in [&changed, &changed, &yaml] {
+        notifier.reload(settings(yaml), options()).await.unwrap();
+        notifier.notify(vec![alert("a", false)]);
     }
-    let error = parse("alerting:\n  webhooks:\n    - url: nowhere\n").unwrap_err().to_string();
-    assert!(error.starts_with("p.yml:3:7: url is missing or wrong"), "{error}");
-    let error = parse("alerting: {webhook: []}").unwrap_err().to_string();
-    assert!(error.contains("webhook is not a known key; did you mean webhooks?"), "{error}");
-    let full = parse("alerting: {webhooks: [{url: 'http://h/', send_resolved: false, repeat_interval: 1h, timeout: 3s, authorization: {credentials: c}}]}").unwrap();
-    let webhook = &full.webhooks[0];
-    assert_eq!((webhook.send_resolved, webhook.timeout), (false, Duration::from_secs(3)));
-    assert!(webhook.http.credentials.is_some());
+    notifier.notify(vec![alert("a", true)]);
+    let requests = server.wait_for(2).await;
+    assert_eq!(requests[1].body["status"], "resolved", "it was not told again that it fires");
+    notifier.shutdown().await;
+    assert_eq!(lock(&server.requests).len(), 2);
+}
+
+#[tokio::test]
+async fn what_fails_to_be_prepared_changes_nothing_and_tells_no_secret() {
+    let yaml = "alerting: {webhooks: [{url: 'http://127.0.0.1:1/s3cret'}]}";
+    let notifier = Notifier::start(settings(yaml), options()).unwrap();
+    assert_eq!(notifier.stats()[0].url, "http://127.0.0.1:1");
+    let bad = yaml.replace("s3cret'", "s3cret', tls_config: {ca_file: /no/such.pem}");
+    let error = notifier.reload(settings(&bad), options()).await.unwrap_err();
+    assert!(error.starts_with("webhook http://127.0.0.1:1: unable to read file"), "{error}");
+    assert_eq!(notifier.stats().len(), 1);
+    notifier.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_alertmanager_is_not_told_of_the_end_of_what_is_only_known_from_before() {
+    let server = Server::start(Vec::new()).await;
+    let yaml = format!(
+        "alerting: {{alertmanagers: [{{static_configs: [{{targets: ['{}']}}]}}]}}",
+        server.address
+    );
+    let notifier = Notifier::start(settings(&yaml), options()).unwrap();
+    let annotations = BTreeMap::new();
+    let over = OutgoingAlert { is_restored: true, annotations, ..alert("over", true) };
+    notifier.notify(vec![over, alert("a", true)]);
+    let requests = server.wait_for(1).await;
+    assert_eq!(requests[0].body.as_array().unwrap().len(), 1, "it knows by itself");
+    notifier.shutdown().await;
 }

@@ -14,7 +14,7 @@ use kymo_promql::ast::Expr;
 use kymo_promql::labels::Labels;
 use kymo_promql::sample::{Value, is_stale};
 
-use crate::evaluate::{BoxFuture, Evaluate, RuleSample, Sink, VectorSample};
+use crate::evaluate::{BoxFuture, Evaluate, RuleSample, Sink, SinkError, VectorSample};
 use crate::file::RuleFiles;
 use crate::group::{Context, GroupRun};
 use crate::notify::{Notify, OutgoingAlert};
@@ -31,6 +31,8 @@ struct World {
     written: Mutex<Vec<RuleSample>>,
     sent: Mutex<Vec<OutgoingAlert>>,
     refuses_writes: Mutex<bool>,
+    /// Writes all the same, but says that some was left out.
+    writes_partly: Mutex<bool>,
 }
 
 impl World {
@@ -96,13 +98,16 @@ impl Evaluate for World {
 }
 
 impl Sink for World {
-    fn write(&self, samples: Vec<RuleSample>) -> BoxFuture<'_, Result<(), String>> {
+    fn write(&self, samples: Vec<RuleSample>) -> BoxFuture<'_, Result<(), SinkError>> {
         Box::pin(async move {
             if *lock(&self.refuses_writes) {
-                return Err("the disk is full".to_owned());
+                return Err(SinkError::Lost("the disk is full".to_owned()));
             }
             lock(&self.written).extend(samples);
-            Ok(())
+            match *lock(&self.writes_partly) {
+                true => Err(SinkError::Partly(1, "too old".to_owned())),
+                false => Ok(()),
+            }
         })
     }
 }
@@ -265,13 +270,59 @@ async fn an_alert_is_filled_in_written_sent_and_resolved() {
 }
 
 #[tokio::test]
-async fn traceql_is_asked_over_the_interval() {
+async fn samples_that_are_left_out_are_an_error_of_the_rule_and_the_others_end_some_day() {
     let (world, context) = world();
-    world.answer("{ } | rate() over 30s", &[(r#"{svc="a"}"#, 2.0)]);
-    let rules = "interval: 30s, rules: [{record: r, traceql: '{ } | rate()'}]";
-    let mut group = group(rules, &context, false);
+    world.answer("up", &[(r#"{job="a"}"#, 1.0)]);
+    let mut group = group("rules: [{record: r, expr: up}]", &context, false);
+    *lock(&world.writes_partly) = true;
     evaluate(&mut group, &context, 1).await;
-    assert_eq!(world.written(), [r#"{__name__="r", svc="a"} 2 @60000"#]);
+    assert_eq!(last_error(&group, 0), "1 samples were left out: too old");
+    world.written();
+    world.answer("up", &[]);
+    *lock(&world.writes_partly) = false;
+    evaluate(&mut group, &context, 2).await;
+    assert_eq!(world.written(), [r#"{__name__="r", job="a"} stale @120000"#]);
+    assert_eq!(last_error(&group, 0), "");
+}
+
+#[tokio::test]
+async fn traceql_is_asked_over_the_interval_that_ended_a_while_ago() {
+    let (world, mut context) = world();
+    world.answer("{ } | rate() over 30s", &[(r#"{svc="a"}"#, 2.0)]);
+    world.answer("up", &[("{}", 1.0)]);
+    let rules = "interval: 30s, rules: [{record: r, traceql: '{ } | rate()'}, \
+                 {record: s, expr: up}]";
+    let mut by_default = group(rules, &context, false);
+    evaluate(&mut by_default, &context, 5).await;
+    assert_eq!(
+        world.written(),
+        [r#"{__name__="r", svc="a"} 2 @240000"#, r#"{__name__="s"} 1 @300000"#],
+        "spans arrive late, samples do not"
+    );
+    let mut shorter = group(&format!("query_offset: 10s, {rules}"), &context, false);
+    evaluate(&mut shorter, &context, 5).await;
+    assert_eq!(
+        world.written(),
+        [r#"{__name__="r", svc="a"} 2 @290000"#, r#"{__name__="s"} 1 @290000"#],
+        "the group has the last word"
+    );
+    let options = RuleOptions { query_offset: Duration::from_secs(120), ..RuleOptions::default() };
+    context.options = Arc::new(options);
+    let mut longer = group(rules, &context, false);
+    evaluate(&mut longer, &context, 5).await;
+    assert_eq!(
+        world.written(),
+        [r#"{__name__="r", svc="a"} 2 @180000"#, r#"{__name__="s"} 1 @180000"#],
+        "the larger one"
+    );
+}
+
+#[test]
+fn an_interval_of_zero_is_the_default() {
+    let (_, mut context) = world();
+    let options = RuleOptions { evaluation_interval: Duration::ZERO, ..RuleOptions::default() };
+    context.options = Arc::new(options);
+    assert_eq!(group("rules: []", &context, false).interval, Duration::from_secs(60));
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use kymo_promql::sample::{Samples, Value};
 use kymo_promql::source::{Select, Series, Source, SourceError};
 
 use super::{MINUTE, evaluate, group, lock, world};
-use crate::evaluate::{BoxFuture, Evaluate, RuleSample, Sink, VectorSample};
+use crate::evaluate::{BoxFuture, Evaluate, RuleSample, Sink, SinkError, VectorSample};
 use crate::group::Context;
 
 /// Keeps floats in memory.
@@ -72,7 +72,7 @@ impl Evaluate for Store {
 }
 
 impl Sink for Store {
-    fn write(&self, samples: Vec<RuleSample>) -> BoxFuture<'_, Result<(), String>> {
+    fn write(&self, samples: Vec<RuleSample>) -> BoxFuture<'_, Result<(), SinkError>> {
         for sample in samples {
             if let Value::Float(value) = sample.value {
                 let mut store = lock(&self.0);
@@ -133,4 +133,45 @@ async fn an_alert_that_ended_just_before_the_restart_begins_anew() {
     second.restore(&context, 12 * MINUTE).await;
     let (_, alert) = second.rules[0].alerts.active().next().unwrap();
     assert_eq!(alert.active_at, 12 * MINUTE);
+}
+
+#[tokio::test]
+async fn alerts_that_fired_before_the_restart_and_are_over_are_told_as_resolved() {
+    let (notify, context) = world();
+    let store = Arc::new(Store::default());
+    let options = context.options.clone();
+    let context =
+        Context { evaluate: store.clone(), sink: store.clone(), notify: notify.clone(), options };
+    let rules = "rules: [{alert: A, expr: up == 0, for: 1m}]";
+    let mut first = group(rules, &context, false);
+    for minute in 0..=10 {
+        store.set("over", minute, 0.0);
+        store.set("shaky", minute, 0.0);
+        // It was resolved, and told so, before the restart.
+        store.set("fine", minute, f64::from(u8::from(minute >= 5)));
+        evaluate(&mut first, &context, minute).await;
+    }
+    lock(&notify.sent).clear();
+    let mut second = group(rules, &context, true);
+    for minute in 12..=15 {
+        store.set("over", minute, 1.0);
+        store.set("fine", minute, 1.0);
+        // Down once more, but not for long enough to fire again.
+        store.set("shaky", minute, f64::from(u8::from(minute != 13)));
+        evaluate(&mut second, &context, minute).await;
+        if minute == 13 {
+            second.restore(&context, minute * MINUTE).await;
+        }
+    }
+    let sent = lock(&notify.sent).clone();
+    let mut resolved: Vec<(&str, i64)> = sent
+        .iter()
+        .inspect(|alert| assert!(alert.is_resolved && alert.is_restored, "{alert:?}"))
+        .map(|alert| (alert.labels["i"].as_str(), alert.ends_at_nanos / MINUTE))
+        .collect();
+    resolved.sort_unstable();
+    resolved.dedup();
+    assert_eq!(resolved, [("over", 13), ("shaky", 14)]);
+    let over = sent.iter().find(|alert| alert.labels["i"] == "over").unwrap();
+    assert_eq!((over.labels.len(), over.starts_at_nanos), (2, 0), "{over:?}");
 }

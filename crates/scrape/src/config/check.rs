@@ -12,28 +12,28 @@ use super::error::ConfigError;
 use super::http::HttpSettings;
 use super::units::{format_duration, parse_bytes, parse_duration};
 use super::{
-    FileDiscovery, HttpDiscovery, JobLimits, JobSettings, ScrapeProtocol, ScrapeSettings,
-    StaticTargets, raw, relabel,
+    JobLimits, JobSettings, ScrapeProtocol, ScrapeSettings, alerting, raw, relabel, targets,
 };
 use crate::limits::MIN_INTERVAL;
 
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(60);
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
-const FILE_REFRESH: Duration = Duration::from_secs(300);
-const HTTP_REFRESH: Duration = Duration::from_secs(60);
 
 /// A file, and what the paths in it are relative to.
-struct Source<'a> {
-    file: &'a Path,
-    directory: &'a Path,
+pub(super) struct Source<'a> {
+    pub(super) file: &'a Path,
+    pub(super) directory: &'a Path,
 }
 
 impl Source<'_> {
-    fn refuse(&self, at: Location, message: impl Into<String>) -> ConfigError {
+    pub(super) fn refuse(&self, at: Location, message: impl Into<String>) -> ConfigError {
         ConfigError::at(self.file, at, message)
     }
 
-    fn duration(&self, found: &Option<Spanned<String>>) -> Result<Option<Duration>, ConfigError> {
+    pub(super) fn duration(
+        &self,
+        found: &Option<Spanned<String>>,
+    ) -> Result<Option<Duration>, ConfigError> {
         let Some(found) = found else { return Ok(None) };
         let wrong = || {
             let message =
@@ -153,10 +153,27 @@ pub(super) fn file(text: &str, path: &Path) -> Result<ScrapeSettings, ConfigErro
     Ok(ScrapeSettings {
         jobs,
         external_labels: external_labels(&global.keys),
-        evaluation_interval: source.duration(&global.keys.evaluation_interval)?,
+        evaluation_interval: evaluation_interval(&source, &global.keys)?,
+        rule_query_offset: source.duration(&global.keys.rule_query_offset)?,
+        alerting: alerting::settings(&source, found.alerting.take())?,
         rule_files: found.rule_files.take().unwrap_or_default(),
         ignored_keys: ignored(&found, &global.keys),
     })
+}
+
+/// How often rules are evaluated; zero is the default, as with all intervals.
+fn evaluation_interval(
+    source: &Source<'_>,
+    keys: &raw::Global,
+) -> Result<Option<Duration>, ConfigError> {
+    let given = source.duration(&keys.evaluation_interval)?.filter(|given| !given.is_zero());
+    let too_short = given.filter(|given| *given < MIN_INTERVAL);
+    let (Some(interval), Some(key)) = (too_short, &keys.evaluation_interval) else {
+        return Ok(given);
+    };
+    let (given, least) = (format_duration(interval), format_duration(MIN_INTERVAL));
+    let message = format!("evaluation_interval is {given}; expected at least {least}");
+    Err(source.refuse(key.referenced, message))
 }
 
 /// External labels, with variables of the environment put in.
@@ -192,7 +209,6 @@ fn expand(text: &str, variable: &dyn Fn(&str) -> String) -> String {
 
 fn ignored(found: &raw::File, global: &raw::Global) -> Vec<&'static str> {
     let keys = [
-        ("alerting", found.alerting.is_some()),
         ("remote_write", found.remote_write.is_some()),
         ("remote_read", found.remote_read.is_some()),
         ("storage", found.storage.is_some()),
@@ -201,7 +217,6 @@ fn ignored(found: &raw::File, global: &raw::Global) -> Vec<&'static str> {
         ("runtime", found.runtime.is_some()),
         ("global.query_log_file", global.query_log_file.is_some()),
         ("global.scrape_failure_log_file", global.scrape_failure_log_file.is_some()),
-        ("global.rule_query_offset", global.rule_query_offset.is_some()),
     ];
     keys.into_iter().filter(|(_, is_there)| *is_there).map(|(key, _)| key).collect()
 }
@@ -316,9 +331,9 @@ fn job(
     };
     let scheme = scheme(source, &found.scheme)?;
     let limits = limits(source, global, &found)?;
-    let static_configs = statics(source, found.static_configs.take())?;
-    let file_discoveries = files(source, found.file_sd_configs.take())?;
-    let http_discoveries = servers(source, found.http_sd_configs.take())?;
+    let static_configs = targets::lists(source, found.static_configs.take())?;
+    let file_discoveries = targets::files(source, found.file_sd_configs.take())?;
+    let http_discoveries = targets::servers(source, found.http_sd_configs.take())?;
     let relabel_rules = relabel::rules(source.file, found.relabel_configs.take(), legacy_names)?;
     let metric_relabel_rules =
         relabel::rules(source.file, found.metric_relabel_configs.take(), legacy_names)?;
@@ -369,7 +384,10 @@ fn default_protocols(native_histograms: bool) -> Vec<ScrapeProtocol> {
     ScrapeProtocol::ALL.into_iter().filter(is_wanted).collect()
 }
 
-fn scheme(source: &Source<'_>, found: &Option<Spanned<String>>) -> Result<String, ConfigError> {
+pub(super) fn scheme(
+    source: &Source<'_>,
+    found: &Option<Spanned<String>>,
+) -> Result<String, ConfigError> {
     let Some(found) = found else { return Ok("http".to_owned()) };
     match found.value.as_str() {
         "http" | "https" => Ok(found.value.clone()),
@@ -411,84 +429,6 @@ fn finest_schema(factor: f64) -> Option<i32> {
     let floor = (-factor.log2().log2()).floor();
     let schema = floor.clamp(-4.0, 8.0) as i32;
     (schema < 8).then_some(schema)
-}
-
-fn statics(
-    source: &Source<'_>,
-    found: Option<Vec<Spanned<raw::StaticConfig>>>,
-) -> Result<Vec<StaticTargets>, ConfigError> {
-    let mut all = Vec::new();
-    for found in found.into_iter().flatten() {
-        let mut targets = Vec::new();
-        for target in found.value.targets.into_iter().flatten() {
-            if target.value.contains('/') {
-                let message = format!("{:?} is not a valid hostname", target.value);
-                return Err(source.refuse(target.referenced, message));
-            }
-            targets.push(target.value);
-        }
-        all.push(StaticTargets { targets, labels: found.value.labels.unwrap_or_default() });
-    }
-    Ok(all)
-}
-
-fn files(
-    source: &Source<'_>,
-    found: Option<Vec<Spanned<raw::FileSd>>>,
-) -> Result<Vec<FileDiscovery>, ConfigError> {
-    let mut all = Vec::new();
-    for found in found.into_iter().flatten() {
-        let (at, found) = (found.referenced, found.value);
-        let mut files = Vec::new();
-        for file in found.files.into_iter().flatten() {
-            let path = Path::new(&file.value);
-            let extension = path.extension().and_then(|extension| extension.to_str());
-            let is_known =
-                matches!(extension, Some("json" | "yml" | "yaml" | "JSON" | "YML" | "YAML"));
-            // One star, in the file's name.
-            let has_wild_directory =
-                path.parent().is_some_and(|directory| directory.to_string_lossy().contains('*'));
-            if !is_known || has_wild_directory {
-                let message = format!(
-                    "path name {:?} is not valid for file discovery; expected a name that ends in \
-                     .yml, .yaml or .json, with * in its last part at most",
-                    file.value
-                );
-                return Err(source.refuse(file.referenced, message));
-            }
-            files.push(source.directory.join(path));
-        }
-        if files.is_empty() {
-            let message = "file service discovery config must contain at least one path name";
-            return Err(source.refuse(at, message));
-        }
-        let given = source.duration(&found.refresh_interval)?.filter(|given| !given.is_zero());
-        all.push(FileDiscovery { files, refresh_interval: given.unwrap_or(FILE_REFRESH) });
-    }
-    Ok(all)
-}
-
-fn servers(
-    source: &Source<'_>,
-    found: Option<Vec<Spanned<raw::HttpSd>>>,
-) -> Result<Vec<HttpDiscovery>, ConfigError> {
-    let mut all = Vec::new();
-    for found in found.into_iter().flatten() {
-        let (at, mut found) = (found.referenced, found.value);
-        let url = found.url.take().unwrap_or_default();
-        if url.is_empty() {
-            return Err(source.refuse(at, "URL is missing"));
-        }
-        let parsed = reqwest::Url::parse(&url)
-            .map_err(|error| source.refuse(at, format!("url {url:?} is wrong: {error}")))?;
-        if !matches!(parsed.scheme(), "http" | "https") {
-            return Err(source.refuse(at, "URL scheme must be 'http' or 'https'"));
-        }
-        let given = source.duration(&found.refresh_interval)?.filter(|given| !given.is_zero());
-        let http = HttpSettings::from_raw(source.file, source.directory, found.http())?;
-        all.push(HttpDiscovery { url, refresh_interval: given.unwrap_or(HTTP_REFRESH), http });
-    }
-    Ok(all)
 }
 
 #[cfg(test)]

@@ -58,9 +58,14 @@ impl ConfigError {
 fn unknown(field: &str, expected: &[&str]) -> String {
     let field: String = field.chars().filter(|c| !c.is_control()).take(100).collect();
     if field.ends_with("_sd_configs") {
-        return format!(
-            "{field} is not supported; use static_configs, file_sd_configs or http_sd_configs"
-        );
+        let known = ["file_sd_configs", "http_sd_configs"];
+        return match known.iter().all(|known| expected.contains(known)) {
+            true => format!(
+                "{field} is not supported; use static_configs, {} or {}",
+                known[0], known[1]
+            ),
+            false => format!("{field} is not supported; use static_configs"),
+        };
     }
     let distance = |name: &str| strsim::damerau_levenshtein(&field, name);
     let nearest = expected.iter().min_by_key(|name| distance(name));

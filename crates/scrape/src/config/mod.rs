@@ -1,18 +1,20 @@
-//! `scrape_configs` in Prometheus' own YAML.
+//! `scrape_configs`, and what else a file of Prometheus says, in its own YAML.
 //!
 //! [`ScrapeSettings::from_yaml`] reads a file of Prometheus, or a file with `global` and
-//! `scrape_configs` alone. Keys that are not about scraping are let through and listed; a key that
+//! `scrape_configs` alone. Keys that nothing is done with are let through and listed; a key that
 //! is not known, a value that is wrong and a combination that Prometheus refuses are errors with
 //! line and column.
 //!
 //! Refused although Prometheus knows them: proxies, OAuth 2, a file to log failures to, and
 //! discovery by anything but lists, files and HTTP.
 
+mod alerting;
 mod check;
 mod error;
 mod http;
 mod raw;
 mod relabel;
+mod targets;
 mod units;
 
 #[cfg(test)]
@@ -27,6 +29,7 @@ use kymo_wire::exposition::{Escaping, Format};
 
 use crate::relabel::RelabelRule;
 
+pub use alerting::{AlertingSettings, AlertmanagerSettings, WebhookSettings};
 pub use error::ConfigError;
 pub use http::{Credentials, HeaderValues, HttpSettings, Secret, SecretSource, TlsSettings};
 pub use units::{format_duration, parse_duration};
@@ -40,9 +43,13 @@ pub struct ScrapeSettings {
     pub external_labels: BTreeMap<String, String>,
     /// How often rules are evaluated, if the file says so.
     pub evaluation_interval: Option<Duration>,
+    /// How far back rules look, if the file says so.
+    pub rule_query_offset: Option<Duration>,
+    /// Who is told of alerts.
+    pub alerting: AlertingSettings,
     /// Patterns of files with rules, as written; relative to the file's directory.
     pub rule_files: Vec<String>,
-    /// Keys of the file that are not about scraping and that nothing is done with.
+    /// Keys of the file that nothing is done with.
     pub ignored_keys: Vec<&'static str>,
 }
 

@@ -9,7 +9,7 @@ use serde_saphyr::Spanned;
 
 type Texts = Option<Vec<String>>;
 
-/// A whole file. Keys of Prometheus' file that are not about scraping are let through.
+/// A whole file. Keys of Prometheus' file that nothing is done with are let through.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
@@ -17,7 +17,7 @@ pub(super) struct File {
     pub(super) scrape_configs: Option<Vec<Spanned<Option<Job>>>>,
     pub(super) scrape_config_files: Texts,
     pub(super) rule_files: Texts,
-    pub(super) alerting: Option<IgnoredAny>,
+    pub(super) alerting: Option<Alerting>,
     pub(super) remote_write: Option<IgnoredAny>,
     pub(super) remote_read: Option<IgnoredAny>,
     pub(super) storage: Option<IgnoredAny>,
@@ -157,6 +157,40 @@ with_http_keys! {
     struct HttpSd {
         pub(super) url: Option<String>,
         pub(super) refresh_interval: Option<Spanned<String>>,
+    }
+}
+
+/// `alerting`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Alerting {
+    pub(super) alert_relabel_configs: Option<Vec<Spanned<Relabel>>>,
+    pub(super) alertmanagers: Option<Vec<Spanned<Alertmanager>>>,
+    pub(super) webhooks: Option<Vec<Spanned<Webhook>>>,
+}
+
+with_http_keys! {
+    /// An entry of `alertmanagers`.
+    struct Alertmanager {
+        pub(super) scheme: Option<Spanned<String>>,
+        pub(super) path_prefix: Option<String>,
+        pub(super) timeout: Option<Spanned<String>>,
+        pub(super) api_version: Option<Spanned<String>>,
+        pub(super) static_configs: Option<Vec<Spanned<StaticConfig>>>,
+        pub(super) relabel_configs: Option<Vec<Spanned<Relabel>>>,
+        pub(super) alert_relabel_configs: Option<Vec<Spanned<Relabel>>>,
+        pub(super) sigv4: Option<Spanned<IgnoredAny>>,
+    }
+}
+
+with_http_keys! {
+    /// An entry of `webhooks`, which Prometheus does not have.
+    struct Webhook {
+        pub(super) url: Option<Spanned<String>>,
+        pub(super) timeout: Option<Spanned<String>>,
+        pub(super) send_resolved: Option<bool>,
+        pub(super) repeat_interval: Option<Spanned<String>>,
+        pub(super) alert_relabel_configs: Option<Vec<Spanned<Relabel>>>,
     }
 }
 

@@ -13,9 +13,11 @@ fn a_file_of_prometheus_is_read() {
 global:
   scrape_interval: 15s
   evaluation_interval: 30s
+  rule_query_offset: 20s
   external_labels: {cluster: a, shard: 7}
   sample_limit: 100
 rule_files: [rules/*.yml]
+storage: {}
 alerting:
   alertmanagers: [{static_configs: [{targets: [x]}]}]
 scrape_configs:
@@ -57,7 +59,9 @@ scrape_configs:
     .unwrap();
     assert_eq!(settings.external_labels["shard"], "7");
     assert_eq!(settings.evaluation_interval, Some(Duration::from_secs(30)));
-    assert_eq!(settings.ignored_keys, ["alerting"]);
+    assert_eq!(settings.ignored_keys, ["storage"]);
+    assert_eq!(settings.rule_query_offset, Some(Duration::from_secs(20)));
+    assert_eq!(settings.alerting.alertmanagers[0].static_configs[0].targets, ["x"]);
     assert_eq!(settings.rule_files, ["rules/*.yml"]);
     let node = &settings.jobs[0];
     assert_eq!(node.scrape_interval, Duration::from_secs(15));
@@ -96,6 +100,12 @@ fn a_timeout_that_is_not_given_fits_the_interval() {
     let (interval, timeout) = job("scrape_interval: 100ms");
     assert_eq!((interval, timeout), (Duration::from_millis(100), Duration::from_millis(100)));
     assert_eq!(job("scrape_interval: 2m").1, Duration::from_secs(10));
+}
+
+#[test]
+fn an_evaluation_interval_of_zero_is_the_default() {
+    let settings = read("global: {evaluation_interval: 0s}").unwrap();
+    assert_eq!(settings.evaluation_interval, None);
 }
 
 #[test]
@@ -197,6 +207,10 @@ fn what_is_wrong_is_refused_with_its_place() {
         (
             "global:\n  scrape_interval: 1s\n  scrape_timeout: 2s\n",
             "2:3: global scrape timeout greater than scrape interval",
+        ),
+        (
+            "global:\n  evaluation_interval: 1ms\n",
+            "2:24: evaluation_interval is 1ms; expected at least 10ms",
         ),
         (
             "scrape_config: []\n",

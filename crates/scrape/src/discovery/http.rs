@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use reqwest::Url;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::{RawGroup, Update, groups};
 use crate::client::HttpClient;
 use crate::config::HttpDiscovery;
 use crate::limits::MAX_DISCOVERY_BYTES;
+use crate::shown::without_userinfo;
 use crate::target::TargetGroup;
 
 pub(super) async fn run(
     discovery: u64,
     settings: HttpDiscovery,
-    client: Arc<HttpClient>,
+    clients: watch::Receiver<Arc<HttpClient>>,
     updates: mpsc::Sender<Update>,
 ) {
     let mut ticks = tokio::time::interval(settings.refresh_interval);
@@ -22,6 +23,8 @@ pub(super) async fn run(
     let mut last = None;
     loop {
         ticks.tick().await;
+        // Its certificates may have been read again meanwhile.
+        let client = clients.borrow().clone();
         match ask(&client, &settings).await {
             Ok(groups) if last.as_ref() != Some(&groups) => {
                 last = Some(groups.clone());
@@ -30,7 +33,10 @@ pub(super) async fn run(
                 }
             }
             Ok(_) => {}
-            Err(error) => tracing::error!(url = settings.url, "discovery: {error}"),
+            Err(error) => {
+                let url = without_userinfo(&settings.url);
+                tracing::error!(url, "discovery: {error}");
+            }
         }
     }
 }
@@ -49,7 +55,8 @@ async fn ask(client: &HttpClient, settings: &HttpDiscovery) -> Result<Vec<Target
     }
     let found: Vec<RawGroup> =
         serde_json::from_slice(&answer.body).map_err(|error| error.to_string())?;
-    Ok(groups(found, &settings.url, "__meta_url"))
+    // The label is shown with targets.
+    Ok(groups(found, &without_userinfo(&settings.url), "__meta_url"))
 }
 
 /// JSON in UTF-8, or not said in what.

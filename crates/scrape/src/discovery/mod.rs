@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use crate::client::HttpClient;
@@ -27,14 +27,19 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The discoveries of a job.
-    pub(crate) fn of(job: &JobSettings) -> Vec<Self> {
+    /// The discoveries of a job; those that ask a server with the client to do so.
+    pub(crate) fn of(
+        job: &JobSettings,
+        clients: &[Arc<HttpClient>],
+    ) -> Vec<(Self, Option<Arc<HttpClient>>)> {
         let lists =
             (!job.static_configs.is_empty()).then(|| Self::Static(job.static_configs.clone()));
         let files = job.file_discoveries.iter().cloned().map(Self::File);
         let servers =
-            job.http_discoveries.iter().cloned().map(|server| Self::Http(Box::new(server)));
-        lists.into_iter().chain(files).chain(servers).collect()
+            job.http_discoveries.iter().zip(clients).map(|(server, client)| {
+                (Self::Http(Box::new(server.clone())), Some(client.clone()))
+            });
+        lists.into_iter().chain(files).map(|source| (source, None)).chain(servers).collect()
     }
 }
 
@@ -52,6 +57,8 @@ pub(crate) struct Discovery {
     pub(crate) id: u64,
     pub(crate) source: Source,
     pub(crate) groups: Vec<TargetGroup>,
+    /// How a server is asked.
+    clients: Option<watch::Sender<Arc<HttpClient>>>,
     task: Option<JoinHandle<()>>,
 }
 
@@ -68,22 +75,32 @@ impl Discovery {
     pub(crate) fn start(
         id: u64,
         source: Source,
+        client: Option<Arc<HttpClient>>,
         updates: mpsc::Sender<Update>,
         file_poll: Duration,
-    ) -> Result<Self, String> {
-        let (groups, task) = match &source {
-            Source::Static(lists) => (static_groups(lists), None),
-            Source::File(settings) => {
+    ) -> Self {
+        let (clients, client) = client.map(watch::channel).unzip();
+        let (groups, task) = match (&source, client) {
+            (Source::Static(lists), _) => (static_groups(lists), None),
+            (Source::File(settings), _) => {
                 let task = file::run(id, settings.clone(), updates, file_poll);
                 (Vec::new(), Some(tokio::spawn(task)))
             }
-            Source::Http(settings) => {
-                let client = Arc::new(HttpClient::new(&settings.http)?);
+            (Source::Http(settings), Some(client)) => {
                 let task = http::run(id, (**settings).clone(), client, updates);
                 (Vec::new(), Some(tokio::spawn(task)))
             }
+            // Each server has its client.
+            (Source::Http(_), None) => (Vec::new(), None),
         };
-        Ok(Self { id, source, groups, task })
+        Self { id, source, groups, clients, task }
+    }
+
+    /// From now on a server is asked with this client.
+    pub(crate) fn set_client(&self, client: Option<Arc<HttpClient>>) {
+        if let (Some(clients), Some(client)) = (&self.clients, client) {
+            clients.send_replace(client);
+        }
     }
 }
 

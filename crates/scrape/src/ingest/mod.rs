@@ -15,7 +15,7 @@ use kymo_wire::exposition::{
 use crate::cache::{Lookup, SeriesCache, SeriesRef};
 use crate::config::{JobLimits, JobSettings};
 use crate::labels::{Labels, METRIC_NAME};
-use crate::limits::MAX_AHEAD;
+use crate::limits::{MAX_AHEAD, MAX_SAMPLES};
 use crate::relabel::relabel;
 use crate::sink::{MetricMetadata, ScrapedExemplar, ScrapedSeries, ScrapedValue};
 use crate::target::Target;
@@ -258,6 +258,12 @@ impl Ingest<'_> {
 
     fn sample(&mut self, sample: Sample<'_, ScrapedValue>) -> Result<(), String> {
         self.counts.scraped += 1;
+        let ceiling = MAX_SAMPLES.max(self.job.limits.samples);
+        if self.counts.scraped > ceiling {
+            return Err(format!(
+                "more than {ceiling} samples in an answer; to take more, set sample_limit to how many"
+            ));
+        }
         let (series, is_new) = match self.cache.lookup(sample.key) {
             Lookup::Dropped => return Ok(()),
             Lookup::Series(series) => (series, false),

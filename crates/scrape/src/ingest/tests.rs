@@ -302,3 +302,13 @@ fn native_histograms_are_made_coarser_until_they_fit() {
         Err("histogram bucket limit exceeded".to_owned())
     );
 }
+
+#[test]
+fn an_answer_with_more_samples_than_memory_is_for_is_refused() {
+    let body = "a 1\n".repeat(MAX_SAMPLES + 1);
+    let expected = "more than 1000000 samples in an answer; to take more, set sample_limit to how \
+                    many";
+    assert_eq!(fixture("").scrape(&body).1, Err(expected.to_owned()));
+    let (counts, result) = fixture("    sample_limit: 2000000\n").scrape(&body);
+    assert_eq!((counts.scraped, result.is_ok()), (MAX_SAMPLES + 1, true));
+}

@@ -8,7 +8,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::fixture::{Fixture, job};
+use crate::fixture::{Fixture, job, settings};
 use crate::server::{Reply, Server};
 
 /// A server that answers only to this `Authorization`.
@@ -111,10 +111,42 @@ async fn a_server_is_trusted_by_its_authority_and_name_or_by_decree() {
 
 #[tokio::test]
 async fn certificates_that_are_not_there_are_told_before_anything_starts() {
-    let settings =
-        crate::fixture::settings(&job("x:1", "    tls_config: {ca_file: /no/such.pem}\n"));
+    let settings = settings(&job("x:1", "    tls_config: {ca_file: /no/such.pem}\n"));
     let fixture = Fixture::start("").await;
     let error = fixture.scraper.reload(&settings).await.unwrap_err();
     assert!(error.to_string().starts_with("scrape job \"j\": unable to read file /no/such.pem"));
     assert!(fixture.scraper.scrape_pools().is_empty());
+}
+
+#[tokio::test]
+async fn a_reload_of_the_same_settings_reads_certificates_again() {
+    let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let made = directories.each_ref().map(|directory| certificate(directory.path()));
+    let [Some(tls), Some(_)] = made else {
+        eprintln!("left out: openssl is not installed");
+        return;
+    };
+    let target = Server::start_with(Some(tls.clone()), |_| Reply::text("a 1\n"));
+    let listed = target.address.clone();
+    let discovery = Server::start_with(Some(tls), move |_| {
+        Reply::typed("application/json", &format!(r#"[{{"targets": ["{listed}"]}}]"#))
+    });
+    let [right, wrong] = directories.each_ref().map(|directory| directory.path().join("cert.pem"));
+    let ca = directories[0].path().join("ca.pem");
+    std::fs::copy(&wrong, &ca).unwrap();
+    let tls_config = format!("tls_config: {{ca_file: '{}', server_name: kymo.test}}", ca.display());
+    let yaml = format!(
+        "scrape_configs:\n  - job_name: j\n    scrape_interval: 1s\n    scheme: https\n    \
+         {tls_config}\n    static_configs: [{{targets: ['{}']}}]\n    http_sd_configs:\n      - url: \
+         https://u:s3cret@{}/sd\n        refresh_interval: 50ms\n        {tls_config}\n    \
+         relabel_configs: [{{source_labels: [__meta_url], target_label: found_by}}]\n",
+        target.address, discovery.address
+    );
+    let mut fixture = Fixture::start(&yaml).await;
+    assert_eq!(fixture.next().await.value("up"), Some(0.0));
+    std::fs::copy(&right, &ca).unwrap();
+    fixture.scraper.reload(&settings(&yaml)).await.unwrap();
+    fixture.until(|batch| batch.value("up") == Some(1.0)).await;
+    let found_by = format!("https://{}/sd", discovery.address);
+    fixture.until(|batch| batch.series("up").unwrap().labels.get("found_by") == found_by).await;
 }

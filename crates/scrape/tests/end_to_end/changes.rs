@@ -128,6 +128,29 @@ async fn another_interval_goes_on_with_the_same_series() {
 }
 
 #[tokio::test]
+async fn series_end_also_where_the_target_that_went_on_with_them_was_never_scraped() {
+    let server = good();
+    let mut fixture = Fixture::start(&job(&server.address, "")).await;
+    let last = fixture.next().await.series("a").unwrap().time_millis;
+    let later = job(&server.address, "").replace("400ms", "1h");
+    fixture.scraper.reload(&settings(&later)).await.unwrap();
+    fixture.skip();
+    fixture.scraper.reload(&settings("")).await.unwrap();
+    let batch = fixture.until(|batch| batch.has_ended("a")).await;
+    assert!(batch.has_ended("up"));
+    assert!(batch.series("a").unwrap().time_millis > last);
+}
+
+#[tokio::test]
+async fn a_reload_after_the_shutdown_starts_nothing() {
+    let server = good();
+    let fixture = Fixture::start("").await;
+    fixture.scraper.shutdown().await;
+    fixture.scraper.reload(&settings(&job(&server.address, ""))).await.unwrap();
+    assert!(fixture.scraper.scrape_pools().is_empty());
+}
+
+#[tokio::test]
 async fn a_shutdown_ends_no_series() {
     let server = good();
     let mut fixture = Fixture::start(&job(&server.address, "")).await;

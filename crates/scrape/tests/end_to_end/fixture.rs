@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kymo_scrape::{
     ScrapeSettings, ScrapedBatch, ScrapedSeries, ScrapedValue, Scraper, ScraperOptions, Sink,
-    SinkFuture, TargetState,
+    SinkError, SinkFuture, TargetState,
 };
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
@@ -18,7 +18,7 @@ struct Channel(UnboundedSender<ScrapedBatch>);
 impl Sink for Channel {
     fn send(&self, batch: ScrapedBatch) -> SinkFuture<'_> {
         let result = self.0.send(batch);
-        Box::pin(async move { result.map_err(Into::into) })
+        Box::pin(async move { result.map_err(|error| SinkError::Lost(error.to_string())) })
     }
 }
 
@@ -57,12 +57,15 @@ impl Fixture {
 
     /// The first scrape from now on of which `is_wanted` holds.
     pub(crate) async fn until(&mut self, is_wanted: impl Fn(&Batch) -> bool) -> Batch {
-        loop {
-            let batch = self.next().await;
-            if is_wanted(&batch) {
-                return batch;
+        let wanted = async {
+            loop {
+                let batch = self.next().await;
+                if is_wanted(&batch) {
+                    return batch;
+                }
             }
-        }
+        };
+        tokio::time::timeout(PATIENCE, wanted).await.expect("there is such a scrape in time")
     }
 
     /// Forgets the scrapes that were not waited for.

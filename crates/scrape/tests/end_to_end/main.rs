@@ -7,3 +7,4 @@ mod fixture;
 mod hostile;
 mod plain;
 mod server;
+mod sinks;

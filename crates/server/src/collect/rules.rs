@@ -11,9 +11,10 @@ use kymo_promql::ast::Expr;
 use kymo_promql::eval::{Outcome, Times};
 use kymo_promql::labels::{Labels, NAME};
 use kymo_promql::sample::Value;
-use kymo_rules::notify::{AlertingSettings, NotifierOptions};
+use kymo_rules::notify::{NotifierOptions, PreparedReceivers};
 use kymo_rules::{
-    BoxFuture, Evaluate, Manager, Notifier, RuleFiles, RuleOptions, RuleSample, Sink, VectorSample,
+    BoxFuture, Evaluate, Group, Manager, Notifier, RuleFiles, RuleOptions, RuleSample, Sink,
+    SinkError, VectorSample,
 };
 use kymo_scrape::ScrapeSettings;
 use kymo_traceql::OwnedValue;
@@ -21,6 +22,7 @@ use kymo_wire::remote_write::RequestWriter;
 
 use super::native::with_native;
 use super::own::Own;
+use crate::answer::Failure;
 use crate::error::ServerError;
 use crate::tenant;
 
@@ -30,6 +32,36 @@ const NANOS_PER_MILLI: i64 = 1_000_000;
 pub(crate) struct Rules {
     pub(crate) manager: Manager,
     notifier: Arc<Notifier>,
+    /// Where this server is reached.
+    external_url: String,
+}
+
+/// What a configuration says about rules, with all that can fail in taking it over done.
+pub(super) struct PreparedRules {
+    groups: Vec<Group>,
+    receivers: PreparedReceivers,
+    options: RuleOptions,
+}
+
+/// What rules are told that is not in their files.
+fn rule_options(settings: &ScrapeSettings, external_url: &str) -> RuleOptions {
+    let defaults = RuleOptions::default();
+    RuleOptions {
+        evaluation_interval: settings.evaluation_interval.unwrap_or(defaults.evaluation_interval),
+        query_offset: settings.rule_query_offset.unwrap_or(defaults.query_offset),
+        external_labels: settings.external_labels.clone(),
+        external_url: external_url.to_owned(),
+        ..defaults
+    }
+}
+
+/// What receivers of alerts are told with each of them.
+fn notifier_options(settings: &ScrapeSettings, external_url: &str) -> NotifierOptions {
+    NotifierOptions {
+        external_labels: settings.external_labels.clone(),
+        external_url: external_url.to_owned(),
+        ..NotifierOptions::default()
+    }
 }
 
 impl Rules {
@@ -41,24 +73,34 @@ impl Rules {
         engine: Engine,
         own: Own,
     ) -> Result<Self, ServerError> {
-        let refused = |error: &dyn std::fmt::Display| ServerError::Setting(error.to_string());
-        let groups = RuleFiles::load(&patterns(config, settings)).map_err(|e| refused(&e))?;
-        let alerting = AlertingSettings::from_file(config).map_err(|e| refused(&e))?;
-        let notifier = Notifier::start(alerting, NotifierOptions::default());
-        let notifier = Arc::new(notifier.map_err(|e| refused(&e))?);
-        let defaults = RuleOptions::default();
-        let options = RuleOptions {
-            evaluation_interval: settings
-                .evaluation_interval
-                .unwrap_or(defaults.evaluation_interval),
-            external_labels: settings.external_labels.clone(),
-            external_url,
-            ..defaults
-        };
-        let answers = Arc::new(Answers { engine });
-        let sink = Arc::new(RuleSink { own });
+        let groups = RuleFiles::load(&patterns(config, settings))
+            .map_err(|error| ServerError::Setting(error.to_string()))?;
+        let options = notifier_options(settings, &external_url);
+        let notifier = Notifier::start(settings.alerting.clone(), options);
+        let notifier = Arc::new(notifier.map_err(ServerError::Setting)?);
+        let (answers, sink) = (Arc::new(Answers { engine }), Arc::new(RuleSink { own }));
+        let options = rule_options(settings, &external_url);
         let manager = Manager::start(groups, answers, sink, notifier.clone(), options);
-        Ok(Self { manager, notifier })
+        Ok(Self { manager, notifier, external_url })
+    }
+
+    /// Reads the files again, and the certificates for receivers. Nothing changes yet.
+    pub(super) fn prepare(
+        &self,
+        config: &Path,
+        settings: &ScrapeSettings,
+    ) -> Result<PreparedRules, String> {
+        let groups =
+            RuleFiles::load(&patterns(config, settings)).map_err(|error| error.to_string())?;
+        let options = notifier_options(settings, &self.external_url);
+        let receivers = Notifier::prepare(settings.alerting.clone(), options)?;
+        Ok(PreparedRules { groups, receivers, options: rule_options(settings, &self.external_url) })
+    }
+
+    /// Takes over what was prepared.
+    pub(super) async fn apply(&self, prepared: PreparedRules) {
+        self.notifier.apply(prepared.receivers).await;
+        self.manager.reload_with(prepared.groups, prepared.options).await;
     }
 
     pub(super) async fn stop(&self) {
@@ -154,23 +196,48 @@ struct RuleSink {
 }
 
 impl Sink for RuleSink {
-    fn write(&self, samples: Vec<RuleSample>) -> BoxFuture<'_, Result<(), String>> {
+    fn write(&self, samples: Vec<RuleSample>) -> BoxFuture<'_, Result<(), SinkError>> {
         Box::pin(async move {
-            let mut writer = RequestWriter::new();
+            let lost = |failure: Failure| SinkError::Lost(failure.message);
+            let mut pieces = self.own.pieces();
             for sample in &samples {
-                let labels = sample.labels.iter().map(|label| (&*label.name, &*label.value));
-                let labels: Vec<(&str, &str)> = labels.collect();
-                writer.series(labels, None, |series| match &sample.value {
-                    Value::Float(value) => series.sample(*value, sample.time_millis, 0),
-                    Value::Histogram(histogram) => with_native(histogram, |native| {
-                        series.histogram(native, sample.time_millis, 0);
-                    }),
-                });
+                write_sample(pieces.writer(), sample);
+                pieces.send_if_large().await.map_err(lost)?;
             }
-            if writer.points() == 0 {
-                return Ok(());
+            match pieces.finish().await.map_err(lost)? {
+                Some((count, why)) => Err(SinkError::Partly(count, why)),
+                None => Ok(()),
             }
-            self.own.write(writer).await.map(drop).map_err(|failure| failure.message)
         })
+    }
+}
+
+fn write_sample(writer: &mut RequestWriter, sample: &RuleSample) {
+    let labels = sample.labels.iter().map(|label| (&*label.name, &*label.value));
+    let labels: Vec<(&str, &str)> = labels.collect();
+    writer.series(labels, None, |series| match &sample.value {
+        Value::Float(value) => series.sample(*value, sample.time_millis, 0),
+        Value::Histogram(histogram) => with_native(histogram, |native| {
+            series.histogram(native, sample.time_millis, 0);
+        }),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_and_receivers_are_told_what_the_configuration_says() {
+        let text = "global: {external_labels: {region: eu}, rule_query_offset: 20s, \
+                    evaluation_interval: 5s}";
+        let settings = ScrapeSettings::from_yaml(text, Path::new("p.yml")).unwrap();
+        let options = rule_options(&settings, "http://kymo/prometheus");
+        assert_eq!(options.query_offset, Duration::from_secs(20));
+        assert_eq!(options.evaluation_interval, Duration::from_secs(5));
+        assert_eq!(options.external_labels["region"], "eu");
+        let options = notifier_options(&settings, "http://kymo/prometheus");
+        assert_eq!(options.external_labels["region"], "eu");
+        assert_eq!(options.external_url, "http://kymo/prometheus");
     }
 }

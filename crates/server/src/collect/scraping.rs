@@ -1,10 +1,13 @@
 //! Scraped samples as requests of remote-write.
 
-use kymo_scrape::{MetricMetadata, ScrapedBatch, ScrapedSeries, ScrapedValue, Sink, SinkFuture};
+use kymo_scrape::{
+    MetricMetadata, ScrapedBatch, ScrapedSeries, ScrapedValue, Sink, SinkError, SinkFuture,
+};
 use kymo_wire::exposition::{self, HistogramCounts, MetricKind};
 use kymo_wire::remote_write::{Metadata, MetadataType, NativeHistogram, RequestWriter};
 
 use super::own::Own;
+use crate::answer::Failure;
 
 /// Takes what was scraped.
 pub(super) struct ScrapeSink {
@@ -20,18 +23,16 @@ impl ScrapeSink {
 impl Sink for ScrapeSink {
     fn send(&self, batch: ScrapedBatch) -> SinkFuture<'_> {
         Box::pin(async move {
-            let mut writer = RequestWriter::new();
+            let lost = |failure: Failure| SinkError::Lost(failure.message);
+            let mut pieces = self.own.pieces();
+            // `up` comes last: if something before it is lost, it does not say that all is well.
             for series in &batch.series {
-                write_series(&mut writer, series);
+                write_series(pieces.writer(), series);
+                pieces.send_if_large().await.map_err(lost)?;
             }
-            match self.own.write(writer).await {
-                Ok(accepted) => {
-                    if let Some((refused, message)) = accepted.partial.filter(|(n, _)| *n > 0) {
-                        tracing::warn!(job = %batch.job_name, refused, "samples left out: {message}");
-                    }
-                    Ok(())
-                }
-                Err(failure) => Err(failure.message.into()),
+            match pieces.finish().await.map_err(lost)? {
+                Some((count, why)) => Err(SinkError::Partly(count, why)),
+                None => Ok(()),
             }
         })
     }

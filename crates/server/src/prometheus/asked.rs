@@ -4,6 +4,7 @@ use std::future::Future;
 
 use axum::body::Body;
 use axum::response::Response;
+use bytes::Bytes;
 use http::{Request, StatusCode};
 use kymo_engine::{EngineError, Tenants};
 use kymo_promql::ast::Expr;
@@ -173,18 +174,31 @@ impl Asked {
     }
 }
 
-/// Reads a question and answers it.
-pub(super) async fn ask<F: Future<Output = Result<Response, Unanswered>>>(
+/// Reads a question that is a message, whole, and answers it.
+pub(super) async fn ask_with<F: Future<Output = Result<Response, Unanswered>>>(
     shared: Shared,
     request: Request<Body>,
     api: &'static str,
-    answer: impl FnOnce(Shared, Asked) -> F,
+    answer: impl FnOnce(Shared, Tenants, Bytes) -> F,
 ) -> Response {
     let timed = Timed::new(&shared.telemetry, api);
-    let answered = match Asked::read(&shared, request).await {
-        Ok(asked) => answer(shared.clone(), asked).await,
+    let (head, body) = request.into_parts();
+    let read = async {
+        let tenants = tenant::readable(&head.headers).map_err(Unanswered::Wrong)?;
+        let bounds = Bounds::new(MAX_QUERY_BYTES, BODY_PAUSE_TIMEOUT);
+        let read = body::read(body, bounds, &shared.receiver.budget).await;
+        let (body, _reservation) = read.map_err(|error| Unanswered::Unread(error.into()))?;
+        Ok((tenants, body))
+    };
+    let answered = match read.await {
+        Ok((tenants, body)) => answer(shared.clone(), tenants, body).await,
         Err(unanswered) => Err(unanswered),
     };
+    ended(timed, answered)
+}
+
+/// Counts an answer, and makes a response of it.
+fn ended(timed: Timed, answered: Result<Response, Unanswered>) -> Response {
     match answered {
         Ok(response) => {
             timed.ended("ok");
@@ -197,6 +211,21 @@ pub(super) async fn ask<F: Future<Output = Result<Response, Unanswered>>>(
     }
 }
 
+/// Reads a question and answers it.
+pub(super) async fn ask<F: Future<Output = Result<Response, Unanswered>>>(
+    shared: Shared,
+    request: Request<Body>,
+    api: &'static str,
+    answer: impl FnOnce(Shared, Asked) -> F,
+) -> Response {
+    let timed = Timed::new(&shared.telemetry, api);
+    let answered = match Asked::read(&shared, request).await {
+        Ok(asked) => answer(shared.clone(), asked).await,
+        Err(unanswered) => Err(unanswered),
+    };
+    ended(timed, answered)
+}
+
 /// An answer that went well. `data` is JSON.
 pub(super) fn success(data: &str) -> Response {
     said(data, &[], &[])
@@ -204,6 +233,11 @@ pub(super) fn success(data: &str) -> Response {
 
 /// The same with warnings and infos.
 pub(super) fn said(data: &str, warnings: &[String], infos: &[String]) -> Response {
+    typed(StatusCode::OK, JSON, enveloped(data, warnings, infos))
+}
+
+/// What an answer that went well is wrapped in.
+pub(super) fn enveloped(data: &str, warnings: &[String], infos: &[String]) -> String {
     let mut body = String::with_capacity(data.len() + 64);
     body.push_str("{\"status\":\"success\",\"data\":");
     body.push_str(data);
@@ -213,5 +247,5 @@ pub(super) fn said(data: &str, warnings: &[String], infos: &[String]) -> Respons
         }
     }
     body.push('}');
-    typed(StatusCode::OK, JSON, body)
+    body
 }

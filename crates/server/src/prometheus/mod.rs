@@ -8,15 +8,17 @@
 //! | `labels`, `exemplars` | series, labels, values, metadata; exemplars |
 //! | `syntax` | expressions as trees and in a tidy form |
 //! | `write` | remote-write 1.0 and 2.0 |
-//! | `federate` | newest samples, as targets show theirs |
+//! | `read` | remote read |
+//! | `expose` | newest samples, as targets show theirs |
 //! | `status`, `targets`, `rules` | what this server is, scrapes and evaluates |
 
 mod asked;
 mod exemplars;
-mod federate;
+mod expose;
 mod json;
 mod labels;
 mod query;
+mod read;
 mod rules;
 mod status;
 mod syntax;
@@ -29,6 +31,9 @@ use axum::extract::State;
 use axum::routing::{get, post};
 use kymo_admit::Signal;
 
+pub(crate) use expose::exposition;
+pub use query::prometheus_json;
+
 use crate::otlp::http as otlp_http;
 use crate::router::Shared;
 
@@ -39,6 +44,8 @@ pub(crate) fn over_http() -> Router<Shared> {
     Router::new()
         .route("/prometheus/-/ready", get(|| async { "Prometheus Server is Ready.\n" }))
         .route("/prometheus/-/healthy", get(|| async { "Prometheus Server is Healthy.\n" }))
+        .route("/prometheus/-/reload", post(status::reload).put(status::reload))
+        .route("/prometheus/graph", get(query::graph))
         .route(&path("query"), get(query::instant).post(query::instant))
         .route(&path("query_range"), get(query::range).post(query::range))
         .route(&path("query_exemplars"), get(exemplars::answer).post(exemplars::answer))
@@ -48,10 +55,11 @@ pub(crate) fn over_http() -> Router<Shared> {
         .route(&path("labels"), get(labels::names).post(labels::names))
         .route(&path("label/{name}/values"), get(labels::values))
         .route(&path("metadata"), get(labels::metadata))
+        .route(&path("read"), post(read::answer))
         .merge(status::over_http())
         .merge(targets::over_http())
         .merge(rules::over_http())
-        .route("/prometheus/federate", get(federate::answer))
+        .route("/prometheus/federate", get(expose::federate))
 }
 
 /// The paths that take data in.

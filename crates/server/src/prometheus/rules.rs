@@ -1,14 +1,17 @@
 //! Rules and alerts.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use http::Request;
+use kymo_promql::matcher::LabelMatcher;
 use serde_json::{Value, json};
 
-use super::asked::{Unanswered, ask, success};
+use super::asked::{Asked, Unanswered, ask, success};
 use crate::router::Shared;
 
 /// The paths.
@@ -33,46 +36,102 @@ async fn rules(State(shared): State<Shared>, request: Request<Body>) -> Response
                 return Err(Unanswered::parameter("type", why));
             }
         };
+        let wanted = Wanted {
+            rule_type: wanted_type,
+            rule_names: parameters.all("rule_name[]").collect(),
+            group_names: parameters.all("rule_group[]").collect(),
+            files: parameters.all("file[]").collect(),
+            matchers: asked.matchers()?,
+        };
         let without_alerts = parameters.switch("exclude_alerts").map_err(Unanswered::Wrong)?;
-        let named = |parameter: &'static str| parameters.all(parameter).collect::<Vec<_>>();
-        let (rule_names, group_names, files) =
-            (named("rule_name[]"), named("rule_group[]"), named("file[]"));
+        let groups = shared.configured.rules.as_ref();
+        let groups = groups.map(|rules| rules.manager.groups()).unwrap_or_default();
+        let mut shown: Vec<Value> = groups
+            .iter()
+            .filter_map(|group| wanted.of(serde_json::to_value(group).unwrap_or_default()))
+            .collect();
+        let next = page(&asked, &mut shown)?;
+        for rule in shown.iter_mut().filter_map(|group| group["rules"].as_array_mut()).flatten() {
+            if without_alerts && rule["type"] == "alerting" {
+                rule["alerts"] = Value::Null;
+            }
+        }
+        let mut data = json!({ "groups": shown });
+        if let Some(next) = next {
+            data["groupNextToken"] = next.into();
+        }
+        Ok(success(&data.to_string()))
+    })
+    .await
+}
+
+/// Which rules are asked for.
+struct Wanted<'a> {
+    rule_type: Option<&'static str>,
+    rule_names: Vec<&'a str>,
+    group_names: Vec<&'a str>,
+    files: Vec<&'a str>,
+    /// Sets of conditions on labels of rules, of which one has to be fulfilled.
+    matchers: Vec<Vec<LabelMatcher>>,
+}
+
+impl Wanted<'_> {
+    /// A group with those of its rules that are wanted, if there are any.
+    fn of(&self, mut group: Value) -> Option<Value> {
         let is_among = |names: &[&str], value: &Value| {
             names.is_empty() || value.as_str().is_some_and(|value| names.contains(&value))
         };
-        let groups = shared.rules.as_ref().map(|rules| rules.manager.groups()).unwrap_or_default();
-        let mut shown = Vec::new();
-        for group in &groups {
-            let mut group = serde_json::to_value(group).unwrap_or_default();
-            if !is_among(&group_names, &group["name"]) || !is_among(&files, &group["file"]) {
-                continue;
-            }
-            let is_filtered = wanted_type.is_some() || !rule_names.is_empty();
-            if let Some(rules) = group["rules"].as_array_mut() {
-                rules.retain(|rule| {
-                    is_among(&rule_names, &rule["name"])
-                        && wanted_type.is_none_or(|wanted| rule["type"] == wanted)
-                });
-                if rules.is_empty() && is_filtered {
-                    continue;
-                }
-                for rule in rules.iter_mut().filter(|_| without_alerts) {
-                    if let Some(rule) = rule.as_object_mut() {
-                        rule.remove("alerts");
-                    }
-                }
-            }
-            shown.push(group);
+        if !is_among(&self.group_names, &group["name"]) || !is_among(&self.files, &group["file"]) {
+            return None;
         }
-        Ok(success(&json!({ "groups": shown }).to_string()))
-    })
-    .await
+        let is_filtered =
+            self.rule_type.is_some() || !self.rule_names.is_empty() || !self.matchers.is_empty();
+        let rules = group["rules"].as_array_mut()?;
+        rules.retain(|rule| {
+            let fulfils = |m: &LabelMatcher| {
+                m.matches(rule["labels"][m.name.as_str()].as_str().unwrap_or_default())
+            };
+            is_among(&self.rule_names, &rule["name"])
+                && self.rule_type.is_none_or(|wanted| rule["type"] == wanted)
+                && (self.matchers.is_empty()
+                    || self.matchers.iter().any(|matchers| matchers.iter().all(fulfils)))
+        });
+        (!rules.is_empty() || !is_filtered).then_some(group)
+    }
+}
+
+/// Leaves the groups of the page that is asked for; what to ask for to get the next.
+fn page(asked: &Asked, groups: &mut Vec<Value>) -> Result<Option<String>, Unanswered> {
+    let limit = asked.parameters.number::<usize>("group_limit").map_err(Unanswered::Wrong)?;
+    if let Some(token) = asked.parameters.get("group_next_token") {
+        if limit.is_none() {
+            let why = "group_limit needs to be present in order to paginate over the groups";
+            return Err(Unanswered::parameter("group_limit", why));
+        }
+        let Some(first) = groups.iter().position(|group| token_of(group) == token) else {
+            let why = "there is no such group any more: ask for the first page again";
+            return Err(Unanswered::parameter("group_next_token", why));
+        };
+        groups.drain(..first);
+    }
+    let limit = limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
+    let next = groups.get(limit).map(token_of);
+    groups.truncate(limit);
+    Ok(next)
+}
+
+/// What stands for a group, the same as long as it has its file and name.
+fn token_of(group: &Value) -> String {
+    let mut hasher = DefaultHasher::new();
+    (group["file"].as_str(), group["name"].as_str()).hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
 }
 
 /// `/api/v1/alerts`
 async fn alerts(State(shared): State<Shared>, request: Request<Body>) -> Response {
     ask(shared, request, "prometheus_rules", async |shared, _| {
-        let alerts = shared.rules.as_ref().map(|rules| rules.manager.alerts()).unwrap_or_default();
+        let rules = shared.configured.rules.as_ref();
+        let alerts = rules.map(|rules| rules.manager.alerts()).unwrap_or_default();
         Ok(success(&json!({ "alerts": alerts }).to_string()))
     })
     .await
@@ -81,7 +140,7 @@ async fn alerts(State(shared): State<Shared>, request: Request<Body>) -> Respons
 /// `/api/v1/alertmanagers`
 async fn alertmanagers(State(shared): State<Shared>, request: Request<Body>) -> Response {
     ask(shared, request, "prometheus_rules", async |shared, _| {
-        let data = match &shared.rules {
+        let data = match &shared.configured.rules {
             Some(rules) => json!(rules.manager.alertmanagers()),
             None => json!({ "activeAlertmanagers": [], "droppedAlertmanagers": [] }),
         };

@@ -5,13 +5,14 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{get, post};
-use http::Request;
+use http::{Request, StatusCode};
 use kymo_engine::prometheus::SeriesQuery;
 use serde_json::json;
 
 use super::asked::{Unanswered, ask, success};
 use super::query::now_millis;
 use crate::limits::PROMETHEUS_TSDB_ITEMS;
+use crate::reply::plain;
 use crate::router::Shared;
 
 /// The version of Prometheus whose API this is: clients choose by it what they ask for.
@@ -54,14 +55,15 @@ async fn runtime_info(State(shared): State<Shared>, request: Request<Body>) -> R
                 .map(|time| time.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
                 .unwrap_or_default()
         };
-        let started = rfc3339(shared.started_millis);
+        let reload = shared.configured.last_reload();
+        let config_millis = reload.success_millis.unwrap_or(shared.started_millis);
         let data = json!({
-            "startTime": started,
+            "startTime": rfc3339(shared.started_millis),
             "CWD": "",
             "hostname": "",
             "serverTime": rfc3339(now_millis()),
-            "reloadConfigSuccess": true,
-            "lastConfigTime": started,
+            "reloadConfigSuccess": !reload.has_failed,
+            "lastConfigTime": rfc3339(config_millis),
             "corruptionCount": 0,
             "goroutineCount": 0,
             "GOMAXPROCS": std::thread::available_parallelism().map_or(1, usize::from),
@@ -85,7 +87,7 @@ async fn flags(State(shared): State<Shared>, request: Request<Body>) -> Response
             "web.enable-remote-write-receiver": "true",
             "web.enable-otlp-receiver": "true",
             "web.enable-admin-api": "false",
-            "web.enable-lifecycle": "false",
+            "web.enable-lifecycle": "true",
         });
         Ok(success(&data.to_string()))
     })
@@ -154,4 +156,15 @@ async fn admin(State(shared): State<Shared>, request: Request<Body>) -> Response
         Err(Unanswered::Unavailable("admin APIs disabled".to_owned()))
     })
     .await
+}
+
+/// `/-/reload`: reads the configuration again.
+pub(super) async fn reload(State(shared): State<Shared>) -> Response {
+    match shared.configured.reload().await {
+        Ok(()) => plain(StatusCode::OK, String::new()),
+        Err(why) => {
+            let message = format!("failed to reload config: {why}");
+            plain(StatusCode::INTERNAL_SERVER_ERROR, message)
+        }
+    }
 }

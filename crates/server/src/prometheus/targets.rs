@@ -35,7 +35,7 @@ async fn targets(State(shared): State<Shared>, request: Request<Body>) -> Respon
             _ => (true, true),
         };
         let (mut active, mut dropped, mut counts) = (Vec::new(), Vec::new(), Map::new());
-        if let Some(scraper) = &shared.scraper {
+        if let Some(scraper) = &shared.configured.scraper {
             if shows_active {
                 let targets = scraper.targets().into_iter();
                 active.extend(targets.filter(|t| is_wanted(&t.scrape_pool)).map(|t| shown(&t)));
@@ -109,7 +109,7 @@ async fn metadata(State(shared): State<Shared>, request: Request<Body>) -> Respo
         let selector = selector.transpose();
         let selector = selector.map_err(|error| Unanswered::parameter("match_target", error))?;
         let mut all = Vec::new();
-        for target in shared.scraper.iter().flat_map(|scraper| scraper.metadata()) {
+        for target in shared.configured.scraper.iter().flat_map(|scraper| scraper.metadata()) {
             let value = |name: &str| target.target.get(name).to_owned();
             let is_wanted =
                 selector.iter().flatten().all(|matcher| matcher.matches(&value(&matcher.name)));
@@ -139,7 +139,7 @@ async fn metadata(State(shared): State<Shared>, request: Request<Body>) -> Respo
 /// `/api/v1/scrape_pools`
 async fn pools(State(shared): State<Shared>, request: Request<Body>) -> Response {
     ask(shared, request, "prometheus_targets", async |shared, _| {
-        let pools = shared.scraper.as_ref().map(|scraper| scraper.scrape_pools());
+        let pools = shared.configured.scraper.as_ref().map(|scraper| scraper.scrape_pools());
         Ok(success(&json!({ "scrapePools": pools.unwrap_or_default() }).to_string()))
     })
     .await

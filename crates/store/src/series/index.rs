@@ -33,6 +33,8 @@ pub struct IndexedRow {
     pub identity: [u8; 16],
     /// Which of the source's metrics it belongs to.
     pub metric: u32,
+    /// How many points it has.
+    pub count: u32,
     /// Least time of a point.
     pub min_time_nanos: i64,
     /// Greatest time of a point.
@@ -58,7 +60,7 @@ impl SeriesIndex {
         let required = |field| source.field(field)?.ok_or_else(missing);
         let (identities, names) = (required(field::IDENTITY)?, required(field::NAME)?);
         let (starts, ends) = (required(field::MIN_TIME)?, required(field::MAX_TIME)?);
-        let types = required(field::TYPE)?;
+        let (types, counts) = (required(field::TYPE)?, required(field::COUNT)?);
         let units = source.field(field::UNIT)?;
         let temporalities = source.field(field::TEMPORALITY)?;
         let monotonic = source.field(field::MONOTONIC)?;
@@ -99,6 +101,9 @@ impl SeriesIndex {
             index.rows.push(IndexedRow {
                 identity: *identity.ok_or_else(missing)?,
                 metric,
+                count: int_at(&counts, row)
+                    .and_then(|count| u32::try_from(count).ok())
+                    .unwrap_or(0),
                 min_time_nanos: int_at(&starts, row).ok_or_else(missing)?,
                 max_time_nanos: int_at(&ends, row).ok_or_else(missing)?,
             });

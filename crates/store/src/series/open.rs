@@ -70,6 +70,11 @@ impl OpenSeries<'_> {
         &self.head.registry.series[self.number as usize].points
     }
 
+    /// Bytes of the points, nearly.
+    pub fn points_bytes(&self) -> usize {
+        self.head.registry.series[self.number as usize].bytes as usize
+    }
+
     /// Their exemplars, see [`super::exemplars`].
     pub fn exemplars(&self) -> &[u8] {
         &self.head.registry.series[self.number as usize].exemplars

@@ -111,6 +111,22 @@ impl MetricKind {
         }
     }
 
+    /// The kind of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let all = [
+            Self::Counter,
+            Self::Gauge,
+            Self::Histogram,
+            Self::GaugeHistogram,
+            Self::Summary,
+            Self::Info,
+            Self::StateSet,
+            Self::Unknown,
+        ];
+        all.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// Whether values of this kind are counted from a start.
     #[must_use]
     pub const fn has_start(self) -> bool {

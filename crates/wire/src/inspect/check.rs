@@ -8,7 +8,7 @@ use crate::common::text;
 use crate::limits::{Limits, MAX_POINT_ITEMS, SPAN_ID_BYTES, TRACE_ID_BYTES};
 use crate::proto::{FIXED64, LEN, Reader, WireError, WireErrorKind};
 use crate::schema::{ARRAY, EVENT, KEY_VALUE, KVLIST, Kind, LINK, Message, Role, STATUS};
-use crate::tags::{any_value, key_value, span};
+use crate::tags::{any_value, key_value, number_point, span};
 
 /// What the walk has found so far.
 pub(super) struct Checker<'l> {
@@ -116,6 +116,7 @@ impl<'l> Checker<'l> {
         let mut seen = 0u32;
         let mut items = 0;
         let mut attributes = 0;
+        let mut point_time = 0;
         let max_attributes = max_attributes(message, self.limits);
         while let Some(tag) = reader.tag()? {
             let Some(index) = message.index_of(tag >> 3) else {
@@ -158,12 +159,22 @@ impl<'l> Checker<'l> {
                 Kind::TraceId => ids.trace = reader.bytes()?,
                 Kind::SpanId => ids.span = reader.bytes()?,
                 Kind::ParentId => ids.parent = reader.bytes()?,
-                Kind::Time => self.time(reader.fixed64()?),
+                Kind::Time => {
+                    let unix_nanos = reader.fixed64()?;
+                    self.time(unix_nanos);
+                    // Points of all kinds have it in the same field.
+                    if tag == number_point::TIME {
+                        point_time = unix_nanos;
+                    }
+                }
                 _ => {
                     items += usize::from(field.is_repeated);
                     reader.skip(tag)?;
                 }
             }
+        }
+        if message.role == Role::Point && point_time < self.limits.min_point_time_unix_nanos {
+            self.refusal = Some(RefusalReason::TooOld);
         }
         // Only data points have lists of numbers.
         if items > MAX_POINT_ITEMS {

@@ -70,6 +70,8 @@ pub enum RefusalReason {
     SpanId,
     /// A time lies after [`Limits::max_time_unix_nanos`].
     Time,
+    /// The time of a data point lies before [`Limits::min_point_time_unix_nanos`].
+    TooOld,
     /// A data point has more than [`MAX_POINT_ITEMS`](crate::limits::MAX_POINT_ITEMS) buckets,
     /// quantiles or exemplars.
     PointItems,
@@ -78,8 +80,14 @@ pub enum RefusalReason {
 }
 
 impl RefusalReason {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::TraceId, Self::SpanId, Self::Time, Self::PointItems, Self::PointAttributes];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::TraceId,
+        Self::SpanId,
+        Self::Time,
+        Self::TooOld,
+        Self::PointItems,
+        Self::PointAttributes,
+    ];
 
     /// What was wrong, for the answer to the sender.
     #[must_use]
@@ -88,6 +96,7 @@ impl RefusalReason {
             Self::TraceId => "trace id is not 16 bytes or is all zero",
             Self::SpanId => "span id is not 8 bytes or is all zero",
             Self::Time => "time is later than allowed, by default after the year 2199",
+            Self::TooOld => "data point is older than limits.metrics_window allows",
             Self::PointItems => "data point has more than 524288 buckets, quantiles or exemplars",
             Self::PointAttributes => "data point has more attributes than allowed",
         }
@@ -100,6 +109,7 @@ impl RefusalReason {
             Self::TraceId => "invalid_trace_id",
             Self::SpanId => "invalid_span_id",
             Self::Time => "time_too_late",
+            Self::TooOld => "too_old",
             Self::PointItems => "too_many_point_items",
             Self::PointAttributes => "too_many_point_attributes",
         }

@@ -237,6 +237,9 @@ fn a_late_data_point_is_refused_and_its_metric_kept() {
             });
         });
     });
+    let windowed = Limits { min_point_time_unix_nanos: 6, ..Limits::default() };
+    let inspected = inspect(Signal::Metrics, &body, &windowed).unwrap();
+    assert_eq!(inspected.items, 1, "one is too late, and one too old");
     let inspected = check(Signal::Metrics, &body);
     assert_eq!((inspected.items, inspected.refused), (2, refused(RefusalReason::Time)));
     let request = MetricsView::parse(&inspected.body).unwrap();

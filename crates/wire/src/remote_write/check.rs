@@ -8,8 +8,10 @@ use super::views::{
     SeriesRefsView, SeriesView, SymbolTable, WriteRequestView,
 };
 use super::{HistogramBuffers, HistogramFault, HistogramView, METRIC_NAME};
-use crate::limits::Limits;
-use crate::proto::WireError;
+use crate::limits::{
+    Limits, MAX_EXEMPLAR_LABELS_BYTES, MAX_REQUEST_LABELS_BYTES, MAX_SERIES_LABELS_BYTES,
+};
+use crate::proto::{WireError, WireErrorKind};
 use crate::repeated::{Repeated, View};
 use crate::tags::{write1_label, write1_series};
 
@@ -55,6 +57,9 @@ pub(super) enum Judgement {
 pub(super) struct Checker<'l> {
     limits: &'l Limits,
     max_time_millis: u64,
+    min_time_millis: i64,
+    /// Labels of what was walked over, written out.
+    labels_bytes: usize,
     pub(super) counts: Counts,
     pub(super) refused: [u64; RefusalReason::ALL.len()],
     pub(super) repaired: [u64; RepairReason::ALL.len()],
@@ -66,6 +71,8 @@ impl<'l> Checker<'l> {
         Self {
             limits,
             max_time_millis: limits.max_time_unix_nanos / 1_000_000,
+            min_time_millis: (limits.min_point_time_unix_nanos / 1_000_000) as i64,
+            labels_bytes: 0,
             counts: Counts::default(),
             refused: [0; _],
             repaired: [0; _],
@@ -100,6 +107,10 @@ impl<'l> Checker<'l> {
         let symbols = request.symbols.table()?;
         for series in request.series {
             self.series_2(&symbols, &series?)?;
+            if self.labels_bytes > MAX_REQUEST_LABELS_BYTES {
+                let kind = WireErrorKind::LabelsTooLong(MAX_REQUEST_LABELS_BYTES);
+                return Err(WireError { kind, offset: 0 });
+            }
         }
         Ok(())
     }
@@ -143,7 +154,7 @@ impl<'l> Checker<'l> {
         Ok(true)
     }
 
-    pub(super) fn judge_1(&self, series: &SeriesView<'_>) -> Result<Judgement, WireError> {
+    pub(super) fn judge_1(&mut self, series: &SeriesView<'_>) -> Result<Judgement, WireError> {
         // Tags and short lengths are ASCII too, so that one test does for all labels.
         let is_ascii = series.labels_raw.is_some_and(<[u8]>::is_ascii);
         let are_few = series.labels.count() <= self.limits.max_attributes;
@@ -155,7 +166,7 @@ impl<'l> Checker<'l> {
     }
 
     pub(super) fn judge_2(
-        &self,
+        &mut self,
         symbols: &SymbolTable<'_>,
         series: &SeriesRefsView<'_>,
     ) -> Result<Judgement, WireError> {
@@ -165,7 +176,7 @@ impl<'l> Checker<'l> {
 
     #[inline]
     fn judge<'a>(
-        &self,
+        &mut self,
         labels: impl Iterator<Item = Label<'a>> + Clone,
         count: usize,
         is_utf8: bool,
@@ -176,6 +187,7 @@ impl<'l> Checker<'l> {
         let mut last: &[u8] = &[];
         let (mut has_name, mut is_out_of_order, mut empty) = (false, false, 0);
         let mut refusal = None;
+        let mut bytes = 0;
         for label in labels.clone() {
             let (name, value) = match label {
                 Ok(label) => label,
@@ -199,8 +211,13 @@ impl<'l> Checker<'l> {
                 Ordering::Greater => is_out_of_order = true,
             }
             last = name;
+            bytes += name.len() + value.len();
             empty += u64::from(value.is_empty());
             has_name |= name == METRIC_NAME && !value.is_empty();
+        }
+        self.labels_bytes += bytes;
+        if bytes > MAX_SERIES_LABELS_BYTES {
+            refusal = refusal.or(Some(RefusalReason::LabelLength));
         }
         if refusal.is_none() && is_out_of_order && has_name_twice(labels) {
             refusal = Some(RefusalReason::LabelTwice);
@@ -235,10 +252,9 @@ impl<'l> Checker<'l> {
         histograms: &Repeated<'_, HistogramView<'_>>,
     ) -> Result<(), WireError> {
         for sample in samples {
-            if self.is_sample(&sample?) {
-                self.counts.samples += 1;
-            } else {
-                self.refused[RefusalReason::Time as usize] += 1;
+            match self.sample_fault(&sample?) {
+                None => self.counts.samples += 1,
+                Some(reason) => self.refused[reason as usize] += 1,
             }
         }
         for histogram in histograms {
@@ -251,16 +267,25 @@ impl<'l> Checker<'l> {
     }
 
     #[inline]
-    pub(super) fn is_sample(&self, sample: &SampleView) -> bool {
-        self.is_time(sample.time_millis) && self.is_time(sample.start_time_millis)
+    pub(super) fn sample_fault(&self, sample: &SampleView) -> Option<RefusalReason> {
+        self.time_fault(sample.time_millis, sample.start_time_millis)
+    }
+
+    #[inline]
+    fn time_fault(&self, time_millis: i64, start_millis: i64) -> Option<RefusalReason> {
+        if !self.is_time(time_millis) || !self.is_time(start_millis) {
+            return Some(RefusalReason::Time);
+        }
+        (time_millis < self.min_time_millis).then_some(RefusalReason::TooOld)
     }
 
     pub(super) fn histogram_fault(
         &mut self,
         histogram: &HistogramView<'_>,
     ) -> Result<Option<RefusalReason>, WireError> {
-        if !self.is_time(histogram.time_millis) || !self.is_time(histogram.start_time_millis) {
-            return Ok(Some(RefusalReason::Time));
+        let fault = self.time_fault(histogram.time_millis, histogram.start_time_millis);
+        if fault.is_some() {
+            return Ok(fault);
         }
         match histogram.resolve(&mut self.buffers) {
             Ok(_) => Ok(None),
@@ -269,12 +294,12 @@ impl<'l> Checker<'l> {
         }
     }
 
-    pub(super) fn is_exemplar_1(&self, exemplar: &ExemplarView<'_>) -> Result<bool, WireError> {
+    pub(super) fn is_exemplar_1(&mut self, exemplar: &ExemplarView<'_>) -> Result<bool, WireError> {
         self.is_exemplar(labels_1(&exemplar.labels), exemplar.time_millis)
     }
 
     pub(super) fn is_exemplar_2(
-        &self,
+        &mut self,
         symbols: &SymbolTable<'_>,
         exemplar: &ExemplarRefsView<'_>,
     ) -> Result<bool, WireError> {
@@ -282,20 +307,27 @@ impl<'l> Checker<'l> {
     }
 
     fn is_exemplar<'a>(
-        &self,
+        &mut self,
         labels: impl Iterator<Item = Label<'a>>,
         time_millis: i64,
     ) -> Result<bool, WireError> {
         let mut is_sound = self.is_time(time_millis);
+        let mut bytes = 0;
         for label in labels {
             match label {
                 Ok((name, value)) => {
+                    bytes += name.len() + value.len();
                     is_sound &= !name.is_empty() && self.is_text(name) && self.is_text(value);
                 }
                 Err(LabelFault::Wire(error)) => return Err(error),
                 Err(LabelFault::Reference) => is_sound = false,
             }
+            // More is not walked over: it would take as long as the labels are.
+            if bytes > MAX_EXEMPLAR_LABELS_BYTES {
+                return Ok(false);
+            }
         }
+        self.labels_bytes += bytes;
         Ok(is_sound)
     }
 

@@ -7,13 +7,13 @@
 //!
 //! | what is wrong | what happens |
 //! |---|---|
-//! | framing, wire type | the request is refused |
+//! | framing, wire type, labels that come to more than a request may hold | the request is refused |
 //! | series without a name, with a label that has none, with a label twice, with text that is not UTF-8, with a reference to no text, with too many or too long labels | the series is refused, and all its points count |
-//! | sample or histogram before 1970 or too late | the point is refused |
+//! | sample or histogram before 1970, too old or too late | the point is refused |
 //! | histogram that is not sound ([`HistogramFault`](super::HistogramFault)) | the histogram is refused |
 //! | labels that are not in order | they are put in order |
 //! | label with an empty value, which means that there is no such label | it is dropped |
-//! | exemplar with text that is not UTF-8, with a reference to no text, or with a time out of range | it is dropped |
+//! | exemplar with long labels, with text that is not UTF-8, with a reference to no text, or with a time out of range | it is dropped |
 //! | metadata with the like | it is dropped |
 //!
 //! A series is never repaired in a way that would make another of it. Any value of a sample is
@@ -83,17 +83,20 @@ pub enum RefusalReason {
     Reference,
     /// There are more labels than [`Limits::max_attributes`].
     Labels,
-    /// A label is longer than [`Limits::max_value_bytes`].
+    /// A label is longer than [`Limits::max_value_bytes`], or all together are longer than
+    /// [`MAX_SERIES_LABELS_BYTES`](crate::limits::MAX_SERIES_LABELS_BYTES).
     LabelLength,
     /// A time is before 1970 or after [`Limits::max_time_unix_nanos`].
     Time,
+    /// A time is before [`Limits::min_point_time_unix_nanos`].
+    TooOld,
     /// A histogram is not sound.
     Histogram,
 }
 
 impl RefusalReason {
     /// All reasons.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Text,
         Self::MetricName,
         Self::LabelName,
@@ -102,6 +105,7 @@ impl RefusalReason {
         Self::Labels,
         Self::LabelLength,
         Self::Time,
+        Self::TooOld,
         Self::Histogram,
     ];
 
@@ -115,8 +119,9 @@ impl RefusalReason {
             Self::LabelTwice => "series has a label twice",
             Self::Reference => "label refers to a symbol that is not in the request",
             Self::Labels => "series has more labels than allowed",
-            Self::LabelLength => "label is longer than allowed",
+            Self::LabelLength => "labels are longer than allowed",
             Self::Time => "time is before 1970 or later than allowed, by default after 2199",
+            Self::TooOld => "sample is older than limits.metrics_window allows",
             Self::Histogram => "histogram is not valid",
         }
     }
@@ -133,6 +138,7 @@ impl RefusalReason {
             Self::Labels => "too_many_labels",
             Self::LabelLength => "label_too_long",
             Self::Time => "time_out_of_range",
+            Self::TooOld => "too_old",
             Self::Histogram => "invalid_histogram",
         }
     }

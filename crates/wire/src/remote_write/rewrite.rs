@@ -138,7 +138,7 @@ fn samples(
 ) -> Result<(), WireError> {
     for raw in samples.raws() {
         let raw = raw?;
-        if checker.is_sample(&SampleView::parse(raw)?) {
+        if checker.sample_fault(&SampleView::parse(raw)?).is_none() {
             writer.bytes_field(field, raw);
         }
     }

@@ -165,6 +165,52 @@ fn a_series_whose_labels_cannot_be_kept_is_refused_and_the_others_are_kept() {
 }
 
 #[test]
+fn a_few_bytes_cannot_stand_for_many_labels() {
+    use crate::limits::MAX_REQUEST_LABELS_BYTES;
+    use crate::proto::WireErrorKind;
+
+    let long = "x".repeat(100 << 10);
+    let request = |labels: usize, series: usize| {
+        let names: Vec<String> = (0..labels).map(|nth| format!("l{nth}")).collect();
+        let mut writer = RequestWriter::new();
+        for _ in 0..series {
+            let own = names.iter().map(|name| (name.as_str(), long.as_str()));
+            let labels: Vec<(&str, &str)> = own.chain([("__name__", "up")]).collect();
+            writer.series(labels, None, |series| series.sample(1.0, TIME, 0));
+        }
+        writer.finish()
+    };
+    let inspect = |body: &[u8]| inspect(Version::Two, body, &Limits::default()).map(|i| i.refused);
+    assert_eq!(inspect(&request(2, 1)), Ok(Vec::new()));
+    assert_eq!(inspect(&request(3, 1)), Ok(vec![(RefusalReason::LabelLength, 1)]));
+    let most = MAX_REQUEST_LABELS_BYTES / (100 << 10);
+    let error = inspect(&request(1, most + 1)).unwrap_err();
+    assert_eq!(error.kind, WireErrorKind::LabelsTooLong(MAX_REQUEST_LABELS_BYTES));
+    let mut writer = RequestWriter::new();
+    writer.series([("__name__", "up")], None, |series| {
+        series.sample(1.0, TIME, 0);
+        series.exemplar([("trace_id", "1")], 1.0, TIME);
+        series.exemplar([("trace_id", long.as_str())], 1.0, TIME);
+    });
+    let body = writer.finish();
+    let inspected = super::inspect(Version::Two, &body, &Limits::default()).unwrap();
+    assert_eq!(inspected.repaired, [(RepairReason::Exemplar, 1)]);
+    assert_eq!(inspected.counts.exemplars, 1);
+}
+
+#[test]
+fn samples_before_the_window_are_refused_one_by_one() {
+    let old = |time| series_1(&[(b"__name__", b"up")], time);
+    let body = request_1(&[old(TIME - 1), old(TIME), old(TIME + 1)]);
+    let limits = Limits { min_point_time_unix_nanos: TIME as u64 * 1_000_000, ..Limits::default() };
+    let inspected = inspect(Version::One, &body, &limits).unwrap();
+    assert_eq!(inspected.refused, [(RefusalReason::TooOld, 1)]);
+    assert_eq!(inspected.counts.samples, 2);
+    let times: Vec<_> = content_1(&inspected.body).into_iter().map(|(_, times)| times).collect();
+    assert_eq!(times.concat(), [TIME, TIME + 1]);
+}
+
+#[test]
 fn labels_out_of_order_or_without_a_value_are_put_right() {
     let sorted = series_1(&[(b"__name__", b"up"), (b"job", b"a"), (b"zone", b"b")], TIME);
     let body = request_1(&[

@@ -16,6 +16,7 @@ use super::rebuild;
 const TIGHT: Limits = Limits {
     max_nesting: MAX_NESTING,
     max_time_unix_nanos: MAX_TIME_UNIX_NANOS,
+    min_point_time_unix_nanos: 0,
     max_attributes: 2,
     max_value_bytes: 5,
 };

@@ -3,6 +3,9 @@
 //! [`usage`] and [`tree_usage`] read `/proc`; [`Processes`] reads a given root. What only the
 //! owner of a process may read (its I/O and open files) is `None` for others, not an error.
 
+mod totals;
+mod watched;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -11,9 +14,7 @@ use procfs::process::{Io, Stat, Status};
 
 use crate::error::ProbeError;
 use crate::files::names_in;
-use crate::model::{Builder, Metric};
-use crate::options::ProbeOptions;
-use crate::probe::Collector;
+pub(crate) use watched::watched;
 
 /// What a process or a tree of processes uses.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -103,32 +104,20 @@ impl Processes {
 
     /// As [`tree_usage`].
     pub fn tree_usage(&self, root_pid: u32) -> Result<Usage, ProbeError> {
-        let mut stats = BTreeMap::new();
-        let mut children = BTreeMap::<i32, Vec<i32>>::new();
-        for stat in all_stats(&self.proc)? {
-            children.entry(stat.ppid).or_default().push(stat.pid);
-            stats.insert(stat.pid, stat);
+        let table = Table::of(all_stats(&self.proc)?);
+        let usage = i32::try_from(root_pid).ok().and_then(|root| self.tree_in(&table, root));
+        usage.ok_or_else(|| ProbeError::Absent(self.proc.join(root_pid.to_string())))
+    }
+
+    /// What a process of a table and its descendants use; none if it is not there.
+    fn tree_in(&self, table: &Table, root: i32) -> Option<Usage> {
+        let root = table.stats.get(&root)?;
+        let mut total =
+            Usage { pid: root.pid.unsigned_abs(), name: root.comm.clone(), ..Usage::default() };
+        for stat in table.tree(root.pid) {
+            total.add(&self.usage_of(stat.pid.unsigned_abs(), stat, true));
         }
-        let root = i32::try_from(root_pid).ok().filter(|root| stats.contains_key(root));
-        let Some(root) = root else {
-            return Err(ProbeError::Absent(self.proc.join(root_pid.to_string())));
-        };
-        // Files read one after another may show a circle that never was: each counts once.
-        let mut seen = BTreeSet::from([root]);
-        let mut open = vec![root];
-        let mut total = Usage::default();
-        while let Some(pid) = open.pop() {
-            if let Some(stat) = stats.get(&pid) {
-                let usage = self.usage_of(pid.unsigned_abs(), stat, true);
-                if pid == root {
-                    (total.pid, total.name) = (usage.pid, usage.name.clone());
-                }
-                total.add(&usage);
-            }
-            let below = children.get(&pid).into_iter().flatten();
-            open.extend(below.copied().filter(|child| seen.insert(*child)));
-        }
-        Ok(total)
+        Some(total)
     }
 
     fn usage_of(&self, pid: u32, stat: &Stat, with_ended: bool) -> Usage {
@@ -158,9 +147,42 @@ impl Processes {
     }
 }
 
+/// The states of processes, all read at about one time.
+struct Table {
+    stats: BTreeMap<i32, Stat>,
+    children: BTreeMap<i32, Vec<i32>>,
+}
+
+impl Table {
+    fn of(all: impl Iterator<Item = Stat>) -> Self {
+        let mut table = Self { stats: BTreeMap::new(), children: BTreeMap::new() };
+        for stat in all {
+            table.children.entry(stat.ppid).or_default().push(stat.pid);
+            table.stats.insert(stat.pid, stat);
+        }
+        table
+    }
+
+    /// A process and its descendants.
+    fn tree(&self, root: i32) -> Vec<&Stat> {
+        // Files read one after another may show a circle that never was: each counts once.
+        let mut seen = BTreeSet::from([root]);
+        let mut open = vec![root];
+        let mut found = Vec::new();
+        while let Some(pid) = open.pop() {
+            found.extend(self.stats.get(&pid));
+            let below = self.children.get(&pid).into_iter().flatten();
+            open.extend(below.copied().filter(|child| seen.insert(*child)));
+        }
+        found
+    }
+}
+
 /// A file in the form that procfs knows; none if it cannot be read.
 fn read_as<T: FromRead>(path: &Path) -> Option<T> {
-    T::from_read(std::fs::read(path).ok()?.as_slice()).ok()
+    let bytes = std::fs::read(path).ok()?;
+    // A process may have a name that is no text.
+    T::from_read(String::from_utf8_lossy(&bytes).as_bytes()).ok()
 }
 
 /// The state of every process; those that go meanwhile are left out.
@@ -170,107 +192,10 @@ pub(crate) fn all_stats(proc: &Path) -> Result<impl Iterator<Item = Stat>, Probe
     Ok(pids.filter_map(move |pid| read_as::<Stat>(&proc.join(pid).join("stat"))))
 }
 
-/// The families of one kind of watching.
-struct Families {
-    processes: Metric,
-    cpu: Metric,
-    resident: Metric,
-    peak_resident: Metric,
-    threads: Metric,
-    io: Metric,
-    open_fds: Metric,
-}
-
-const OF_ONE: Families = Families {
-    processes: Metric::gauge("kymo_process_up", "1 while a watched process is there."),
-    cpu: Metric::counter("kymo_process_cpu_seconds_total", "Processor time of a process."),
-    resident: Metric::gauge("kymo_process_resident_memory_bytes", "Memory in use."),
-    peak_resident: Metric::gauge(
-        "kymo_process_peak_resident_memory_bytes",
-        "The most memory that was in use.",
-    ),
-    threads: Metric::gauge("kymo_process_threads", "Threads."),
-    io: Metric::counter("kymo_process_io_bytes_total", "Bytes read from and written to storage."),
-    open_fds: Metric::gauge("kymo_process_open_fds", "Open files."),
-};
-
-const OF_TREE: Families = Families {
-    processes: Metric::gauge("kymo_process_tree_processes", "Processes of a tree."),
-    cpu: Metric::counter(
-        "kymo_process_tree_cpu_seconds_total",
-        "Processor time of a tree of processes.",
-    ),
-    resident: Metric::gauge("kymo_process_tree_resident_memory_bytes", "Memory in use."),
-    peak_resident: Metric::gauge(
-        "kymo_process_tree_peak_resident_memory_bytes",
-        "The sum of the most memory that each process had in use.",
-    ),
-    threads: Metric::gauge("kymo_process_tree_threads", "Threads."),
-    io: Metric::counter(
-        "kymo_process_tree_io_bytes_total",
-        "Bytes read from and written to storage.",
-    ),
-    open_fds: Metric::gauge("kymo_process_tree_open_fds", "Open files."),
-};
-
-/// Emits the usage of given processes as `kymo_process_*` and `kymo_process_tree_*`.
-pub(crate) struct WatchedProcesses {
-    processes: Processes,
-    pids: Vec<u32>,
-    roots: Vec<u32>,
-}
-
-impl WatchedProcesses {
-    pub(crate) fn new(options: &ProbeOptions) -> Self {
-        Self {
-            processes: Processes::new(&options.proc_root),
-            pids: options.processes.clone(),
-            roots: options.process_trees.clone(),
-        }
-    }
-}
-
-impl Collector for WatchedProcesses {
-    fn name(&self) -> &'static str {
-        "watched_processes"
-    }
-
-    fn collect(&mut self, out: &mut Builder) -> Result<(), ProbeError> {
-        // A process that is gone has no numbers; that is what watching it is for.
-        for usage in self.pids.iter().filter_map(|pid| self.processes.usage(*pid).ok()) {
-            emit(out, &OF_ONE, &usage);
-        }
-        for usage in self.roots.iter().filter_map(|pid| self.processes.tree_usage(*pid).ok()) {
-            emit(out, &OF_TREE, &usage);
-        }
-        Ok(())
-    }
-}
-
-fn emit(out: &mut Builder, families: &Families, usage: &Usage) {
-    let pid = usage.pid.to_string();
-    let labels = [("pid", pid.as_str()), ("process", usage.name.as_str())];
-    let [pid, process] = labels;
-    out.with(&families.processes, &labels, f64::from(usage.processes));
-    out.with(&families.cpu, &[pid, process, ("mode", "user")], usage.cpu_user_secs);
-    out.with(&families.cpu, &[pid, process, ("mode", "system")], usage.cpu_system_secs);
-    out.with(&families.resident, &labels, usage.resident_bytes as f64);
-    out.with(&families.peak_resident, &labels, usage.peak_resident_bytes as f64);
-    out.with(&families.threads, &labels, usage.threads as f64);
-    for (direction, bytes) in [("read", usage.read_bytes), ("write", usage.written_bytes)] {
-        if let Some(bytes) = bytes {
-            out.with(&families.io, &[pid, process, ("direction", direction)], bytes as f64);
-        }
-    }
-    if let Some(open_fds) = usage.open_fds {
-        out.with(&families.open_fds, &labels, open_fds as f64);
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::host::fixture::{Tree, collect};
+    use crate::host::fixture::Tree;
 
     /// A line of `/proc/<pid>/stat`: 50 ticks in user mode, 25 in the kernel, 10 and 5 of ended
     /// children, 3 pages.
@@ -287,7 +212,7 @@ pub(crate) mod tests {
         )
     }
 
-    fn processes(tree: &Tree) -> Processes {
+    pub(super) fn processes(tree: &Tree) -> Processes {
         Processes { proc: tree.path().to_owned(), ticks_per_sec: 100.0, page_bytes: 4096 }
     }
 
@@ -340,24 +265,5 @@ pub(crate) mod tests {
         child.wait().unwrap();
         assert!(all.processes >= 2, "{all:?}");
         assert!(all.resident_bytes > 0);
-    }
-
-    #[test]
-    fn watched_processes_are_emitted_until_they_go() {
-        let tree = Tree::new(&[("5/stat", &stat_line(5, "root", 'S', 1, 2))]);
-        let options = ProbeOptions {
-            proc_root: tree.path().to_owned(),
-            processes: vec![5, 6],
-            process_trees: vec![5],
-            ..ProbeOptions::default()
-        };
-        let mut watched = WatchedProcesses::new(&options);
-        let snapshot = collect(&mut watched);
-        let labels = [("pid", "5"), ("process", "root")];
-        assert_eq!(snapshot.value("kymo_process_threads", &labels), Some(2.0));
-        assert_eq!(snapshot.value("kymo_process_tree_processes", &labels), Some(1.0));
-        assert_eq!(snapshot.family("kymo_process_up").unwrap().samples.len(), 1);
-        std::fs::remove_dir_all(tree.path().join("5")).unwrap();
-        assert!(collect(&mut watched).families.is_empty());
     }
 }
