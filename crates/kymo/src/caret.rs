@@ -6,7 +6,7 @@ use crate::units::printable;
 
 /// Says what is wrong with a query, and points to the place if it is known: line and column,
 /// counted from 1.
-pub(super) fn show(message: &str, query: &str, place: Option<(usize, usize)>) {
+pub(crate) fn show(message: &str, query: &str, place: Option<(usize, usize)>) {
     output::error(message);
     if let Some(drawn) = place.and_then(|(line, column)| draw(query, line, column)) {
         eprint!("{drawn}");
@@ -22,11 +22,26 @@ fn draw(query: &str, line: usize, column: usize) -> Option<String> {
 }
 
 /// The place that a message names: `… line 1, col 10: …`.
-pub(super) fn place_in(message: &str) -> Option<(usize, usize)> {
+pub(crate) fn place_in(message: &str) -> Option<(usize, usize)> {
     let (_, after) = message.split_once("line ")?;
     let (line, after) = after.split_once(", col ")?;
     let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
     Some((line.parse().ok()?, after[..digits].parse().ok()?))
+}
+
+/// A place whose column counts bytes, as one that counts characters.
+pub(crate) fn of_bytes(query: &str, line: usize, byte: usize) -> Option<(usize, usize)> {
+    let text = query.lines().nth(line.checked_sub(1)?)?;
+    let before = text.as_bytes().get(..byte.checked_sub(1)?)?;
+    Some((line, String::from_utf8_lossy(before).chars().count() + 1))
+}
+
+/// The place that a message names before a text: `… 1:10: parse error …`.
+pub(crate) fn place_before(message: &str, text: &str) -> Option<(usize, usize)> {
+    let (before, _) = message.split_once(text)?;
+    let place = before.rsplit(' ').next()?;
+    let (line, column) = place.split_once(':')?;
+    Some((line.parse().ok()?, column.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -41,6 +56,17 @@ mod tests {
         assert_eq!(draw("{", 1, 2).unwrap(), "  {\n   ^\n");
         assert_eq!(draw("{", 2, 1), None);
         assert_eq!(draw("{", 0, 0), None);
+    }
+
+    #[test]
+    fn places_that_count_bytes_are_found_and_counted_in_characters() {
+        let message = "invalid parameter \"query\": 2:8: parse error: unexpected }";
+        assert_eq!(place_before(message, ": parse error"), Some((2, 8)));
+        assert_eq!(place_before("no place: parse error", ": parse error"), None);
+        assert_eq!(of_bytes("x\n日本 }", 2, 8), Some((2, 4)));
+        assert_eq!(of_bytes("ab", 1, 3), Some((1, 3)));
+        assert_eq!(of_bytes("ab", 1, 9), None);
+        assert_eq!(of_bytes("ab", 0, 0), None);
     }
 
     #[test]

@@ -7,6 +7,8 @@ Examples:
   kymo serve                                             receive OTLP on 4317 and 4318, answer on 3200
   kymo sql 'SELECT name, count(*) FROM spans GROUP BY 1' ask in SQL
   kymo query '{ status = error }' --since 1h              find traces with TraceQL
+  kymo promql 'rate(http_requests_total[5m])' --chart     ask in PromQL, and draw the answer
+  kymo top                                               watch hosts, GPUs, sessions and the server
   kymo trace 5b8efff798038103d269b633813fc60c            show a trace as a tree
   kymo import traces.pb logs.jsonl --data ./kymo-data    store OTLP files
   kymo store check ./kymo-data                           read everything, find what is damaged
@@ -14,7 +16,7 @@ Examples:
 
 Environment:
   KYMO_LOG       what is logged to stderr: warn (default), info, debug, or kymo_store=debug,warn
-  KYMO_URL       server that kymo sql, kymo query and kymo trace ask
+  KYMO_URL       server that kymo sql, query, promql, top and trace ask
   KYMO_TENANT    whose data they ask for
   KYMO_…         settings of kymo serve, see kymo serve --help";
 
@@ -33,6 +35,8 @@ pub(crate) enum Command {
     Serve(crate::serve::Args),
     Sql(crate::sql::Args),
     Query(crate::query::Args),
+    Promql(crate::promql::Args),
+    Top(crate::top::Args),
     Trace(crate::trace::Args),
     Import(crate::import::Args),
     Block(crate::block::Args),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use reqwest::blocking::{Client as Http, RequestBuilder, Response};
 use reqwest::{StatusCode, Url};
+use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
 
@@ -16,6 +17,11 @@ const TENANT_HEADER: &str = "x-scope-orgid";
 /// A server that is there accepts within this time. How long an answer takes is for the server to
 /// limit.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes of an answer that are taken whole: what people look at.
+const MAX_ANSWER_BYTES: u64 = 1 << 30;
+/// Parameters that are longer are sent in the body of a request: proxies refuse lines of more than
+/// 8 KiB, and a server those of more than 64.
+const MAX_URL_PARAMETERS_BYTES: usize = 6 << 10;
 /// What is read of an error's explanation.
 const MAX_ERROR_BYTES: u64 = 64 << 10;
 
@@ -52,16 +58,20 @@ impl Client {
         self.send(request.body(body), accept)
     }
 
-    /// Sends a form, encoded as a URL's query is, to a path.
-    pub(crate) fn post_form(
+    /// Asks a path with parameters: in the URL, or in a form if they are long.
+    pub(crate) fn ask(
         &self,
         path: &str,
-        form: String,
+        parameters: &[(&str, String)],
         accept: &str,
     ) -> Result<Response, Failure> {
+        let encoded = encoded(parameters);
+        if encoded.len() <= MAX_URL_PARAMETERS_BYTES {
+            return self.get(&format!("{path}?{encoded}"), accept);
+        }
         let form_type = "application/x-www-form-urlencoded";
         let request = self.http.post(self.url(path)).header("content-type", form_type);
-        self.send(request.body(form), accept)
+        self.send(request.body(encoded), accept)
     }
 
     /// The server, for messages.
@@ -124,6 +134,35 @@ impl Client {
             },
         }
     }
+}
+
+/// Parameters as they stand in a URL.
+pub(crate) fn encoded(parameters: &[(&str, String)]) -> String {
+    // Only its query is used.
+    let url = Url::parse_with_params("http://localhost/", parameters).ok();
+    url.and_then(|url| url.query().map(str::to_owned)).unwrap_or_default()
+}
+
+/// An answer, whole.
+pub(crate) fn body(response: Response) -> Result<Vec<u8>, Failure> {
+    let mut body = Vec::new();
+    let read = response.take(MAX_ANSWER_BYTES + 1).read_to_end(&mut body);
+    read.map_err(|error| broken(Some(&error)))?;
+    if body.len() as u64 > MAX_ANSWER_BYTES {
+        let most = crate::units::bytes(MAX_ANSWER_BYTES);
+        return Err(Failure::Other(format!(
+            "the answer has more than {most}: ask for less time or for fewer things"
+        )));
+    }
+    Ok(body)
+}
+
+/// An answer that is JSON.
+pub(crate) fn json<T: DeserializeOwned>(response: Response) -> Result<T, Failure> {
+    let body = body(response)?;
+    serde_json::from_slice(&body).map_err(|error| {
+        Failure::Other(format!("the answer of the server cannot be understood: {error}"))
+    })
 }
 
 /// The text in an error's body: `{"error": "…"}`, `{"message": "…"}`, or the body itself.

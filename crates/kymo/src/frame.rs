@@ -8,15 +8,50 @@ use arrow_array::{
     TimestampMillisecondArray, TimestampNanosecondArray,
 };
 use arrow_schema::ArrowError;
+use clap::ValueEnum;
+use kymo_server::format::{Csv, Encoder};
 use kymo_traceql::value::OwnedValue;
 
 use crate::failure::Failure;
 use crate::sql::answer::Answer;
+use crate::sql::json::Objects;
+use crate::sql::table::Table;
 use crate::{terminal, units};
+
+/// How a result is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A table for people, fitted to the terminal
+    #[default]
+    Table,
+    /// One JSON array of objects
+    Json,
+    /// CSV with a header line
+    Csv,
+}
+
+impl Format {
+    /// Who reads it.
+    pub(crate) fn reader(self) -> Reader {
+        match self {
+            Self::Table => Reader::Person { columns: terminal::columns() },
+            Self::Json | Self::Csv => Reader::Program,
+        }
+    }
+
+    /// What writes it.
+    pub(crate) fn encoder(self) -> Box<dyn Encoder> {
+        match self {
+            Self::Table => Box::new(Table::new(terminal::columns())),
+            Self::Json => Box::new(Objects::array()),
+            Self::Csv => Box::new(Csv),
+        }
+    }
+}
 
 /// Who reads the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reader {
+pub(crate) enum Reader {
     /// Somebody, on a terminal of so many columns, if it is one.
     Person { columns: Option<usize> },
     /// A program.
@@ -24,19 +59,19 @@ pub(super) enum Reader {
 }
 
 impl Reader {
-    pub(super) fn is_person(self) -> bool {
+    pub(crate) fn is_person(self) -> bool {
         self != Self::Program
     }
 
     /// Whether drawings can be shown.
-    pub(super) fn is_terminal(self) -> bool {
+    pub(crate) fn is_terminal(self) -> bool {
         matches!(self, Self::Person { columns: Some(_) })
     }
 }
 
 /// What a number is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     None,
     /// A duration.
     Seconds,
@@ -44,26 +79,31 @@ pub(super) enum Unit {
 
 /// A table that grows by columns.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     reader: Reader,
     columns: Vec<(String, ArrayRef)>,
 }
 
 impl Frame {
-    pub(super) fn new(reader: Reader) -> Self {
+    pub(crate) fn new(reader: Reader) -> Self {
         Self { reader, columns: Vec::new() }
     }
 
-    pub(super) fn texts(&mut self, name: &str, texts: Vec<Option<String>>) {
+    /// Whether drawings can be shown.
+    pub(crate) fn is_for_terminal(&self) -> bool {
+        self.reader.is_terminal()
+    }
+
+    pub(crate) fn texts(&mut self, name: &str, texts: Vec<Option<String>>) {
         self.push(name, Arc::new(StringArray::from(texts)));
     }
 
-    pub(super) fn integers(&mut self, name: &str, numbers: Vec<Option<i64>>) {
+    pub(crate) fn integers(&mut self, name: &str, numbers: Vec<Option<i64>>) {
         self.push(name, Arc::new(Int64Array::from(numbers)));
     }
 
     /// Nanoseconds since 1970. People do not read more than milliseconds.
-    pub(super) fn times(&mut self, name: &str, times: Vec<i64>) {
+    pub(crate) fn times(&mut self, name: &str, times: Vec<i64>) {
         if self.reader.is_person() {
             self.push(name, Arc::new(in_millis(times.into_iter().map(Some))));
         } else {
@@ -72,7 +112,7 @@ impl Frame {
     }
 
     /// Ids of traces.
-    pub(super) fn ids(&mut self, name: &str, ids: &[u128]) -> Result<(), Failure> {
+    pub(crate) fn ids(&mut self, name: &str, ids: &[u128]) -> Result<(), Failure> {
         let mut column = FixedSizeBinaryBuilder::with_capacity(ids.len(), 16);
         for id in ids {
             column.append_value(id.to_be_bytes()).map_err(untabled)?;
@@ -82,7 +122,7 @@ impl Frame {
     }
 
     /// Nanoseconds; programs get `…_nanos`.
-    pub(super) fn durations(&mut self, name: &str, nanos: Vec<i64>) {
+    pub(crate) fn durations(&mut self, name: &str, nanos: Vec<i64>) {
         if self.reader.is_person() {
             let texts = nanos.iter().map(|nanos| Some(units::nanos(i128::from(*nanos))));
             self.texts(name, right(name, texts.collect()));
@@ -91,7 +131,7 @@ impl Frame {
         }
     }
 
-    pub(super) fn numbers(&mut self, name: &str, unit: Unit, numbers: Vec<Option<f64>>) {
+    pub(crate) fn numbers(&mut self, name: &str, unit: Unit, numbers: Vec<Option<f64>>) {
         if self.reader.is_person() {
             let texts = numbers.iter().map(|number| number.map(|number| readable(number, unit)));
             self.texts(name, right(name, texts.collect()));
@@ -101,7 +141,7 @@ impl Frame {
     }
 
     /// Values of one type keep it; others become text.
-    pub(super) fn values(&mut self, name: &str, values: Vec<Option<&OwnedValue>>) {
+    pub(crate) fn values(&mut self, name: &str, values: Vec<Option<&OwnedValue>>) {
         let values: Vec<_> =
             values.into_iter().map(|value| value.filter(|v| **v != OwnedValue::Nil)).collect();
         let integers: Option<Vec<_>> = all(&values, |value| match value {
@@ -122,12 +162,12 @@ impl Frame {
         }
     }
 
-    pub(super) fn push(&mut self, name: &str, column: ArrayRef) {
+    pub(crate) fn push(&mut self, name: &str, column: ArrayRef) {
         self.columns.push((name.to_owned(), column));
     }
 
     /// The table as an answer.
-    pub(super) fn answer(self) -> Result<Answer<'static>, Failure> {
+    pub(crate) fn answer(self) -> Result<Answer<'static>, Failure> {
         let batch = RecordBatch::try_from_iter_with_nullable(
             self.columns.into_iter().map(|(name, column)| (name, column, true)),
         );
@@ -141,7 +181,7 @@ fn untabled(error: ArrowError) -> Failure {
 }
 
 /// Moments without what is less than a millisecond.
-pub(super) fn in_millis(nanos: impl Iterator<Item = Option<i64>>) -> TimestampMillisecondArray {
+pub(crate) fn in_millis(nanos: impl Iterator<Item = Option<i64>>) -> TimestampMillisecondArray {
     const NANOS_PER_MILLI: i64 = 1_000_000;
     let millis = nanos.map(|nanos| nanos.map(|nanos| nanos.div_euclid(NANOS_PER_MILLI)));
     millis.collect::<TimestampMillisecondArray>().with_timezone("UTC")
@@ -165,7 +205,7 @@ fn all<T>(
 }
 
 /// Texts that end below each other.
-pub(super) fn right(name: &str, texts: Vec<Option<String>>) -> Vec<Option<String>> {
+pub(crate) fn right(name: &str, texts: Vec<Option<String>>) -> Vec<Option<String>> {
     let widths = texts.iter().flatten().map(|text| terminal::width(text));
     let widest = widths.max().unwrap_or(0).max(terminal::width(name));
     let pad = |text: String| terminal::pad_left(&text, widest);
@@ -173,7 +213,7 @@ pub(super) fn right(name: &str, texts: Vec<Option<String>>) -> Vec<Option<String
 }
 
 /// A number with four digits or so, or a duration with its unit.
-pub(super) fn readable(number: f64, unit: Unit) -> String {
+pub(crate) fn readable(number: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds if number.is_finite() => units::nanos((number * 1e9).round() as i128),
         _ => significant(number),
@@ -199,9 +239,19 @@ fn significant(number: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use arrow_schema::DataType;
+
+    /// An answer as it is written.
+    pub(crate) fn written(answer: Answer<'_>, encoder: &mut dyn Encoder) -> String {
+        let mut out = encoder.begin(&answer.schema).unwrap();
+        for batch in answer.batches {
+            out.extend(encoder.batch(&batch.unwrap()).unwrap());
+        }
+        out.extend(encoder.end().unwrap());
+        String::from_utf8(out).unwrap()
+    }
 
     #[test]
     fn numbers_have_four_digits_and_durations_their_unit() {

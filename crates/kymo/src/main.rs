@@ -6,13 +6,15 @@
 //! | module | what it is for |
 //! |---|---|
 //! | `cli` | the commands and their help |
-//! | `serve`, `sql`, `query`, `trace`, `import`, `block`, `store` | one command each |
+//! | `serve`, `sql`, `query`, `promql`, `top`, `trace`, `import`, `block`, `store` | one command each |
 //! | `config` | settings of `serve`, and the command that checks and shows them |
 //! | `generate` | completions and manual pages |
 //! | `source`, `client` | where queries are asked: a server over HTTP, or a directory |
 //! | `failure` | what ends a command, in one line |
 //! | `logging` | log lines on stderr |
 //! | `output`, `table`, `units`, `terminal` | results for people and for programs |
+//! | `frame`, `runs`, `spark` | results as Arrow; numbers over time, drawn |
+//! | `times`, `caret` | `--since`, `--start`, `--end`, `--step`; where in a query the error is |
 //! | `progress` | bars on a terminal, nothing elsewhere |
 //! | `interrupt` | Ctrl-C |
 //!
@@ -20,23 +22,30 @@
 //! failed or was found wrong, 2 the command line cannot be understood.
 
 mod block;
+mod caret;
 mod cli;
 mod client;
 mod config;
 mod failure;
+mod frame;
 mod generate;
 mod import;
 mod interrupt;
 mod logging;
 mod output;
 mod progress;
+mod promql;
 mod query;
+mod runs;
 mod serve;
 mod source;
+mod spark;
 mod sql;
 mod store;
 mod table;
 mod terminal;
+mod times;
+mod top;
 mod trace;
 mod units;
 
@@ -76,6 +85,8 @@ fn run(command: Command) -> Result<bool, Failure> {
         Command::Serve(args) => serve::run(&args),
         Command::Sql(args) => sql::run(&args),
         Command::Query(args) => query::run(&args),
+        Command::Promql(args) => promql::run(&args),
+        Command::Top(args) => top::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Block(args) => block::run(&args),

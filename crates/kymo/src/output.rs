@@ -32,6 +32,11 @@ pub(crate) fn warning(message: &str) {
     eprintln!("warning: {}", printable(message));
 }
 
+/// Says on stderr what is worth to know.
+pub(crate) fn note(message: &str) {
+    eprintln!("note: {}", printable(message));
+}
+
 /// Writes one value as one line of JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     let mut line = serde_json::to_string(value)

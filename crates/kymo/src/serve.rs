@@ -29,7 +29,7 @@ const ABANDON_AFTER: Duration = Duration::from_secs(1);
 const EXAMPLES: &str = "\
 Every setting is also a key of the YAML file and a variable; kymo serve --help names them, and
 kymo config show prints what holds. Ctrl-C or SIGTERM stops the server after a last flush; a second
-one ends it at once, which loses nothing that was acknowledged.
+one ends it at once, which loses nothing that was acknowledged. SIGHUP reads prometheus.config again.
 
 Examples:
   kymo serve
@@ -82,7 +82,21 @@ async fn serve(
         }
     };
     output::text(&place.ready_lines(server.addresses(), began.elapsed()))?;
-    let name = signals.next().await;
+    let mut hangup = signal(SignalKind::hangup()).map_err(|source| Failure::Io {
+        act: "listen to",
+        what: "signals".into(),
+        source,
+    })?;
+    let name = loop {
+        tokio::select! {
+            name = signals.next() => break name,
+            _ = hangup.recv() => {
+                if let Err(why) = server.reload().await {
+                    tracing::error!("SIGHUP: nothing was changed: {why}");
+                }
+            }
+        }
+    };
     tracing::info!(signal = name, "stopping: a last flush, then the end");
     let stopping = Instant::now();
     server.stop().await;
@@ -190,6 +204,9 @@ impl Place {
         add("http", &format!("{}{}", url(addresses.http), self.base_path));
         add("otlp grpc", &url(addresses.otlp_grpc));
         add("otlp http", &url(addresses.otlp_http));
+        if let Some(exposed) = addresses.expose_metrics {
+            add("metrics", &format!("{}/metrics", url(exposed)));
+        }
         add("data", &self.data);
         if let Some(store) = &self.store {
             add("store", store);
@@ -213,6 +230,7 @@ mod tests {
             http: "127.0.0.1:3200".parse().unwrap(),
             otlp_grpc: "[::1]:4317".parse().unwrap(),
             otlp_http: "0.0.0.0:4318".parse().unwrap(),
+            expose_metrics: None,
         };
         let expected = format!(
             "kymo {} ready in 12 ms\n\

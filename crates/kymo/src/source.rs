@@ -20,21 +20,28 @@ const QUERY_MEMORY_BYTES: usize = 1 << 30;
 /// misses one is planned again as long as no row of it was written.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(540);
 
+/// Arguments that say which server.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServerArgs {
+    /// Server to ask [default: http://127.0.0.1:3200] [env: KYMO_URL]
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// Whose data; several as A|B [default: default] [env: KYMO_TENANT]
+    #[arg(long, value_name = "TENANT")]
+    tenant: Option<String>,
+}
+
 /// Arguments that say where.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SourceArgs {
-    /// Server to ask [default: http://127.0.0.1:3200] [env: KYMO_URL]
-    #[arg(long, value_name = "URL", conflicts_with = "data")]
-    url: Option<String>,
+    #[command(flatten)]
+    server: ServerArgs,
     /// Directory to read without a server; also beside one that runs on it
-    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR", conflicts_with = "url", value_hint = clap::ValueHint::DirPath)]
     data: Option<PathBuf>,
     /// Where the blocks of --data are, if elsewhere: a directory or s3://BUCKET/PREFIX
     #[arg(long, value_name = "URL", requires = "data")]
     store: Option<String>,
-    /// Whose data; several as A|B [default: default] [env: KYMO_TENANT]
-    #[arg(long, value_name = "TENANT")]
-    tenant: Option<String>,
 }
 
 /// A place that answers.
@@ -51,17 +58,24 @@ pub(crate) struct Directory {
     pub(crate) path: PathBuf,
 }
 
-impl SourceArgs {
+impl ServerArgs {
     pub(crate) fn open(&self) -> Result<Source, Failure> {
+        let url = self.url.clone().or_else(|| variable("KYMO_URL"));
+        let tenants = self.tenants()?.to_string();
+        Ok(Source::Server(Client::new(url.as_deref().unwrap_or(DEFAULT_URL), &tenants)?))
+    }
+
+    fn tenants(&self) -> Result<Tenants, Failure> {
         let tenant = self.tenant.clone().or_else(|| variable("KYMO_TENANT"));
         let tenant = tenant.unwrap_or_else(|| "default".to_owned());
-        let tenants =
-            joined_tenants(&tenant).map_err(|why| Failure::Usage(format!("--tenant: {why}")))?;
-        let Some(data) = &self.data else {
-            let url = self.url.clone().or_else(|| variable("KYMO_URL"));
-            let client = Client::new(url.as_deref().unwrap_or(DEFAULT_URL), &tenants.to_string())?;
-            return Ok(Source::Server(client));
-        };
+        joined_tenants(&tenant).map_err(|why| Failure::Usage(format!("--tenant: {why}")))
+    }
+}
+
+impl SourceArgs {
+    pub(crate) fn open(&self) -> Result<Source, Failure> {
+        let Some(data) = &self.data else { return self.server.open() };
+        let tenants = self.server.tenants()?;
         if !data.is_dir() {
             let path = data.display();
             let hint = "name the directory that kymo serve or kymo import was given as --data";

@@ -7,7 +7,7 @@ const PARTS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'
 
 /// A line of at most so many columns, from zero or the least to the most. A point that is missing
 /// is a space.
-pub(super) fn line(points: &[Option<f64>], columns: usize) -> String {
+pub(crate) fn line(points: &[Option<f64>], columns: usize) -> String {
     let points = narrowed(points, columns);
     let known = || points.iter().flatten().copied().filter(|point| point.is_finite());
     let least = known().fold(0.0, f64::min);
@@ -40,7 +40,7 @@ fn narrowed(points: &[Option<f64>], columns: usize) -> Vec<Option<f64>> {
 }
 
 /// A bar of at most so many columns for a part of the most.
-pub(super) fn bar(number: f64, most: f64, columns: usize) -> String {
+pub(crate) fn bar(number: f64, most: f64, columns: usize) -> String {
     if !(number > 0.0 && most > 0.0 && number.is_finite() && most.is_finite()) {
         return String::new();
     }

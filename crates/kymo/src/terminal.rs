@@ -42,6 +42,18 @@ impl Paint {
         Self { on: false }
     }
 
+    /// Whether there are any.
+    pub(crate) fn is_on(self) -> bool {
+        self.on
+    }
+
+    /// For the nth of several things beside each other.
+    pub(crate) fn nth(self, nth: usize, text: &str) -> Cow<'_, str> {
+        const CODES: [&str; 12] =
+            ["36", "33", "35", "32", "34", "31", "96", "93", "95", "92", "94", "91"];
+        self.paint(CODES[nth % CODES.len()], text)
+    }
+
     /// For what went wrong.
     pub(crate) fn red(self, text: &str) -> Cow<'_, str> {
         self.paint("31", text)

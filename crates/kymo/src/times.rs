@@ -18,7 +18,7 @@ const STEPS: [i64; 14] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 900, 1800, 3600, 6 
 
 /// Arguments that say when.
 #[derive(Debug, clap::Args)]
-pub(super) struct TimeArgs {
+pub(crate) struct TimeArgs {
     /// Look back so far: 90s, 15m, 6h, 30d, 2w
     #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "start")]
     since: Option<i64>,
@@ -36,11 +36,11 @@ pub(super) struct TimeArgs {
 impl TimeArgs {
     /// The time of a search, in whole seconds around what was asked for, since a server can be asked
     /// for no less; `None` for all.
-    pub(super) fn range(&self) -> Result<Option<Range<i64>>, Failure> {
+    pub(crate) fn range(&self) -> Result<Option<Range<i64>>, Failure> {
         if self.since.is_none() && self.start.is_none() && self.end.is_none() {
             return Ok(None);
         }
-        let end = self.end.unwrap_or_else(now);
+        let end = self.end();
         let start = match (self.start, self.since) {
             (Some(start), _) => start,
             (None, Some(since)) => end.saturating_sub(since),
@@ -53,19 +53,29 @@ impl TimeArgs {
     }
 
     /// The time of series.
-    pub(super) fn series_range(&self) -> Result<Range<i64>, Failure> {
-        let end = self.end.unwrap_or_else(now);
+    pub(crate) fn series_range(&self) -> Result<Range<i64>, Failure> {
+        let end = self.end();
         let since = self.since.unwrap_or(DEFAULT_SINCE);
         checked(self.start.unwrap_or(end.saturating_sub(since))..end)
     }
 
     /// Time between points.
-    pub(super) fn step(&self, range: &Range<i64>) -> i64 {
+    pub(crate) fn step(&self, range: &Range<i64>) -> i64 {
         self.step.unwrap_or_else(|| round_step(range.end - range.start))
     }
 
+    /// The end, now unless given.
+    pub(crate) fn end(&self) -> i64 {
+        self.end.unwrap_or_else(now)
+    }
+
+    /// Whether a beginning was chosen.
+    pub(crate) fn has_start(&self) -> bool {
+        self.since.is_some() || self.start.is_some()
+    }
+
     /// Whether a step was chosen.
-    pub(super) fn has_step(&self) -> bool {
+    pub(crate) fn has_step(&self) -> bool {
         self.step.is_some()
     }
 }
@@ -79,7 +89,8 @@ fn checked(range: Range<i64>) -> Result<Range<i64>, Failure> {
     Ok(range)
 }
 
-fn now() -> i64 {
+/// Nanoseconds since 1970.
+pub(crate) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }

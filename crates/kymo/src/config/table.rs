@@ -84,6 +84,26 @@ pub(crate) static GROUPS: &[Group] = &[
                 "Address for OTLP over HTTP, protobuf and JSON. Port 0 picks a free one.",
             ),
             setting(
+                "expose.enabled",
+                Kind::Switch,
+                |c| &mut c.server.expose,
+                "Whether received metrics are shown, if expose.metrics names an address.",
+            )
+            .named("expose", "EXPOSE"),
+            setting(
+                "expose.metrics",
+                Kind::Address,
+                |c| &mut c.server.expose_metrics,
+                "Address where received metrics are shown at /metrics, as a collector's port 8889 \
+                 shows them. Port 0 picks a free one.",
+            ),
+            setting(
+                "external_url",
+                Kind::Text,
+                |c| &mut c.server.collect.external_url,
+                "Where people reach this server, base_path included: links of alerts lead there.",
+            ),
+            setting(
                 "base_path",
                 Kind::UrlPath,
                 |c| &mut c.server.base_path,
@@ -133,6 +153,12 @@ pub(crate) static GROUPS: &[Group] = &[
                 Kind::Text,
                 |c| &mut c.server.collect.instance,
                 "The label instance of what the probe finds. Without it, the host's name.",
+            ),
+            setting(
+                "probe.processes",
+                Kind::List,
+                |c| &mut c.server.collect.processes,
+                "Names of processes whose usage the probe tells, each with all that it started.",
             ),
             setting(
                 "probe.nvml_library",
@@ -299,6 +325,13 @@ pub(crate) static GROUPS: &[Group] = &[
                 NESTING,
                 |c| &mut c.limits.max_nesting,
                 "Depth of lists in a value. A request with a deeper one is refused.",
+            )
+            .per_tenant(),
+            setting(
+                "limits.metrics_window",
+                AGE,
+                |c| &mut c.limits.metrics_window,
+                "How old samples and data points may be. Older ones are refused and counted, the rest of their request is kept.",
             )
             .per_tenant(),
         ],

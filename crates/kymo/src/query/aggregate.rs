@@ -5,7 +5,7 @@ use std::str::FromStr;
 use kymo_traceql::ast::MetricsFunction;
 use kymo_traceql::parse_attribute;
 
-use super::frame::Unit;
+use crate::frame::Unit;
 
 /// What is computed, as it was written.
 #[derive(Debug, Clone, PartialEq)]

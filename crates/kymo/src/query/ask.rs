@@ -1,6 +1,6 @@
 //! Asking a server over HTTP, or a directory by the engine.
 
-use std::io::{BufReader, Cursor, Read};
+use std::io::{BufReader, Cursor};
 use std::ops::Range;
 
 use kymo_engine::traceql::{Found, MetricsQuery, Points, Search, Sort};
@@ -8,27 +8,20 @@ use kymo_server::format::Format;
 use kymo_server::{DAMAGED_BLOCKS, NEXT_CURSOR};
 use kymo_traceql::ast::Query;
 use kymo_traceql::metrics::Series;
-use reqwest::Url;
 use reqwest::blocking::Response;
-use serde::de::DeserializeOwned;
 
 use super::answers::{SearchResponse, SeriesResponse};
 use super::traces::Trace;
-use crate::client::{Client, broken};
+use crate::client::{self, Client};
 use crate::failure::Failure;
 use crate::output;
 use crate::source::{Directory, Source};
 use crate::sql::answer::Answer;
 
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
-/// Bytes of an answer in JSON that are taken: traces and series, which people look at.
-const MAX_ANSWER_BYTES: u64 = 1 << 30;
-/// Parameters that are longer are sent in the body of a request: proxies refuse lines of more than
-/// 8 KiB, and a server those of more than 64.
-const MAX_URL_PARAMETERS_BYTES: usize = 6 << 10;
 
 /// Whoever answers.
-pub(super) struct Asker<'a>(&'a Source);
+pub(crate) struct Asker<'a>(&'a Source);
 
 /// What was found, and whether there may be more than was asked for.
 pub(super) struct Limited<T> {
@@ -37,7 +30,7 @@ pub(super) struct Limited<T> {
 }
 
 impl<'a> Asker<'a> {
-    pub(super) fn new(source: &'a Source) -> Self {
+    pub(crate) fn new(source: &'a Source) -> Self {
         Self(source)
     }
 
@@ -56,14 +49,14 @@ impl<'a> Asker<'a> {
         };
         let mut parameters = vec![("q", query.to_string())];
         parameters.extend(time.iter().flat_map(seconds));
-        let response = send(client, "/api/traceql/explain", &parameters, "text/plain");
+        let response = client.ask("/api/traceql/explain", &parameters, "text/plain");
         let response = response.map_err(|failure| match failure {
             Failure::Status { status: 404, .. } => {
                 Failure::Other(format!("{} does not explain queries", client.name()))
             }
             other => other,
         })?;
-        Ok(String::from_utf8_lossy(&read(response)?).into_owned())
+        Ok(String::from_utf8_lossy(&client::body(response)?).into_owned())
     }
 
     /// Traces with what is known of them.
@@ -72,7 +65,7 @@ impl<'a> Asker<'a> {
             Source::Server(client) => {
                 let response = ask_search(client, &search, "application/json")?;
                 let has_more = response.headers().contains_key(NEXT_CURSOR);
-                let found: SearchResponse = json(response)?;
+                let found: SearchResponse = client::json(response)?;
                 Ok(Limited { found: found.traces(), has_more })
             }
             Source::Directory(directory) => {
@@ -107,7 +100,7 @@ impl<'a> Asker<'a> {
     }
 
     /// Series of numbers.
-    pub(super) fn series(&self, query: MetricsQuery) -> Result<Vec<Series>, Failure> {
+    pub(crate) fn series(&self, query: MetricsQuery) -> Result<Vec<Series>, Failure> {
         match self.0 {
             Source::Server(client) => ask_series(client, &query),
             Source::Directory(directory) => {
@@ -145,7 +138,8 @@ fn ask_series(client: &Client, query: &MetricsQuery) -> Result<Vec<Series>, Fail
             return Err(Failure::Other(message.to_owned()));
         }
     };
-    let answer: SeriesResponse = json(send(client, place, &parameters, "application/json")?)?;
+    let answer: SeriesResponse =
+        client::json(client.ask(place, &parameters, "application/json")?)?;
     if let Some(missing) = answer.missing() {
         output::warning(missing);
     }
@@ -158,7 +152,7 @@ fn nanos(nanos: i64) -> String {
 }
 
 fn ask_search(client: &Client, search: &Search, accept: &str) -> Result<Response, Failure> {
-    let response = send(client, "/tempo/api/search", &search_parameters(search), accept)?;
+    let response = client.ask("/tempo/api/search", &search_parameters(search), accept)?;
     warn_of_damage(&response);
     Ok(response)
 }
@@ -188,26 +182,6 @@ fn seconds(time: &Range<i64>) -> [(&'static str, String); 2] {
     [("start", seconds(time.start)), ("end", seconds(time.end))]
 }
 
-/// Asks with parameters: in the URL, or in a form if they are long.
-fn send(
-    client: &Client,
-    place: &str,
-    parameters: &[(&str, String)],
-    accept: &str,
-) -> Result<Response, Failure> {
-    let encoded = encoded(parameters);
-    match encoded.len() > MAX_URL_PARAMETERS_BYTES {
-        true => client.post_form(place, encoded, accept),
-        false => client.get(&format!("{place}?{encoded}"), accept),
-    }
-}
-
-fn encoded(parameters: &[(&str, String)]) -> String {
-    // Only its query is used.
-    let url = Url::parse_with_params("http://localhost/", parameters).ok();
-    url.and_then(|url| url.query().map(str::to_owned)).unwrap_or_default()
-}
-
 fn warn_of_damage(response: &Response) {
     let header = response.headers().get(DAMAGED_BLOCKS).and_then(|value| value.to_str().ok());
     warn(header.and_then(|count| count.parse().ok()).unwrap_or(0));
@@ -221,26 +195,6 @@ fn warn(damaged_blocks: usize) {
             output::warning(&format!("{count} damaged blocks are left out; spans may be missing"));
         }
     }
-}
-
-fn read(response: Response) -> Result<Vec<u8>, Failure> {
-    let mut body = Vec::new();
-    let read = response.take(MAX_ANSWER_BYTES + 1).read_to_end(&mut body);
-    read.map_err(|error| broken(Some(&error)))?;
-    if body.len() as u64 > MAX_ANSWER_BYTES {
-        let most = crate::units::bytes(MAX_ANSWER_BYTES);
-        return Err(Failure::Other(format!(
-            "the answer has more than {most}: ask for less time, fewer traces or fewer groups"
-        )));
-    }
-    Ok(body)
-}
-
-fn json<T: DeserializeOwned>(response: Response) -> Result<T, Failure> {
-    let body = read(response)?;
-    serde_json::from_slice(&body).map_err(|error| {
-        Failure::Other(format!("the answer of the server cannot be understood: {error}"))
-    })
 }
 
 #[cfg(test)]
@@ -260,14 +214,15 @@ mod tests {
 
     #[test]
     fn a_search_is_parameters_with_all_encoded() {
-        let query = encoded(&search_parameters(&search(None)));
+        let query = client::encoded(&search_parameters(&search(None)));
         assert!(query.starts_with("q=%7B"), "{query}");
         assert!(query.contains("a+b%26c") && query.ends_with("&limit=5&sort=duration"), "{query}");
     }
 
     #[test]
     fn searches_have_times_in_seconds_and_series_in_nanoseconds() {
-        let query = encoded(&search_parameters(&search(Some(1_000_000_000..2_000_000_000))));
+        let query =
+            client::encoded(&search_parameters(&search(Some(1_000_000_000..2_000_000_000))));
         assert!(query.ends_with("&start=1&end=2"), "{query}");
         assert_eq!(nanos(5), "0000000000000000005");
     }

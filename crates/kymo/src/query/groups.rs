@@ -11,11 +11,10 @@ use kymo_traceql::value::OwnedValue;
 
 use super::aggregate::Aggregate;
 use super::ask::Asker;
-use super::frame::{Frame, Reader};
-use super::series::bars;
-use super::times::TimeArgs;
 use crate::failure::Failure;
+use crate::frame::{Frame, Reader};
 use crate::sql::answer::Answer;
+use crate::times::TimeArgs;
 
 /// What is asked for.
 #[derive(Debug)]
@@ -174,7 +173,7 @@ fn frame(
     if reader.is_terminal() {
         let values: Vec<_> =
             groups.iter().map(|group| group.values.first().copied().flatten()).collect();
-        frame.texts("", bars(&values));
+        frame.bars(&values);
     }
     frame.answer()
 }
@@ -182,7 +181,7 @@ fn frame(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::traces::tests::written;
+    use crate::frame::tests::written;
     use crate::sql::json::Objects;
     use crate::sql::table::Table;
 

@@ -11,12 +11,8 @@
 //! |---|---|
 //! | `ask`, `answers` | asking, and what a server answers |
 //! | `flags` | what is asked for, and flags that have no use for it |
-//! | `times` | `--since`, `--start`, `--end`, `--step` |
 //! | `traces`, `spans`, `series`, `groups` | the four kinds of results |
 //! | `aggregate` | `--agg` |
-//! | `frame` | results as Arrow, for people or for programs |
-//! | `spark` | drawings of numbers |
-//! | `caret` | where in a query the error is |
 //!
 //! A query is read here first, so that what is wrong with it is said without asking anybody. All
 //! results are written by the formats of `kymo sql`.
@@ -24,33 +20,26 @@
 mod aggregate;
 mod answers;
 mod ask;
-mod caret;
 mod flags;
-mod frame;
 mod groups;
 mod series;
 mod spans;
-mod spark;
-mod times;
 mod traces;
 
 use clap::ValueEnum;
 use kymo_engine::traceql::{Search, Sort as Order};
-use kymo_server::format::{Csv, Encoder};
 use kymo_server::limits::MAX_SEARCH_TRACES;
 use kymo_traceql::ast::Query;
 
 use crate::failure::Failure;
+use crate::frame::{Format, Reader};
 use crate::source::SourceArgs;
 use crate::sql::answer::Answer;
-use crate::sql::json::Objects;
-use crate::sql::table::Table;
-use crate::{output, sql, terminal};
+use crate::times::TimeArgs;
+use crate::{caret, output, sql};
 use aggregate::Aggregate;
-use ask::Asker;
+pub(crate) use ask::Asker;
 use flags::Kind;
-use frame::Reader;
-use times::TimeArgs;
 
 /// Traces that people are shown unless told otherwise. Programs get all.
 const DEFAULT_TRACES: usize = 20;
@@ -109,17 +98,6 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// A table for people, fitted to the terminal
-    #[default]
-    Table,
-    /// One JSON array of objects
-    Json,
-    /// CSV with a header line
-    Csv,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum Sort {
     /// Those with the newest matching spans; the fastest, since it need not look at everything
     #[default]
@@ -175,10 +153,7 @@ fn answer(args: &Args, query: Query) -> Result<(), Failure> {
         }
         return output::text(&plan);
     }
-    let reader = match args.format {
-        Format::Table => Reader::Person { columns: terminal::columns() },
-        Format::Json | Format::Csv => Reader::Program,
-    };
+    let reader = args.format.reader();
     let limit = args.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
     match kind {
         Kind::Groups => {
@@ -226,10 +201,5 @@ fn find(args: &Args, asker: &Asker<'_>, search: Search, reader: Reader) -> Resul
 }
 
 fn write(format: Format, answer: Answer<'_>) -> Result<(), Failure> {
-    let mut encoder: Box<dyn Encoder> = match format {
-        Format::Table => Box::new(Table::new(terminal::columns())),
-        Format::Json => Box::new(Objects::array()),
-        Format::Csv => Box::new(Csv),
-    };
-    sql::write(answer, &mut *encoder)
+    sql::write(answer, &mut *format.encoder())
 }

@@ -8,14 +8,11 @@ use kymo_traceql::value::OwnedValue;
 
 use super::aggregate::unit_of;
 use super::ask::Asker;
-use super::frame::{Frame, Reader, Unit};
-use super::spark;
-use super::times::TimeArgs;
 use crate::failure::Failure;
+use crate::frame::{Frame, Reader, Unit};
 use crate::sql::answer::Answer;
+use crate::times::TimeArgs;
 
-/// Columns of a drawing.
-const DRAWN_COLUMNS: usize = 40;
 /// The label of a series that was not grouped by anything.
 const FUNCTION: &str = "__name__";
 
@@ -93,18 +90,8 @@ fn numbers(series: &[Series], unit: Unit, reader: Reader) -> Result<Answer<'stat
     let values: Vec<Option<f64>> = rows.iter().map(value).collect();
     let mut frame = Frame::new(reader);
     add_labels(&mut frame, &rows, &label_names(series), reader);
-    frame.numbers("value", unit, values.clone());
-    if reader.is_terminal() {
-        frame.texts("", bars(&values));
-    }
+    frame.measures("value", unit, values);
     frame.answer()
-}
-
-/// Bars of numbers beside each other.
-pub(super) fn bars(values: &[Option<f64>]) -> Vec<Option<String>> {
-    let most = values.iter().flatten().copied().fold(0.0, f64::max);
-    let bar = |value: &Option<f64>| Some(spark::bar(value.unwrap_or(0.0), most, DRAWN_COLUMNS / 2));
-    values.iter().map(bar).collect()
 }
 
 /// A line for each series of points: what they are at least, at most and on average, and how they
@@ -118,52 +105,15 @@ fn lines(
     let rows: Vec<&Series> = series.iter().collect();
     let mut frame = Frame::new(reader);
     add_labels(&mut frame, &rows, &label_names(series), reader);
-    let known = |series: &Series| -> Vec<f64> {
-        series.points.iter().map(|(_, value)| *value).filter(|value| value.is_finite()).collect()
-    };
-    type Summary = fn(&[f64]) -> Option<f64>;
-    let summaries: [(&str, Summary); 4] = [
-        ("min", |values| values.iter().copied().reduce(f64::min)),
-        ("avg", |values| {
-            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-        }),
-        ("max", |values| values.iter().copied().reduce(f64::max)),
-        ("last", |values| values.last().copied()),
-    ];
-    for (name, summary) in summaries {
-        let values = rows.iter().map(|series| summary(&known(series))).collect();
-        frame.numbers(name, unit, values);
-    }
-    if reader.is_terminal() {
-        let drawn = drawings(series, step_nanos);
-        frame.texts("", drawn.into_iter().map(Some).collect());
-    }
+    let points: Vec<&[(i64, f64)]> = series.iter().map(|series| &*series.points).collect();
+    frame.runs(&points, unit, step_nanos);
     frame.answer()
-}
-
-/// Spark lines over the same time.
-fn drawings(series: &[Series], step_nanos: i64) -> Vec<String> {
-    let times = || series.iter().flat_map(|series| &series.points).map(|(time, _)| *time);
-    let (Some(first), Some(last)) = (times().min(), times().max()) else {
-        return vec![String::new(); series.len()];
-    };
-    let place = |time: i64| usize::try_from((time - first) / step_nanos.max(1)).unwrap_or(0);
-    let draw = |series: &Series| {
-        let mut points = vec![None; place(last) + 1];
-        for (time, value) in &series.points {
-            if let Some(point) = points.get_mut(place(*time)) {
-                *point = Some(*value);
-            }
-        }
-        spark::line(&points, DRAWN_COLUMNS)
-    };
-    series.iter().map(draw).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::traces::tests::written;
+    use crate::frame::tests::written;
     use crate::sql::json::Objects;
     use crate::sql::table::Table;
     use kymo_server::format::Csv;

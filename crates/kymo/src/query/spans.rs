@@ -10,8 +10,8 @@ use kymo_engine::traceql::Search;
 use kymo_traceql::ast::{Attribute, Body, Intrinsic, Name, Stage};
 
 use super::ask::{Asker, Limited};
-use super::frame::{Reader, in_millis, right};
 use crate::failure::Failure;
+use crate::frame::{Reader, in_millis, right};
 use crate::sql::answer::Answer;
 use crate::units;
 
@@ -117,7 +117,7 @@ fn durations(column: &ArrayRef) -> ArrayRef {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::traces::tests::written;
+    use crate::frame::tests::written;
     use crate::sql::table::Table;
     use kymo_engine::traceql::{FoundSet, FoundSpan, FoundTrace};
     use kymo_server::format::Format;

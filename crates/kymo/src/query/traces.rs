@@ -7,8 +7,8 @@ use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder, StructBuild
 use arrow_schema::{DataType, Field};
 use kymo_engine::traceql::FoundTrace;
 
-use super::frame::{Frame, Reader, right};
 use crate::failure::Failure;
+use crate::frame::{Frame, Reader, right};
 use crate::sql::answer::Answer;
 use crate::units;
 
@@ -123,20 +123,11 @@ fn service_lists(traces: &[Trace]) -> ArrayRef {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
+    use crate::frame::tests::written;
     use crate::sql::json::Objects;
     use crate::sql::table::Table;
-    use kymo_server::format::Encoder;
-
-    pub(in crate::query) fn written(answer: Answer<'_>, encoder: &mut dyn Encoder) -> String {
-        let mut out = encoder.begin(&answer.schema).unwrap();
-        for batch in answer.batches {
-            out.extend(encoder.batch(&batch.unwrap()).unwrap());
-        }
-        out.extend(encoder.end().unwrap());
-        String::from_utf8(out).unwrap()
-    }
 
     fn traces() -> Vec<Trace> {
         let service = |name: &str, spans, errors| Service { name: name.to_owned(), spans, errors };
