@@ -2,7 +2,7 @@
 //!
 //! Times are milliseconds since 1970, as everywhere in PromQL.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::histogram::{Histogram, ResetHint};
 
@@ -36,9 +36,53 @@ pub struct Samples {
     pub starts: Vec<i64>,
     /// The histograms.
     pub histograms: Vec<HistogramSample>,
+    /// What was found out about the floats, for the next who asks.
+    pub facts: Facts,
+}
+
+/// What is found out about floats once they do not change any more: samples are kept from query to
+/// query, and each would look at all of them again. A copy knows nothing, as it may be changed.
+#[derive(Debug, Default)]
+pub struct Facts {
+    kinds: OnceLock<FloatKinds>,
+    falls: OnceLock<Box<[u32]>>,
+}
+
+/// What kinds of floats there are.
+#[derive(Debug, Clone, Copy)]
+struct FloatKinds {
+    some_stale: bool,
+    all_finite: bool,
+}
+
+impl Clone for Facts {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 impl Samples {
+    fn kinds(&self) -> FloatKinds {
+        *self.facts.kinds.get_or_init(|| FloatKinds {
+            some_stale: self.values.iter().any(|value| is_stale(*value)),
+            all_finite: self.values.iter().all(|value| value.is_finite()),
+        })
+    }
+
+    /// Whether all floats are finite.
+    pub(crate) fn are_finite(&self) -> bool {
+        self.kinds().all_finite
+    }
+
+    /// Where floats are less than the one before.
+    pub(crate) fn falls(&self) -> &[u32] {
+        self.facts.falls.get_or_init(|| {
+            let values = &self.values;
+            let falls = (1..values.len()).filter(|now| values[*now] < values[now - 1]);
+            falls.map(|now| now as u32).collect()
+        })
+    }
+
     /// How many samples there are.
     pub fn len(&self) -> usize {
         self.times.len() + self.histograms.len()
@@ -51,8 +95,7 @@ impl Samples {
 
     /// Whether some sample says that the series ended.
     pub fn has_stale(&self) -> bool {
-        self.values.iter().any(|value| is_stale(*value))
-            || self.histograms.iter().any(|sample| sample.value.is_stale())
+        self.kinds().some_stale || self.histograms.iter().any(|sample| sample.value.is_stale())
     }
 
     /// All but those that say that the series ended.
@@ -66,6 +109,7 @@ impl Samples {
             starts: pick(&self.starts),
             values: self.values.iter().copied().filter(|value| !is_stale(*value)).collect(),
             histograms: self.histograms.iter().filter(|s| !s.value.is_stale()).cloned().collect(),
+            facts: Facts::default(),
         }
     }
 }
@@ -165,12 +209,24 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_that_is_changed_knows_nothing_of_what_was() {
+        let samples =
+            Samples { times: vec![1, 2, 3], values: vec![5.0, 4.0, 6.0], ..Samples::default() };
+        assert!(!samples.has_stale() && samples.are_finite());
+        assert_eq!(samples.falls(), [1]);
+        let mut changed = samples.clone();
+        changed.values = vec![1.0, STALE_NAN, 0.0];
+        assert!(changed.has_stale() && !changed.are_finite());
+        assert!(changed.falls().is_empty());
+    }
+
+    #[test]
     fn what_ended_is_left_out_of_all_columns() {
         let samples = Samples {
             times: vec![1, 2, 3],
             values: vec![5.0, STALE_NAN, f64::NAN],
             starts: vec![7, 8, 9],
-            histograms: Vec::new(),
+            ..Samples::default()
         };
         assert!(samples.has_stale());
         let rest = samples.without_stale();

@@ -48,6 +48,7 @@ impl Bounds {
             values: samples.values[floats.clone()].to_vec(),
             starts: samples.starts.get(floats).unwrap_or_default().to_vec(),
             histograms: histograms.to_vec(),
+            ..Samples::default()
         })
     }
 
@@ -310,7 +311,7 @@ mod tests {
             times: vec![1, 2, 3, 4],
             values: vec![1.0, 2.0, 3.0, 4.0],
             starts: vec![9, 9, 9, 9],
-            histograms: Vec::new(),
+            ..Samples::default()
         };
         let cut = |start, end| Bounds { start, end }.cut(&samples);
         assert!(cut(1, 4).is_none() && cut(0, 9).is_none());

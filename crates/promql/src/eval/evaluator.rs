@@ -152,8 +152,8 @@ impl<'a> Evaluator<'a> {
         let window = Samples {
             times: samples.times[floats.clone()].to_vec(),
             values: samples.values[floats].to_vec(),
-            starts: Vec::new(),
             histograms: samples.histograms.iter().filter(is_inside).cloned().collect(),
+            ..Samples::default()
         };
         if edges == Edges::Plain {
             return Ok(window);

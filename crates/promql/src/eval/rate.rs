@@ -338,7 +338,7 @@ pub(crate) struct Prefix<'a> {
     times: &'a [i64],
     values: &'a [f64],
     /// The samples before which a reset lies.
-    resets: Vec<usize>,
+    resets: &'a [u32],
     kind: Kind,
 }
 
@@ -347,15 +347,11 @@ impl<'a> Prefix<'a> {
     pub(crate) fn of(samples: &'a Samples, kind: Kind, uses_starts: bool) -> Option<Self> {
         let has_starts = uses_starts && kind.is_counter && !samples.starts.is_empty();
         let is_plain = samples.histograms.is_empty() && !has_starts;
-        if !is_plain || !samples.values.iter().all(|value| value.is_finite()) {
+        if !is_plain || !samples.are_finite() {
             return None;
         }
-        let values = &samples.values;
-        let resets = match kind.is_counter {
-            true => (1..values.len()).filter(|now| values[*now] < values[now - 1]).collect(),
-            false => Vec::new(),
-        };
-        Some(Self { times: &samples.times, values, resets, kind })
+        let resets = if kind.is_counter { samples.falls() } else { &[] };
+        Some(Self { times: &samples.times, values: &samples.values, resets, kind })
     }
 
     /// The growth over the samples from `low` up to, but without, `high`.
@@ -372,8 +368,12 @@ impl<'a> Prefix<'a> {
         let (first, last) = (low, high - 1);
         let mut grown = self.values[last] - self.values[first];
         if !self.resets.is_empty() {
-            let next = self.resets.partition_point(|reset| *reset <= first);
-            for reset in self.resets[next..].iter().take_while(|reset| **reset <= last) {
+            let next = self.resets.partition_point(|reset| *reset as usize <= first);
+            for reset in &self.resets[next..] {
+                let reset = *reset as usize;
+                if reset > last {
+                    break;
+                }
                 grown += self.values[reset - 1];
             }
         }
@@ -422,7 +422,7 @@ struct Usual {
 
 impl UsualFactors {
     #[inline]
-    fn of(&mut self, coverage: &Coverage, is_rate: bool) -> Usual {
+    fn of(&mut self, coverage: &Coverage, is_rate: bool) -> &Usual {
         let Coverage { first, last, gaps, start, end } = *coverage;
         let distances = (last - first, first - start, end - last, gaps);
         let mixed = (distances.1 * 7 + distances.2) as u64;
@@ -431,7 +431,7 @@ impl UsualFactors {
         if known.distances != distances {
             *known = Usual::new(coverage, distances, is_rate);
         }
-        *known
+        known
     }
 }
 
