@@ -113,6 +113,19 @@ fn top_shows_what_comes_in_and_how_hosts_do() {
     {
         assert!(text.contains(expected), "{expected}: {text}");
     }
+    // Who has seen enough ends it.
+    let mut watching = kymo()
+        .args(["top", "--format", "json", "--interval", "200ms"])
+        .env("KYMO_URL", server.url(""))
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut stdout = std::io::BufReader::new(watching.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut stdout, &mut line).unwrap();
+    assert!(line.starts_with("{\"server\":"), "{line}");
+    drop(stdout);
+    assert!(watching.wait().unwrap().success());
     let ran = run(kymo().args(["top", "--once", "--url", "http://127.0.0.1:1"])).expect(1);
     assert!(ran.stderr.contains("is kymo serve running?"), "{}", ran.stderr);
 }

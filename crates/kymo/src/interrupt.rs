@@ -4,12 +4,16 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 /// 128 and the number of SIGINT, as shells have it.
 const EXIT_AT_ONCE: i32 = 130;
+
+/// How often is looked while waiting: nobody notices a tenth of a second.
+const LOOK_AFTER: Duration = Duration::from_millis(100);
 
 /// Whether somebody wants the command to stop.
 #[derive(Debug, Clone, Default)]
@@ -29,5 +33,17 @@ impl Interrupt {
 
     pub(crate) fn is_wanted(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// Waits for some time, but not longer than until somebody wants the command to stop.
+    pub(crate) fn wait(&self, time: Duration) {
+        let until = Instant::now() + time;
+        while !self.is_wanted() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(LOOK_AFTER));
+        }
     }
 }

@@ -9,8 +9,13 @@ use crate::units::printable;
 
 /// Writes text to stdout. A reader that has seen enough (`kymo block … | head`) is no failure.
 pub(crate) fn text(text: &str) -> Result<(), Failure> {
+    text_until_closed(text).map(|_| ())
+}
+
+/// The same; whether the reader is still there.
+pub(crate) fn text_until_closed(text: &str) -> Result<bool, Failure> {
     let mut out = io::stdout().lock();
-    until_closed(out.write_all(text.as_bytes()).and_then(|()| out.flush())).map(|_| ())
+    until_closed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
 /// Whether the reader of stdout is still there.
@@ -39,8 +44,13 @@ pub(crate) fn note(message: &str) {
 
 /// Writes one value as one line of JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
+    text(&json_line(value)?)
+}
+
+/// A value as one line of JSON.
+pub(crate) fn json_line(value: &impl Serialize) -> Result<String, Failure> {
     let mut line = serde_json::to_string(value)
         .map_err(|error| Failure::Other(format!("cannot write the result as JSON: {error}")))?;
     line.push('\n');
-    text(&line)
+    Ok(line)
 }

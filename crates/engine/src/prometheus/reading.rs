@@ -108,7 +108,7 @@ impl Floats {
     pub(super) fn push(&mut self, moment: &Moment, value: f64) {
         if moment.is_absent || is_stale(value) {
             self.running = None;
-            self.append(moment.time, 0, STALE_NAN);
+            put(&mut self.samples, moment.time, 0, STALE_NAN);
         } else if self.is_delta {
             let (total, since) = match self.running {
                 Some((total, since, before)) if goes_on(moment.start, before) => {
@@ -117,30 +117,34 @@ impl Floats {
                 _ => (value, moment.start),
             };
             self.running = Some((total, since, moment.time));
-            self.append(moment.time, since, total);
+            put(&mut self.samples, moment.time, since, total);
         } else {
-            self.append(moment.time, moment.start, value);
+            put(&mut self.samples, moment.time, moment.start, value);
         }
-    }
-
-    /// Two within one millisecond are one: the later.
-    fn append(&mut self, time: i64, start: i64, value: f64) {
-        let samples = &mut self.samples;
-        if samples.times.last() == Some(&time) {
-            samples.times.pop();
-            samples.values.pop();
-            samples.starts.pop();
-        }
-        samples.times.push(time);
-        samples.values.push(value);
-        samples.starts.push(start);
     }
 
     pub(super) fn finish(mut self) -> Samples {
-        if self.samples.starts.iter().all(|start| *start == 0) {
-            self.samples.starts = Vec::new();
-        }
+        without_empty_starts(&mut self.samples);
         self.samples
+    }
+}
+
+/// Appends a float. Two within one millisecond are one: the later.
+pub(super) fn put(samples: &mut Samples, time: i64, start: i64, value: f64) {
+    if samples.times.last() == Some(&time) {
+        samples.times.pop();
+        samples.values.pop();
+        samples.starts.pop();
+    }
+    samples.times.push(time);
+    samples.values.push(value);
+    samples.starts.push(start);
+}
+
+/// Where no start is known, none is kept.
+pub(super) fn without_empty_starts(samples: &mut Samples) {
+    if samples.starts.iter().all(|start| *start == 0) {
+        samples.starts = Vec::new();
     }
 }
 

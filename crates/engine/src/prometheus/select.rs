@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::caches::samples_bytes;
 use super::find::{Conditions, Found, Place, TimeRange};
-use super::reading::{following, keep_later};
+use super::reading::{following, keep_later, put, without_empty_starts};
 use super::rows::Bounds;
 use super::unfold::{Unfolded, Variant, unfold};
 use super::view::View;
@@ -274,18 +274,9 @@ fn merged(parts: impl Iterator<Item = Arc<Samples>>) -> Samples {
     histograms.sort_by_key(|sample| sample.time);
     let mut all = Samples { histograms, ..Samples::default() };
     for (time, value, start) in floats {
-        if all.times.last() == Some(&time) {
-            all.times.pop();
-            all.values.pop();
-            all.starts.pop();
-        }
-        all.times.push(time);
-        all.values.push(value);
-        all.starts.push(start);
+        put(&mut all, time, start, value);
     }
-    if all.starts.iter().all(|start| *start == 0) {
-        all.starts = Vec::new();
-    }
+    without_empty_starts(&mut all);
     settle(&mut all);
     all
 }

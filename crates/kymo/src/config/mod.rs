@@ -10,7 +10,7 @@
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | `table`, `setting` | every setting, once: key, kind, what it does, the field it sets |
+//! | `table`, `metrics`, `setting` | every setting, once: key, kind, what it does, the field it sets |
 //! | `value`, `amounts` | how values are written |
 //! | `flags` | the table as arguments of a command |
 //! | `variables` | environment and files of variables |
@@ -28,6 +28,7 @@ mod docs;
 mod file;
 mod flags;
 pub(crate) mod log;
+mod metrics;
 mod nearest;
 mod resolve;
 mod setting;

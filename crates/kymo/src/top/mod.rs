@@ -26,7 +26,7 @@ use crate::config::amounts;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output;
-use crate::source::ServerArgs;
+use crate::source::{ServerArgs, Source};
 use ingest::Counted;
 use page::Page;
 use screen::{Key, Screen};
@@ -85,35 +85,57 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
         what: "signals".into(),
         source,
     })?;
-    let mut before = Counted::read(&source)?;
+    let before = Counted::read(&source)?;
     let is_screen = !args.once && args.format == Format::Table && screen::is_there();
-    if !is_screen {
-        let mut wait = FIRST_LOOK;
-        loop {
-            std::thread::sleep(wait);
-            let page = Page::look(&source, &mut before)?;
-            match args.format {
-                Format::Table => output::text(&page.text(None))?,
-                Format::Json => output::json(&page)?,
-            }
-            if args.once || interrupt.is_wanted() {
-                return Ok(true);
-            }
-            wait = args.interval;
-        }
+    match is_screen {
+        true => draw(args, &source, before, &interrupt)?,
+        false => write(args, &source, before, &interrupt)?,
     }
+    Ok(true)
+}
+
+/// Writes pages one after the other, or one.
+fn write(
+    args: &Args,
+    source: &Source,
+    mut before: Counted,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    interrupt.wait(FIRST_LOOK);
+    while !interrupt.is_wanted() {
+        let page = Page::look(source, &mut before)?;
+        let text = match args.format {
+            Format::Table => page.text(None),
+            Format::Json => output::json_line(&page)?,
+        };
+        if !output::text_until_closed(&text)? || args.once {
+            break;
+        }
+        interrupt.wait(args.interval);
+    }
+    Ok(())
+}
+
+/// Draws pages over each other until a key ends it.
+fn draw(
+    args: &Args,
+    source: &Source,
+    mut before: Counted,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
     let mut screen = Screen::open()?;
     let mut wait = MIN_INTERVAL;
     loop {
-        match screen.key_within(wait)? {
-            Some(Key::End) => return Ok(true),
-            Some(Key::Other) => continue,
-            Some(Key::Again) | None if interrupt.is_wanted() => return Ok(true),
-            Some(Key::Again) | None => {}
+        let key = screen.key_within(wait)?;
+        if key == Some(Key::End) || interrupt.is_wanted() {
+            return Ok(());
+        }
+        if key == Some(Key::Other) {
+            continue;
         }
         let began = Instant::now();
         // A server that is started again is looked at again.
-        let shown = match Page::look(&source, &mut before) {
+        let shown = match Page::look(source, &mut before) {
             Ok(page) => page.text(Some(screen.size())),
             Err(failure) => format!("{failure}\n"),
         };
