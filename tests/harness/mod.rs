@@ -3,6 +3,7 @@
 //! | module | what is there |
 //! |---|---|
 //! | `server` | starts `kymo serve`, stops it gently or not, starts it again on the same data |
+//! | `actions` | a place that looks like GitHub Actions, and its API |
 //! | `ask` | HTTP requests, SQL answers as tables, the server's own metrics |
 //! | `h2` | HTTP/2 and gRPC by hand, where the wire matters |
 //! | `otlp` | requests to send: small ones by number, and one of each signal with every field |
@@ -14,6 +15,7 @@
 
 #![allow(dead_code, unused_imports, reason = "each test file uses a part of it")]
 
+pub mod actions;
 pub mod ask;
 pub mod h2;
 pub mod jaeger;

@@ -57,7 +57,8 @@ pub fn kymo() -> Command {
 pub fn clean(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy().to_lowercase();
-        let is_setting = ["kymo_", "otel_"].iter().any(|prefix| text.starts_with(prefix));
+        let settings = ["kymo_", "otel_", "github_", "runner_", "traceparent", "xdg_state_home"];
+        let is_setting = settings.iter().any(|prefix| text.starts_with(prefix));
         if is_setting || text.ends_with("_proxy") {
             command.env_remove(name);
         }

@@ -10,13 +10,14 @@ Examples:
   kymo promql 'rate(http_requests_total[5m])' --chart     ask in PromQL, and draw the answer
   kymo top                                               watch hosts, GPUs, sessions and the server
   kymo trace 5b8efff798038103d269b633813fc60c            show a trace as a tree
+  kymo ci summarize all_jobs.json                        send a run of GitHub Actions as a trace
   kymo import traces.pb logs.jsonl --data ./kymo-data    store OTLP files
   kymo store check ./kymo-data                           read everything, find what is damaged
   kymo block ./kymo-data/blocks/default/spans/*/*.parquet
 
 Environment:
   KYMO_LOG       what is logged to stderr: warn (default), info, debug, or kymo_store=debug,warn
-  KYMO_URL       server that kymo sql, query, promql, top and trace ask
+  KYMO_URL       server that kymo sql, query, promql, top, trace and ci ask
   KYMO_TENANT    whose data they ask for
   KYMO_…         settings of kymo serve, see kymo serve --help";
 
@@ -38,6 +39,7 @@ pub(crate) enum Command {
     Promql(crate::promql::Args),
     Top(crate::top::Args),
     Trace(crate::trace::Args),
+    Ci(crate::ci::Args),
     Import(crate::import::Args),
     Block(crate::block::Args),
     Store(crate::store::Args),

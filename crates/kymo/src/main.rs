@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `cli` | the commands and their help |
 //! | `serve`, `sql`, `query`, `promql`, `top`, `trace`, `import`, `block`, `store` | one command each |
+//! | `ci` | GitHub Actions runs as traces: commands of their own |
 //! | `config` | settings of `serve`, and the command that checks and shows them |
 //! | `generate` | completions and manual pages |
 //! | `source`, `client` | where queries are asked: a server over HTTP, or a directory |
@@ -23,6 +24,7 @@
 
 mod block;
 mod caret;
+mod ci;
 mod cli;
 mod client;
 mod config;
@@ -67,8 +69,7 @@ fn main() -> ExitCode {
         return ExitCode::from(EXIT_USAGE);
     }
     match run(cli.command) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(code) => code,
         Err(failure) => {
             output::error(&failure.to_string());
             match failure {
@@ -79,9 +80,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a command; false if it has already said what is wrong.
-fn run(command: Command) -> Result<bool, Failure> {
-    match command {
+/// Runs a command.
+fn run(command: Command) -> Result<ExitCode, Failure> {
+    // False if it has already said what is wrong.
+    let is_well = match command {
+        Command::Ci(args) => return ci::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Sql(args) => sql::run(&args),
         Command::Query(args) => query::run(&args),
@@ -94,5 +97,6 @@ fn run(command: Command) -> Result<bool, Failure> {
         Command::Config(args) => config::command::run(&args),
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),
-    }
+    }?;
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -30,8 +30,13 @@ impl Frame {
             self.numbers(name, unit, values);
         }
         if self.is_for_terminal() {
-            self.texts("", drawings(series, step_nanos).into_iter().map(Some).collect());
+            self.drawn("", series, step_nanos);
         }
+    }
+
+    /// A column that draws how each series runs.
+    pub(crate) fn drawn(&mut self, name: &str, series: &[Points<'_>], step_nanos: i64) {
+        self.texts(name, drawings(series, step_nanos).into_iter().map(Some).collect());
     }
 
     /// Numbers of one column, on a terminal with bars beside them.

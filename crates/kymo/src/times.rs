@@ -113,7 +113,8 @@ fn duration(text: &str) -> Result<i64, String> {
         .ok_or_else(|| "expected a number and a unit, as in 90s, 15m, 6h, 30d or 2w".to_owned())
 }
 
-fn moment(text: &str) -> Result<i64, String> {
+/// A moment in one of its forms, in nanoseconds since 1970.
+pub(crate) fn moment(text: &str) -> Result<i64, String> {
     let nanos = match text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         true => unix(text),
         false => rfc3339(text),

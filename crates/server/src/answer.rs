@@ -60,6 +60,12 @@ impl Failure {
         Self::new(StatusCode::BAD_REQUEST, Code::InvalidArgument, reason, message.into())
     }
 
+    /// The sender is not who it says it is.
+    pub(crate) fn unauthorized(message: &str) -> Self {
+        let status = StatusCode::UNAUTHORIZED;
+        Self::new(status, Code::PermissionDenied, "unauthorized", message.to_owned())
+    }
+
     /// A content type, compression or method that is not known here.
     pub(crate) fn unsupported(reason: &'static str, message: impl Into<String>) -> Self {
         let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;

@@ -23,6 +23,7 @@
 //! | `otlp` | the protocols around it: gRPC, HTTP with protobuf and JSON |
 //! | `grpc`, `jsonpb` | what all gRPC methods share; JSON as protobuf maps it |
 //! | `sql`, `tempo`, `jaeger`, `prometheus`, `reply` | query APIs, and how they say what went wrong |
+//! | `ci` | webhooks of GitHub |
 //! | `mcp` | queries as tools of language models |
 //! | `parameters`, `times` | what stands in URLs and forms: values, moments, durations |
 //! | [`mod@format`] | batches as JSON, CSV and Arrow |
@@ -33,6 +34,7 @@
 
 mod answer;
 mod body;
+mod ci;
 pub mod collect;
 mod error;
 pub mod format;
@@ -59,7 +61,7 @@ mod upkeep;
 
 pub use collect::CollectOptions;
 pub use error::ServerError;
-pub use options::{RetentionOptions, ServerOptions};
+pub use options::{RetentionOptions, Secret, ServerOptions};
 pub use prometheus::prometheus_json;
 pub use server::{Addresses, Server};
 pub use tempo::{DAMAGED_BLOCKS, NEXT_CURSOR, NO_ROOT, spans_table};

@@ -65,6 +65,32 @@ pub struct ServerOptions {
     pub tempo_overrides: bool,
     /// What the server gathers itself.
     pub collect: CollectOptions,
+    /// The secret of GitHub's webhooks; none are taken without.
+    pub github_webhook_secret: Option<Secret>,
+}
+
+/// A text that is not to be seen in logs.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Hides a text.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
 }
 
 impl Default for ServerOptions {
@@ -93,6 +119,7 @@ impl Default for ServerOptions {
             mcp: false,
             tempo_overrides: false,
             collect: CollectOptions::default(),
+            github_webhook_secret: None,
         }
     }
 }

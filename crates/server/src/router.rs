@@ -27,11 +27,12 @@ use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 
 use crate::collect::{Collecting, Configured};
 use crate::limits::{DIFFS_AT_ONCE, PREFLIGHT_AGE};
+use crate::options::Secret;
 use crate::otlp::{grpc as otlp_grpc, http as otlp_http};
 use crate::receive::Receiver;
 use crate::reply::{json_error, plain, typed};
 use crate::telemetry::Telemetry;
-use crate::{grpc, jaeger, mcp, prometheus, sql, tempo};
+use crate::{ci, grpc, jaeger, mcp, prometheus, sql, tempo};
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];
 
@@ -112,6 +113,7 @@ pub(crate) fn main(
     cors: CorsLayer,
     mcp: mcp::Access,
     has_overrides: bool,
+    github_secret: Option<Secret>,
 ) -> Router {
     let queries = Router::new()
         .route("/api/sql", post(sql::post))
@@ -124,7 +126,9 @@ pub(crate) fn main(
         .route("/ready", get(|| async { "ready\n" }))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/metrics", get(metrics));
-    let all = otlp_over_http().merge(prometheus::receiving()).merge(queries).merge(own);
+    let receiving =
+        otlp_over_http().merge(prometheus::receiving()).merge(ci::over_http(github_secret));
+    let all = receiving.merge(queries).merge(own);
     let prefixed = if base_path.is_empty() { all } else { Router::new().nest(base_path, all) };
     let over_grpc = otlp_over_grpc().merge(tempo::over_grpc()).merge(jaeger::over_grpc());
     prefixed.merge(over_grpc).fallback(unknown).with_state(shared.clone())

@@ -90,7 +90,8 @@ impl Server {
 
         let allowed_origins = options.allowed_origins.clone();
         let mcp = mcp::Access { is_on: options.mcp, allowed_origins };
-        let main = router::main(&shared, &base_path, cors, mcp, options.tempo_overrides);
+        let secret = options.github_webhook_secret.clone();
+        let main = router::main(&shared, &base_path, cors, mcp, options.tempo_overrides, secret);
         let otlp_only = router::otlp(&shared);
         let mut listeners = Listeners::new(options.max_connections, shared.telemetry.clone());
         listeners.serve(http, main);

@@ -76,6 +76,7 @@ pub(crate) fn json(resolved: &Resolved) -> Json {
 fn shown(setting: &Setting, value: &Value) -> Value {
     match (setting.kind, value) {
         (Kind::Place, Value::Text(place)) => Value::Text(without_secrets(place)),
+        (Kind::Secret, Value::Text(_)) => Value::Text(HIDDEN.to_owned()),
         _ => value.clone(),
     }
 }
@@ -214,8 +215,9 @@ mod tests {
         assert_eq!(without_secrets("s3://key:secret@bucket/x?token=t"), "s3://***@bucket/x?***");
         assert_eq!(without_secrets("s3://bucket/x"), "s3://bucket/x");
         assert_eq!(without_secrets("/a/b@c?d"), "/a/b@c?d");
-        let resolved = resolve("store: {url: 's3://key:secret@bucket'}");
-        assert!(!yaml(&resolved).contains("secret"));
-        assert!(!json(&resolved).to_string().contains("secret"));
+        let resolved =
+            resolve("{store: {url: 's3://key:hush@bucket'}, ci: {github: {webhook_secret: hush}}}");
+        assert!(!yaml(&resolved).contains("hush"));
+        assert!(!json(&resolved).to_string().contains("hush"));
     }
 }

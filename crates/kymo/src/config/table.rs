@@ -119,6 +119,16 @@ pub(crate) static GROUPS: &[Group] = &[
     metrics::GATHERED,
     metrics::PROMETHEUS,
     Group {
+        title: "CI",
+        settings: &[setting(
+            "ci.github.webhook_secret",
+            Kind::Secret,
+            |c| &mut c.server.github_webhook_secret,
+            "Secret of GitHub's webhooks, which are taken at /api/ci/github if it is set: runs \
+             become traces as their jobs end.",
+        )],
+    },
+    Group {
         title: "Connections",
         settings: &[
             setting(

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use kymo_engine::prometheus::metric_names::Strategy;
 use kymo_journal::Durability;
+use kymo_server::Secret;
 use kymo_store::commit::node::valid_node;
 use kymo_store::limits::NODE_MAX_BYTES;
 
@@ -40,6 +41,8 @@ pub(crate) enum Kind {
     File,
     /// Any text.
     Text,
+    /// A text that is not to be shown.
+    Secret,
     /// A place of blocks: a directory or a URL, which may carry a password.
     Place,
     /// One of some words.
@@ -77,7 +80,7 @@ impl Kind {
             Self::Address => "HOST:PORT",
             Self::Path => "DIR",
             Self::File => "FILE",
-            Self::Text => "TEXT",
+            Self::Text | Self::Secret => "TEXT",
             Self::Place => "URL",
             Self::Choice(_) => "WORD",
             Self::Name => "NAME",
@@ -114,6 +117,7 @@ impl Kind {
             Self::Path => "the path of a directory".into(),
             Self::File => "the path of a file".into(),
             Self::Text => "a text".into(),
+            Self::Secret => "a text that is not empty".into(),
             Self::Place => "a directory or s3://BUCKET/PREFIX".into(),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::Name => {
@@ -147,6 +151,7 @@ impl Kind {
                 (!text.is_empty()).then(|| Value::Text(text.to_owned()))
             }
             Self::Text => Some(Value::Text(text.to_owned())),
+            Self::Secret => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
             Self::Choice(words) => words.contains(&text).then(|| Value::Text(text.to_owned())),
             Self::Name => valid_node(text).then(|| Value::Text(text.to_owned())),
             Self::LogFilter => log::filter(text).is_ok().then(|| Value::Text(text.to_owned())),
@@ -232,6 +237,17 @@ impl Slot for String {
     fn set(&mut self, value: Value) -> bool {
         let Value::Text(text) = value else { return false };
         *self = text;
+        true
+    }
+}
+
+impl Slot for Secret {
+    fn get(&self) -> Value {
+        Value::Text(self.reveal().to_owned())
+    }
+    fn set(&mut self, value: Value) -> bool {
+        let Value::Text(text) = value else { return false };
+        *self = Self::new(text);
         true
     }
 }

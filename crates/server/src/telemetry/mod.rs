@@ -32,6 +32,8 @@ pub(crate) enum Protocol {
     HttpProtobuf,
     HttpJson,
     RemoteWrite,
+    /// Events of other systems.
+    Webhook,
     /// What the server gathers itself.
     Own,
 }
@@ -43,6 +45,7 @@ impl EncodeLabelValue for Protocol {
             Self::HttpProtobuf => "http_protobuf",
             Self::HttpJson => "http_json",
             Self::RemoteWrite => "remote_write",
+            Self::Webhook => "webhook",
             Self::Own => "own",
         };
         name.encode(encoder)

@@ -1,0 +1,348 @@
+//! The process.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::limits::OUTPUT_GRACE;
+use crate::model::Nanos;
+use crate::times;
+
+/// The status of a command that could not be started, as shells have it.
+const NOT_FOUND: u8 = 127;
+const NOT_EXECUTABLE: u8 = 126;
+
+/// Where output goes beside where it always goes.
+#[derive(Debug)]
+pub enum Output<'a> {
+    /// Nowhere: the command has our own output, terminal and all.
+    Only,
+    /// Also into a file.
+    Tee(&'a Path),
+}
+
+/// What a command used, with all that it waited for.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Usage {
+    /// Time in programs.
+    pub user_seconds: f64,
+    /// Time in the system.
+    pub system_seconds: f64,
+    /// The most memory that one of its processes had.
+    pub max_resident_bytes: u64,
+    /// Pages that had to be read from disk.
+    pub major_faults: u64,
+    /// Times it waited.
+    pub voluntary_switches: u64,
+    /// Times others took its place.
+    pub involuntary_switches: u64,
+    /// Blocks of 512 bytes read from disk.
+    pub blocks_read: u64,
+    /// Blocks of 512 bytes written to disk.
+    pub blocks_written: u64,
+}
+
+/// How a command went.
+#[derive(Debug)]
+pub struct Outcome {
+    /// When it began.
+    pub start_nanos: Nanos,
+    /// When it ended.
+    pub end_nanos: Nanos,
+    /// What our own status must be.
+    pub code: u8,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Why it could not be started.
+    pub not_started: Option<String>,
+    /// What it used.
+    pub usage: Usage,
+    /// Its number.
+    pub process: Option<u32>,
+    /// What was odd.
+    pub warning: Option<String>,
+}
+
+/// Runs a command to its end.
+#[must_use]
+pub fn run(command: &mut Command, output: &Output<'_>) -> Outcome {
+    let start_nanos = times::now();
+    let began = Instant::now();
+    let before = used();
+    let (file, warning) = match output {
+        Output::Only => (None, None),
+        Output::Tee(path) => match open(path) {
+            Ok(file) => (Some(file), None),
+            // The command runs all the same.
+            Err(error) => (None, Some(format!("cannot write {}: {error}", path.display()))),
+        },
+    };
+    if file.is_some() {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    }
+    let mut outcome = Outcome {
+        start_nanos,
+        end_nanos: start_nanos,
+        code: 0,
+        signal: None,
+        not_started: None,
+        usage: Usage::default(),
+        process: None,
+        warning,
+    };
+    // Signals that come before the process is there would be ours alone.
+    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT]);
+    match command.spawn() {
+        Ok(mut child) => {
+            outcome.process = Some(child.id());
+            match wait(&mut child, file, signals) {
+                Ok(status) => {
+                    outcome.signal = status.signal();
+                    outcome.code = code(status);
+                }
+                Err(error) => {
+                    outcome.code = 1;
+                    outcome.warning = Some(format!("cannot wait for the command: {error}"));
+                }
+            }
+        }
+        Err(error) => {
+            let is_missing = error.kind() == io::ErrorKind::NotFound;
+            outcome.code = if is_missing { NOT_FOUND } else { NOT_EXECUTABLE };
+            let program = command.get_program().to_string_lossy().into_owned();
+            outcome.not_started = Some(format!("cannot run {program}: {error}"));
+        }
+    }
+    let elapsed = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    outcome.end_nanos = start_nanos.saturating_add(elapsed);
+    outcome.usage = since(&before, &used());
+    outcome
+}
+
+fn code(status: ExitStatus) -> u8 {
+    let signal = status.signal().map(|signal| 128 + signal);
+    u8::try_from(status.code().or(signal).unwrap_or(1)).unwrap_or(1)
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    File::create(path)
+}
+
+/// Passes signals and output on until the process has ended.
+fn wait(
+    child: &mut Child,
+    file: Option<File>,
+    signals: io::Result<Signals>,
+) -> io::Result<ExitStatus> {
+    let process = Pid::from_child(child);
+    let has_ended = Arc::new(AtomicBool::new(false));
+    let forwarding = signals.ok().map(|mut signals| {
+        let (handle, has_ended) = (signals.handle(), has_ended.clone());
+        let thread = thread::spawn(move || {
+            for signal in signals.forever() {
+                // Its number may belong to another process by then.
+                if has_ended.load(Ordering::SeqCst) {
+                    break;
+                }
+                if let Some(signal) = Signal::from_named_raw(signal) {
+                    let _ = kill_process(process, signal);
+                }
+            }
+        });
+        (handle, thread)
+    });
+    let copying = file.map(|file| Copying::start(child, file));
+    let status = child.wait();
+    has_ended.store(true, Ordering::SeqCst);
+    if let Some(copying) = copying {
+        copying.finish();
+    }
+    if let Some((handle, thread)) = forwarding {
+        handle.close();
+        let _ = thread.join();
+    }
+    status
+}
+
+/// Threads that pass on what the command writes, and keep it.
+struct Copying {
+    progress: mpsc::Receiver<Progress>,
+    running: usize,
+}
+
+enum Progress {
+    Some,
+    End,
+}
+
+impl Copying {
+    fn start(child: &mut Child, file: File) -> Self {
+        let file = Arc::new(Mutex::new(file));
+        let (sender, progress) = mpsc::channel();
+        let mut running = 0;
+        if let Some(stdout) = child.stdout.take() {
+            let (file, sender) = (file.clone(), sender.clone());
+            thread::spawn(move || copy(stdout, io::stdout(), &file, &sender));
+            running += 1;
+        }
+        if let Some(stderr) = child.stderr.take() {
+            thread::spawn(move || copy(stderr, io::stderr(), &file, &sender));
+            running += 1;
+        }
+        Self { progress, running }
+    }
+
+    /// Waits for the end of the output. Something that the command left running in the background (a
+    /// compiler cache's server) may hold it open forever: silence for a while is an end too.
+    fn finish(mut self) {
+        while self.running > 0 {
+            match self.progress.recv_timeout(OUTPUT_GRACE) {
+                Ok(Progress::Some) => {}
+                Ok(Progress::End) => self.running -= 1,
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+fn copy(
+    mut from: impl Read,
+    mut to: impl Write,
+    file: &Mutex<File>,
+    progress: &mpsc::Sender<Progress>,
+) {
+    let mut piece = [0; 16 << 10];
+    loop {
+        let count = match from.read(&mut piece) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        };
+        // Whoever reads our output may have gone; the file is still wanted.
+        let _ = to.write_all(&piece[..count]).and_then(|()| to.flush());
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = file.write_all(&piece[..count]);
+        let _ = progress.send(Progress::Some);
+    }
+    let _ = progress.send(Progress::End);
+}
+
+/// What all children of this process have used so far.
+fn used() -> Usage {
+    let Some(usage) = children() else { return Usage::default() };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    let count = |number: i64| u64::try_from(number).unwrap_or(0);
+    Usage {
+        user_seconds: seconds(usage.ru_utime),
+        system_seconds: seconds(usage.ru_stime),
+        // Linux counts this one in KiB.
+        max_resident_bytes: count(usage.ru_maxrss) * 1024,
+        major_faults: count(usage.ru_majflt),
+        voluntary_switches: count(usage.ru_nvcsw),
+        involuntary_switches: count(usage.ru_nivcsw),
+        blocks_read: count(usage.ru_inblock),
+        blocks_written: count(usage.ru_oublock),
+    }
+}
+
+/// The system's word on it.
+#[allow(unsafe_code, reason = "no crate that is here anyway has a safe call for it")]
+fn children() -> Option<libc::rusage> {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
+    // SAFETY: the call writes the whole structure that it is given if it returns 0, and reads
+    // nothing of it.
+    unsafe {
+        let done = libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        (done == 0).then(|| usage.assume_init())
+    }
+}
+
+fn since(before: &Usage, after: &Usage) -> Usage {
+    Usage {
+        user_seconds: (after.user_seconds - before.user_seconds).max(0.0),
+        system_seconds: (after.system_seconds - before.system_seconds).max(0.0),
+        max_resident_bytes: after.max_resident_bytes,
+        major_faults: after.major_faults.saturating_sub(before.major_faults),
+        voluntary_switches: after.voluntary_switches.saturating_sub(before.voluntary_switches),
+        involuntary_switches: after
+            .involuntary_switches
+            .saturating_sub(before.involuntary_switches),
+        blocks_read: after.blocks_read.saturating_sub(before.blocks_read),
+        blocks_written: after.blocks_written.saturating_sub(before.blocks_written),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn shell(script: &str, output: &Output<'_>) -> Outcome {
+        run(Command::new("sh").args(["-c", script]), output)
+    }
+
+    #[test]
+    fn the_status_of_a_command_is_kept() {
+        assert_eq!(shell("exit 0", &Output::Only).code, 0);
+        assert_eq!(shell("exit 37", &Output::Only).code, 37);
+        let killed = shell("kill -9 $$", &Output::Only);
+        assert_eq!((killed.code, killed.signal), (137, Some(9)));
+        let missing = run(&mut Command::new("/nowhere/at/all"), &Output::Only);
+        assert_eq!(missing.code, 127);
+        assert!(missing.not_started.unwrap().contains("cannot run /nowhere/at/all"));
+        assert_eq!(run(&mut Command::new("/etc/hostname"), &Output::Only).code, 126);
+    }
+
+    #[test]
+    fn both_outputs_are_in_the_file() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a/b/out.txt");
+        let outcome = shell("echo one; echo two >&2; exit 3", &Output::Tee(&path));
+        assert_eq!(outcome.code, 3);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["one", "two"]);
+    }
+
+    #[test]
+    fn what_is_left_in_the_background_is_not_waited_for() {
+        let place = tempfile::tempdir().unwrap();
+        let began = Instant::now();
+        let script = "sleep 60 & echo started";
+        let outcome = shell(script, &Output::Tee(&place.path().join("out.txt")));
+        assert_eq!(outcome.code, 0);
+        assert!(began.elapsed() < Duration::from_secs(30));
+        assert_eq!(std::fs::read_to_string(place.path().join("out.txt")).unwrap(), "started\n");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_stops_nothing() {
+        let outcome = shell("exit 5", &Output::Tee(Path::new("/proc/no/such/file")));
+        assert_eq!(outcome.code, 5);
+        assert!(outcome.warning.unwrap().contains("cannot write /proc/no/such/file"));
+    }
+
+    #[test]
+    fn what_a_command_used_is_known() {
+        let outcome = shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done", &Output::Only);
+        assert!(outcome.usage.user_seconds > 0.0, "{outcome:?}");
+        assert!(outcome.usage.max_resident_bytes > 100_000);
+        assert!(outcome.end_nanos > outcome.start_nanos);
+    }
+}

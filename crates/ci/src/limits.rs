@@ -1,0 +1,39 @@
+//! Every bound of this crate but those of the stash, with its reason.
+
+use std::time::Duration;
+
+/// Bytes of a file of jobs: many times what the largest run has.
+pub const MAX_INPUT_BYTES: u64 = 256 << 20;
+/// Jobs of a run: GitHub allows 256 from a matrix, and some workflows have several of those.
+pub const MAX_JOBS: usize = 50_000;
+/// Steps of a job: GitHub allows 1,000.
+pub const MAX_STEPS: usize = 5_000;
+/// How deep documents may be nested; payloads of webhooks reach six.
+pub const MAX_DEPTH: usize = 100;
+
+/// A request that has this size is sent. gRPC servers take 4 MiB unless told otherwise.
+pub const REQUEST_BYTES: usize = 3 << 20;
+/// Time for sending all that a command has to send, unless told otherwise: a job must not wait long
+/// for its telemetry.
+pub const SEND_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time for reaching a server.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The pause after a first failure; it doubles with each.
+pub const FIRST_PAUSE: Duration = Duration::from_millis(200);
+/// The longest pause.
+pub const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// What is read of an answer.
+pub const MAX_ANSWER_BYTES: usize = 64 << 10;
+
+/// Bytes of all requests that wait in a spool. The oldest go first.
+pub const MAX_SPOOL_BYTES: u64 = 256 << 20;
+/// After this time a file that another process took to send it is taken over: that process is gone.
+pub const SPOOL_CLAIM_AGE: Duration = Duration::from_secs(600);
+
+/// Characters of a command line that a span keeps.
+pub const MAX_COMMAND_CHARS: usize = 4_096;
+/// Time for the last output of what a command left running in the background.
+pub const OUTPUT_GRACE: Duration = Duration::from_millis(500);
+
+/// Attributes of a span in RAPIDS' summary: its SDK keeps the last so many.
+pub const RAPIDS_MAX_ATTRIBUTES: usize = 128;

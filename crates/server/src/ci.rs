@@ -1,0 +1,170 @@
+//! `POST /api/ci/github`: webhooks of GitHub, as spans.
+//!
+//! | event | what becomes of it |
+//! |---|---|
+//! | `workflow_job`, taken by a runner | the span of its waiting |
+//! | `workflow_job`, completed | the spans of the job and its steps |
+//! | `workflow_run`, completed | the span of the run, which covers its jobs |
+//! | `ping` | an answer |
+//! | anything else | nothing |
+//!
+//! Ids are computed from what an event says, so nothing is remembered between two of them: it does
+//! not matter which of several servers gets which, or that one was started again in between. An event
+//! that GitHub delivers twice within ten minutes is known as the same by the journal.
+//!
+//! Only events with a right signature count. Without a secret there is nobody to believe.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::post;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use kymo_admit::{Compression, Format, Signal};
+use kymo_ci::encode;
+use kymo_ci::webhook::{Event, is_signed};
+use kymo_wire::{TracesView, View, WireError};
+
+use crate::answer::Failure;
+use crate::body;
+use crate::options::Secret;
+use crate::parameters::Parameters;
+use crate::receive::{Content, Incoming};
+use crate::reply::{json_error, typed};
+use crate::router::Shared;
+use crate::telemetry::Protocol;
+use crate::tenant;
+
+const PATH: &str = "/api/ci/github";
+
+/// The path, for those who know the secret.
+pub(crate) fn over_http(secret: Option<Secret>) -> Router<Shared> {
+    let secret = secret.map(Arc::new);
+    let answer = move |State(shared), request| {
+        let secret = secret.clone();
+        async move { answer(&shared, secret.as_deref(), request).await }
+    };
+    Router::new().route(PATH, post(answer))
+}
+
+async fn answer(shared: &Shared, secret: Option<&Secret>, request: Request<Body>) -> Response {
+    let (head, body) = request.into_parts();
+    let Some(secret) = secret else {
+        body::drain(body).await;
+        let why = "webhooks are not taken here: set ci.github.webhook_secret to the secret of the \
+                   webhook";
+        return json_error(StatusCode::NOT_FOUND, why);
+    };
+    match receive(shared, secret, &head.headers, body).await {
+        Ok(done) => done,
+        Err(failure) => {
+            shared.receiver.refused(tenant::DEFAULT, Signal::Traces, &failure);
+            let mut response = json_error(failure.status, &failure.message);
+            if let Some(secs) = failure.retry_after_secs() {
+                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(secs));
+            }
+            response
+        }
+    }
+}
+
+async fn receive(
+    shared: &Shared,
+    secret: &Secret,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Response, Failure> {
+    let tenant = tenant::of(headers).map_err(|why| Failure::invalid("bad_tenant", why))?;
+    let receiver = &shared.receiver;
+    let (body, _reservation) = body::read(body, receiver.bounds(tenant), &receiver.budget).await?;
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let signature = header("x-hub-signature-256").unwrap_or_default();
+    if !is_signed(secret.reveal(), &body, signature) {
+        return Err(Failure::unauthorized(
+            "the signature (X-Hub-Signature-256) is missing or wrong: the webhook's secret must be \
+             ci.github.webhook_secret",
+        ));
+    }
+    let kind = header("x-github-event").unwrap_or_default().to_owned();
+    if kind == "ping" {
+        return Ok(said(StatusCode::OK, "pong"));
+    }
+    let payload = payload(headers, body)?;
+    // It may have megabytes.
+    let read = shared.read(move || Event::read(&kind, &payload)).await;
+    let read = read.map_err(|_| Failure::stopping())?;
+    let Some(mut event) = read.map_err(|why| Failure::invalid("bad_payload", why))? else {
+        return Ok(said(StatusCode::ACCEPTED, "ignored: it tells nothing of runs"));
+    };
+    let jobs = if event.ends_run() { extent(shared, tenant, &event).await } else { None };
+    let Some(trace) = event.trace(jobs) else {
+        return Ok(said(StatusCode::ACCEPTED, "noted: nothing has come to an end"));
+    };
+    for warning in event.warnings.all() {
+        tracing::warn!(trace = %trace.id, "{warning}");
+    }
+    for request in encode::requests(&trace) {
+        let incoming = Incoming {
+            tenant,
+            signal: Signal::Traces,
+            protocol: Protocol::Webhook,
+            content: Content::Otlp(Format::Protobuf),
+            compression: Compression::None,
+            body: Bytes::from(request),
+        };
+        receiver.receive(incoming).await?;
+    }
+    let spans = trace.spans().count();
+    let done = serde_json::json!({
+        "message": "recorded", "trace_id": trace.id.to_string(), "spans": spans,
+    });
+    Ok(typed(StatusCode::OK, "application/json", done.to_string()))
+}
+
+/// The JSON of an event: the body, or a member of a form, whichever the webhook is set to.
+fn payload(headers: &HeaderMap, body: Bytes) -> Result<Bytes, Failure> {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if !content_type.is_some_and(|value| value.starts_with("application/x-www-form-urlencoded")) {
+        return Ok(body);
+    }
+    let form = Parameters::of_form(&body).map_err(|why| Failure::invalid("bad_payload", why))?;
+    match form.get("payload") {
+        Some(payload) => Ok(Bytes::copy_from_slice(payload.as_bytes())),
+        None => Err(Failure::invalid("bad_payload", "the form has no payload")),
+    }
+}
+
+/// From when to when the jobs of a run were, as far as they are stored.
+async fn extent(shared: &Shared, tenant: &str, event: &Event) -> Option<(u64, u64)> {
+    match shared.engine.trace(tenant, event.identity().trace.0).await {
+        Ok(found) => covered(&found?.body).ok().flatten(),
+        Err(error) => {
+            // The run's own times are nearly right.
+            tracing::warn!(%error, "the jobs of a run that has ended could not be read");
+            None
+        }
+    }
+}
+
+fn covered(traces: &[u8]) -> Result<Option<(u64, u64)>, WireError> {
+    let mut extent: Option<(u64, u64)> = None;
+    for resource in TracesView::parse(traces)?.resources {
+        for scope in resource?.scopes {
+            for span in scope?.items {
+                let span = span?;
+                let (start, end) = (span.start_time_unix_nano, span.end_time_unix_nano);
+                let (from, to) = extent.unwrap_or((start, end));
+                extent = Some((from.min(start), to.max(end)));
+            }
+        }
+    }
+    Ok(extent)
+}
+
+fn said(status: StatusCode, message: &str) -> Response {
+    typed(status, "application/json", serde_json::json!({ "message": message }).to_string())
+}
