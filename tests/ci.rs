@@ -91,8 +91,11 @@ fn traceparent_is_that_of_the_existing_system() {
 #[test]
 fn a_run_becomes_a_trace_with_all_that_its_jobs_sent_below_them() {
     let server = Server::start();
+    let mut running = jobs().as_array().unwrap().clone();
+    running[1]["status"] = "in_progress".into();
+    running[1]["conclusion"] = Value::Null;
     let github = GitHub::start(Known {
-        jobs: jobs().as_array().unwrap().clone(),
+        jobs: running,
         run: json!({"id": 777, "name": "pr", "run_attempt": 2, "event": "pull_request",
                     "head_branch": "pull-request/1", "status": "in_progress", "jobs_url": "x",
                     "run_started_at": "2026-01-01T00:00:00Z"}),
@@ -143,6 +146,7 @@ fn a_run_becomes_a_trace_with_all_that_its_jobs_sent_below_them() {
         vec![("telemetry-tools-artifacts-103".into(), artifact), ("other".into(), Vec::new())];
 
     // The last.
+    github.known.lock().unwrap().jobs = jobs().as_array().unwrap().clone();
     let mut job = job_for(&server);
     job.set("GITHUB_API_URL", &github.url()).set("GITHUB_TOKEN", "t0ken");
     let ran = run(&mut job.kymo(&["ci", "summarize", "--fetch", "--delete-artifacts"])).expect(0);
@@ -182,6 +186,16 @@ fn a_run_becomes_a_trace_with_all_that_its_jobs_sent_below_them() {
     let test = server.sql("SELECT name, status_message FROM spans WHERE \"span.ci.kind\" = 'test'");
     assert_eq!(Value::from(test.rows[0].clone()), json!(["m.t", "1 is not 2"]));
 
+    // What could not be got is not deleted.
+    github.known.lock().unwrap().artifacts[0].1 = b"not a zip".to_vec();
+    let before = github.asked().len();
+    let ran = run(&mut job.kymo(&["ci", "summarize", "--fetch", "--delete-artifacts"])).expect(0);
+    assert!(
+        ran.stderr.contains("the artifact telemetry-tools-artifacts-103 is left out"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!github.asked()[before..].iter().any(|asked| asked.starts_with("DELETE")));
     // In debug mode artifacts stay.
     job.set("RUNNER_DEBUG", "1");
     let before = github.asked().len();
@@ -305,13 +319,20 @@ fn nothing_fails_a_build() {
         run(&mut job.kymo(&strict)).expect(1);
     }
     run(&mut job.kymo(&["ci", "exec", "--", "/no/such/program"])).expect(127);
+    run(job.kymo(&["ci", "exec", "--", "sh", "-c", "exit 4"]).env("KYMO_LOG", "a=b=c")).expect(4);
+    // Whoever reads slowly gets everything.
+    let slowly = "kymo ci record out.txt -- seq 1 30000 | (sleep 1; wc -l)";
+    assert_eq!(run(&mut job.shell(slowly)).expect(0).stdout.trim(), "30000");
+    let kept =
+        std::fs::read_to_string(job.workspace().join("telemetry-artifacts/out.txt")).unwrap();
+    assert_eq!(kept.lines().count(), 30_000);
 
     // The next call that reaches a server sends what waits, each once.
     let server = Server::start();
     job.set("OTEL_EXPORTER_OTLP_ENDPOINT", &format!("http://{}", server.otlp_grpc()));
     let ran = run(&mut job.kymo(&["ci", "summarize"])).expect(0);
     assert!(ran.stdout.contains("of earlier calls"), "{}", ran.stdout);
-    assert_eq!(server.number("SELECT count(*) FROM spans WHERE \"span.ci.kind\" = 'command'"), 3);
+    assert_eq!(server.number("SELECT count(*) FROM spans WHERE \"span.ci.kind\" = 'command'"), 5);
     assert_eq!(server.number("SELECT count(*) FROM spans WHERE \"span.ci.kind\" = 'run'"), 1);
     let ran = run(&mut job.kymo(&["ci", "exec", "--", "true"])).expect(0);
     assert_eq!(ran.stderr, "");
@@ -403,6 +424,8 @@ fn webhooks_build_the_trace_as_jobs_end() {
          OR end_time > (SELECT end_time FROM spans WHERE \"span.ci.kind\" = 'run')",
     );
     assert_eq!(uncovered, 0, "the run covers its jobs");
+    let counted = server.sql("SELECT \"span.ci.jobs\", \"span.ci.failed_jobs\" FROM spans WHERE \"span.ci.kind\" = 'run'");
+    assert_eq!(Value::from(counted.rows[0].clone()), json!([1, 1]));
     let orphans = server.number(
         "SELECT count(*) FROM spans s LEFT JOIN spans p ON s.parent_span_id = p.span_id \
          WHERE s.parent_span_id IS NOT NULL AND p.span_id IS NULL",

@@ -192,7 +192,7 @@ fn github() -> GitHub {
     };
     GitHub::start(Known {
         jobs: vec![
-            job(102, "cpp / build", "runner-3", Some("success")),
+            job(102, "cpp / build", "runner-3", None),
             job(103, "telemetry-summarize", "runner-4", None),
         ],
         run: json!({"id": 777, "name": "pr", "run_attempt": 2, "jobs_url": "x"}),
@@ -211,7 +211,7 @@ fn a_workflow_with_the_actions_is_a_trace_with_what_its_jobs_recorded() {
 
     let mut build = new_job(&server, &github);
     let given = [("attributes", "rapids.CUDA_VER=12.9.1,rapids.ARCH=amd64")];
-    assert_eq!(perform(&mut build, true, "job", &given, &artifacts), 2);
+    assert_eq!(perform(&mut build, true, "job", &given, &artifacts), 3);
     run(&mut build
         .shell("kymo ci exec -- true; kymo ci record size.attrs -- echo binary.size_bytes=42"))
     .expect(0);
@@ -222,7 +222,13 @@ fn a_workflow_with_the_actions_is_a_trace_with_what_its_jobs_recorded() {
         artifacts.names().into_iter().map(|name| (name.clone(), artifacts.as_zip(&name))).collect();
     let mut last = new_job(&server, &github);
     last.set("RUNNER_NAME", "runner-4");
-    assert_eq!(perform(&mut last, true, "summarize", &[], &artifacts), 2);
+    {
+        let mut known = github.known.lock().unwrap();
+        known.jobs[0]["conclusion"] = "success".into();
+        known.jobs[0]["status"] = "completed".into();
+        known.jobs[0]["completed_at"] = "2026-01-01T00:05:00Z".into();
+    }
+    assert_eq!(perform(&mut last, true, "summarize", &[], &artifacts), 3);
     assert_eq!(github.asked().iter().filter(|asked| asked.starts_with("DELETE")).count(), 2);
     assert!(last.written("GITHUB_STEP_SUMMARY").contains("### pr of rapidsai/cudf"));
 
@@ -266,7 +272,11 @@ fn the_actions_fail_no_job_where_things_are_missing() {
     ] {
         perform(&mut job, true, name, given, &artifacts);
     }
-    // No job has used setup; nobody answers for GitHub.
+    // No job has used setup: this one does it by itself.
+    perform(&mut job, true, "job", &[], &artifacts);
+    assert!(job.written("GITHUB_ENV").contains("JOB_ID=102\n"));
+    // Nobody answers for GitHub.
+    let mut job = new_job(&server, &github);
     job.set("GITHUB_API_URL", "http://127.0.0.1:9")
         .set("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9");
     perform(&mut job, true, "job", &[], &artifacts);

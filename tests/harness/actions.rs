@@ -47,6 +47,7 @@ impl Job {
             ("GITHUB_WORKSPACE", &workspace),
             ("RUNNER_NAME", "runner-3"),
             ("RUNNER_TEMP", &temporary),
+            ("HOME", &temporary),
             ("TELEMETRY_ENABLED", "true"),
         ] {
             variables.insert(name.to_owned(), value.to_owned());

@@ -16,6 +16,64 @@ pub struct Asked {
     pub attempt: Option<u64>,
     /// The name of the run's service.
     pub service: Option<String>,
+    /// Whether TRACEPARENT counts even if it is of another run than the variables of GitHub Actions
+    /// say, as in RAPIDS' script. A file of variables that outlived its attempt has such a one.
+    pub follows_traceparent: bool,
+}
+
+/// What the variables of GitHub Actions and of telemetry say of the run that this process is of.
+const OF_RUN: [&str; 12] = [
+    "GITHUB_RUN_ID",
+    "GITHUB_RUN_ATTEMPT",
+    "GITHUB_WORKFLOW",
+    "GITHUB_REF",
+    "GITHUB_REF_NAME",
+    "GITHUB_HEAD_REF",
+    "GITHUB_SHA",
+    "GITHUB_EVENT_NAME",
+    "GITHUB_TRIGGERING_ACTOR",
+    "OTEL_SERVICE_NAME",
+    "OTEL_RESOURCE_ATTRIBUTES",
+    "TRACEPARENT",
+];
+
+impl Asked {
+    /// The environment, without what it says of its own run if another one is asked for.
+    #[must_use]
+    pub fn environment(&self, environment: &Environment) -> Environment {
+        let is_other = |asked: Option<&str>, name: &str| {
+            asked.is_some_and(|asked| environment.get(name).is_some_and(|own| own != asked))
+        };
+        let run = self.run.map(|run| run.to_string());
+        let is_other = is_other(self.repository.as_deref(), "GITHUB_REPOSITORY")
+            || is_other(run.as_deref(), "GITHUB_RUN_ID");
+        let mut known = environment.clone();
+        for name in OF_RUN.into_iter().filter(|_| is_other) {
+            known.set(name, "");
+        }
+        known
+    }
+}
+
+/// What TRACEPARENT says, unless it is of another run than the variables of GitHub Actions say.
+pub fn own_traceparent(environment: &Environment, warnings: &mut Warnings) -> Option<TraceParent> {
+    let parent: TraceParent = match environment.get("TRACEPARENT")?.parse() {
+        Ok(parent) => parent,
+        Err(why) => {
+            warnings.add(format!("TRACEPARENT is not used: {why}"));
+            return None;
+        }
+    };
+    let variable = |name: &str| environment.get(name);
+    let of_actions = || {
+        let (repository, run) = (variable("GITHUB_REPOSITORY")?, variable("GITHUB_RUN_ID")?);
+        Some(TraceId::of_run(repository, run, variable("GITHUB_RUN_ATTEMPT")?))
+    };
+    if of_actions().is_some_and(|trace| trace != parent.trace) {
+        warnings.add("TRACEPARENT is not used: it is of another run, or of another attempt");
+        return None;
+    }
+    Some(parent)
 }
 
 /// An attempt of a run.
@@ -43,6 +101,7 @@ impl Identity {
         run: &Run,
         warnings: &mut Warnings,
     ) -> Self {
+        let environment = &asked.environment(environment);
         let variable = |name: &str| environment.get(name).map(str::to_owned);
         let repository = asked.repository.clone();
         let repository = repository.or_else(|| variable("GITHUB_REPOSITORY"));
@@ -53,14 +112,12 @@ impl Identity {
         let attempt = asked.attempt.or_else(|| variable("GITHUB_RUN_ATTEMPT")?.parse().ok());
         let attempt = attempt.or(run.attempt).unwrap_or(1);
         let is_asked = asked.repository.is_some() || asked.run.is_some() || asked.attempt.is_some();
-        let parent = environment.get("TRACEPARENT").filter(|_| !is_asked);
-        let trace = parent.and_then(|text| match text.parse::<TraceParent>() {
-            Ok(parent) => Some(parent.trace),
-            Err(why) => {
-                warnings.add(format!("TRACEPARENT is not used: {why}"));
-                None
-            }
-        });
+        let parent = match environment.get("TRACEPARENT") {
+            _ if is_asked => None,
+            Some(text) if asked.follows_traceparent => text.parse().ok(),
+            _ => own_traceparent(environment, warnings),
+        };
+        let trace = parent.map(|parent: TraceParent| parent.trace);
         let trace = trace.unwrap_or_else(|| match (&repository, &number) {
             (Some(repository), Some(number)) => {
                 TraceId::of_run(repository, number, &attempt.to_string())
@@ -143,6 +200,47 @@ mod tests {
         let (broken, warnings) = resolve(&[("TRACEPARENT", "00-x")], &run);
         assert_eq!(broken.trace, of_file.trace);
         assert!(warnings.all()[0].contains("TRACEPARENT is not used"));
+    }
+
+    #[test]
+    fn a_traceparent_of_another_attempt_is_not_followed_unless_asked_to() {
+        let stale = TraceParent { trace: TraceId::of_run("o/r", "7", "1"), span: SpanId([1; 8]) };
+        let variables = [
+            ("GITHUB_REPOSITORY", "o/r".to_owned()),
+            ("GITHUB_RUN_ID", "7".to_owned()),
+            ("GITHUB_RUN_ATTEMPT", "2".to_owned()),
+            ("TRACEPARENT", stale.to_string()),
+        ];
+        let environment: Environment = variables.into_iter().collect();
+        let mut warnings = Warnings::new();
+        let mut resolve = |asked: &Asked| {
+            Identity::resolve(asked, &environment, &Run::default(), &mut warnings).trace
+        };
+        assert_eq!(resolve(&Asked::default()), TraceId::of_run("o/r", "7", "2"));
+        assert_eq!(resolve(&Asked { follows_traceparent: true, ..Asked::default() }), stale.trace);
+        assert!(warnings.all()[0].contains("another attempt"), "{warnings:?}");
+    }
+
+    #[test]
+    fn another_run_gets_nothing_of_this_one() {
+        let environment: Environment = [
+            ("GITHUB_REPOSITORY", "o/r"),
+            ("GITHUB_RUN_ID", "7"),
+            ("GITHUB_RUN_ATTEMPT", "2"),
+            ("GITHUB_WORKFLOW", "mine"),
+            ("GITHUB_SHA", "abc"),
+            ("OTEL_SERVICE_NAME", "mine"),
+        ]
+        .into_iter()
+        .collect();
+        let mut warnings = Warnings::new();
+        let asked = Asked { run: Some(8), ..Asked::default() };
+        let run = Run { workflow: Some("theirs".into()), ..Run::default() };
+        let other = Identity::resolve(&asked, &environment, &run, &mut warnings);
+        assert_eq!((other.attempt, other.service.as_str()), (1, "theirs-r"));
+        assert_eq!(asked.environment(&environment).get("GITHUB_SHA"), None);
+        let same = Asked { run: Some(7), ..Asked::default() };
+        assert_eq!(same.environment(&environment), environment);
     }
 
     #[test]

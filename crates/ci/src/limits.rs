@@ -11,6 +11,9 @@ pub const MAX_STEPS: usize = 5_000;
 /// How deep documents may be nested; payloads of webhooks reach six.
 pub const MAX_DEPTH: usize = 100;
 
+/// Warnings of one call: more are not read by anybody.
+pub const MAX_WARNINGS: usize = 200;
+
 /// A request that has this size is sent. gRPC servers take 4 MiB unless told otherwise.
 pub const REQUEST_BYTES: usize = 3 << 20;
 /// Time for sending all that a command has to send, unless told otherwise: a job must not wait long

@@ -51,7 +51,8 @@ pub fn summarize(
             known.set(name, value);
         }
     }
-    let identity = Identity::resolve(asked, &known, run, warnings);
+    let asked = Asked { follows_traceparent: true, ..asked.clone() };
+    let identity = Identity::resolve(&asked, &known, run, warnings);
     let times = Times::of(run);
     let root_id = SpanId::of_rapids(identity.trace, &[&identity.service]);
     let mut root = Span::new(root_id, None, "Top-level workflow root", times.first);

@@ -36,20 +36,13 @@ const TOKENS: &str = r"(?x)
     | (?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}
     | eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)
     | -----BEGIN[\ A-Z]*PRIVATE\ KEY-----(?:.|\n)*";
-/// Addresses with a password.
-const ADDRESSES: &str = r"([A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*):[^\s/@]+@";
+/// Addresses with a password, which may have any characters but spaces.
+const ADDRESSES: &str = r"([A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*):\S+@";
 /// What follows a scheme of HTTP authentication.
 const SCHEMES: &str = r"(?i)\b(bearer|basic|token)(\s+)[A-Za-z0-9._~+/=-]{6,}";
-/// A name that sounds like a secret, and a value behind `=` or `:`.
-const NAMED: &str = r#"(?ix)
-    ([A-Za-z0-9_.-]*(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key
-        |private[_-]?key|credential|auth)[A-Za-z0-9_.-]*\s*[=:]\s*)
-    ("[^"]*"|'[^']*'|[^\s"'&,;]+)"#;
-/// A flag that sounds like a secret, whose value is the next argument.
-const FLAGS: &str = r"(?i)^--?[A-Za-z0-9_-]*(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)s?$";
-/// Variables whose values are secrets.
-const VARIABLES: &str =
-    r"(?i)(?:PASSW(?:OR)?D|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIAL)";
+/// Words in names of secrets. An author is none.
+const WORDS: &str = "(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key\
+                     |private[_-]?key|credential|authorization|authentication|auth[_-]|auth\\b)";
 /// Shorter values stand in too many places by chance.
 const LEAST_SECRET_CHARS: usize = 8;
 
@@ -72,11 +65,18 @@ impl Redactor {
     /// With the list above, secrets of this environment, and more patterns. A pattern that cannot be
     /// read is an error that says why.
     pub fn new(environment: &Environment, more: &[String]) -> Result<Self, String> {
+        // A name, `=` or `:`, and the rest of the word, or what is in quotes.
+        let named = format!(
+            r#"(?i)([A-Za-z0-9_.-]*{WORDS}[A-Za-z0-9_.-]*\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s"']+)"#
+        );
+        // A flag and the next word, inside of one argument.
+        let flagged = format!(r#"(?i)(--?[A-Za-z0-9_-]*{WORDS}[A-Za-z0-9_-]*\s+)([^\s"'-]\S*)"#);
         let own = [
             (TOKENS, Replacement::All),
             (ADDRESSES, Replacement::AfterGroup),
             (SCHEMES, Replacement::AfterGroup),
-            (NAMED, Replacement::AfterGroup),
+            (named.as_str(), Replacement::AfterGroup),
+            (flagged.as_str(), Replacement::AfterGroup),
         ];
         let more = more.iter().map(|pattern| (pattern.as_str(), Replacement::All));
         let compile = |(pattern, replacement): (&str, Replacement)| match Regex::new(pattern) {
@@ -84,7 +84,8 @@ impl Redactor {
             Err(error) => Err(format!("--redact {pattern:?} is not a regular expression: {error}")),
         };
         let patterns: Result<Vec<_>, String> = own.into_iter().chain(more).map(compile).collect();
-        let is_secret = Regex::new(VARIABLES).map_err(|error| error.to_string())?;
+        let is_secret = Regex::new(&format!("(?i){WORDS}")).map_err(|error| error.to_string())?;
+        let flags = Regex::new(&format!("(?i)^--?[A-Za-z0-9_-]*{WORDS}[A-Za-z0-9_-]*$"));
         let mut values: Vec<String> = environment
             .iter()
             .filter(|(name, value)| {
@@ -94,7 +95,7 @@ impl Redactor {
             .collect();
         // The longest first: one may be a part of another.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        Ok(Self { patterns: patterns?, flags: Regex::new(FLAGS).ok(), values })
+        Ok(Self { patterns: patterns?, flags: flags.ok(), values })
     }
 
     /// One that takes nothing out.
@@ -181,6 +182,15 @@ mod tests {
                 vec!["env", "AWS_SECRET_ACCESS_KEY=x", "b"],
                 "env AWS_SECRET_ACCESS_KEY=*** b".to_owned(),
             ),
+            (
+                vec!["x", "--auth", "pw", "--secret-key=a,b;c", "--author", "Ada"],
+                "x --auth *** --secret-key=*** --author Ada".to_owned(),
+            ),
+            (
+                vec!["bash", "-c", "mysql --password hunter2 -u x"],
+                "bash -c mysql --password *** -u x".to_owned(),
+            ),
+            (vec!["psql", "postgres://u:p/w@x@h/db"], "psql postgres://u:***@h/db".to_owned()),
             (vec!["echo", "hunter2hunter2"], "echo ***".to_owned()),
             (vec!["get", "internal-12"], "get ***".to_owned()),
             (
@@ -205,6 +215,10 @@ mod tests {
             let token = format!("{beginning}{long}");
             assert_eq!(redacted(&["x", &token]), "x ***", "{beginning}");
         }
+        assert_eq!(
+            redacted(&["auth=x", "author=y", "NPM_AUTH:z"]),
+            "auth=*** author=y NPM_AUTH:***"
+        );
         assert_eq!(redacted(&["AKIAABCDEFGHIJKLMNOP"]), "***");
         assert_eq!(redacted(&["eyJhbGciOi1.eyJzdWIiOi1.sig_nature"]), "***");
         assert_eq!(redacted(&["-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END"]), "***");

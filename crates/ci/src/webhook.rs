@@ -6,10 +6,10 @@ use serde_json::Value;
 use crate::environment::Environment;
 use crate::identity::{Asked, Identity, service_of};
 use crate::input;
-use crate::model::{Nanos, Run};
+use crate::model::Run;
 use crate::span::Trace;
 use crate::stash::Stash;
-use crate::summary::Summary;
+use crate::summary::{StoredJobs, Summary};
 use crate::warnings::Warnings;
 
 /// Whether a signature (`sha256=…`, the header `X-Hub-Signature-256`) is that of a body.
@@ -42,6 +42,8 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 pub struct Event {
     /// What it is about: `workflow_job`, `workflow_run`.
     kind: Kind,
+    /// What happened: `queued`, `in_progress`, `completed`, …
+    action: String,
     run: Run,
     identity: Identity,
     /// What is odd about it.
@@ -69,6 +71,7 @@ impl Event {
         if !document.get(member).is_some_and(Value::is_object) {
             return Err(format!("the payload has no {member}"));
         }
+        let action = document["action"].as_str().unwrap_or_default().to_owned();
         let (mut run, mut warnings) = (Run::default(), Warnings::new());
         input::read(&mut run, body, "payload", &mut warnings);
         if run.repository.is_none() || run.id.is_none() {
@@ -77,7 +80,7 @@ impl Event {
         let service = service_of(run.workflow.as_deref(), run.repository.as_deref());
         let asked = Asked { service: Some(service), ..Asked::default() };
         let identity = Identity::resolve(&asked, &Environment::default(), &run, &mut warnings);
-        Ok(Some(Self { kind, run, identity, warnings }))
+        Ok(Some(Self { kind, action, run, identity, warnings }))
     }
 
     /// The trace that it belongs to.
@@ -89,14 +92,14 @@ impl Event {
     /// Whether it says that the run has ended.
     #[must_use]
     pub fn ends_run(&self) -> bool {
-        self.kind == Kind::Run && self.run.conclusion.is_some()
+        self.kind == Kind::Run && self.action == "completed"
     }
 
     /// The spans that are complete with it: of a job that has ended, all of it; of one that a runner
     /// took, how long it waited; of a run that has ended, the run itself, which covers
     /// `jobs` at least. None if nothing has come to an end.
     #[must_use]
-    pub fn trace(&mut self, jobs: Option<(Nanos, Nanos)>) -> Option<Trace> {
+    pub fn trace(&mut self, jobs: Option<&StoredJobs>) -> Option<Trace> {
         let environment = Environment::default();
         let summary = Summary {
             identity: &self.identity,
@@ -105,19 +108,16 @@ impl Event {
             stash: &|_, _| Stash::default(),
         };
         match self.kind {
-            Kind::Run if self.run.conclusion.is_some() => {
-                Some(summary.run(jobs.map(|(from, _)| from), jobs.map(|(_, to)| to)))
-            }
-            Kind::Run => None,
+            Kind::Run => (self.action == "completed").then(|| summary.run(jobs)),
             Kind::Job => {
                 let job = self.run.jobs.first()?;
                 let mut warnings = Warnings::new();
-                if job.has_ended() {
+                if self.action == "completed" {
                     let trace = summary.job(job, &mut warnings);
                     self.warnings = warnings;
                     return Some(trace);
                 }
-                summary.queue(job)
+                if self.action == "in_progress" { summary.queue(job) } else { None }
             }
         }
     }

@@ -36,15 +36,13 @@ pub(crate) struct Client {
 impl Client {
     pub(crate) fn new(url: &str, tenant: &str) -> Result<Self, Failure> {
         let base = parse(url)?;
-        let mut http = Http::builder().connect_timeout(CONNECT_TIMEOUT).timeout(None);
-        if is_loopback(&base) {
-            // A proxy is another machine, where this address is another server.
-            http = http.no_proxy();
-        }
-        let http = http.build().map_err(|error| {
-            Failure::Other(format!("cannot set up HTTP: {}", innermost(&error)))
-        })?;
+        let http = http(&base, None)?;
         Ok(Self { http, base, tenant: tenant.to_owned() })
+    }
+
+    /// The same with a limit on how long an answer takes, for those who cannot be interrupted.
+    pub(crate) fn within(self, timeout: Duration) -> Result<Self, Failure> {
+        Ok(Self { http: http(&self.base, Some(timeout))?, ..self })
     }
 
     /// Asks for a path.
@@ -134,6 +132,16 @@ impl Client {
             },
         }
     }
+}
+
+fn http(base: &Url, timeout: Option<Duration>) -> Result<Http, Failure> {
+    let mut http = Http::builder().connect_timeout(CONNECT_TIMEOUT).timeout(timeout);
+    if is_loopback(base) {
+        // A proxy is another machine, where this address is another server.
+        http = http.no_proxy();
+    }
+    http.build()
+        .map_err(|error| Failure::Other(format!("cannot set up HTTP: {}", innermost(&error))))
 }
 
 /// Parameters as they stand in a URL.

@@ -58,6 +58,16 @@ pub(crate) struct Directory {
     pub(crate) path: PathBuf,
 }
 
+impl Source {
+    /// The same, but that a server has so much time for an answer.
+    pub(crate) fn within(self, timeout: Duration) -> Result<Self, Failure> {
+        match self {
+            Self::Server(client) => Ok(Self::Server(client.within(timeout)?)),
+            Self::Directory(_) => Ok(self),
+        }
+    }
+}
+
 impl ServerArgs {
     pub(crate) fn open(&self) -> Result<Source, Failure> {
         let url = self.url.clone().or_else(|| variable("KYMO_URL"));

@@ -26,8 +26,10 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use kymo_admit::{Compression, Format, Signal};
 use kymo_ci::encode;
+use kymo_ci::model::Conclusion;
+use kymo_ci::summary::StoredJobs;
 use kymo_ci::webhook::{Event, is_signed};
-use kymo_wire::{TracesView, View, WireError};
+use kymo_wire::{AnyValueView, TracesView, View, WireError, text};
 
 use crate::answer::Failure;
 use crate::body;
@@ -100,8 +102,8 @@ async fn receive(
     let Some(mut event) = read.map_err(|why| Failure::invalid("bad_payload", why))? else {
         return Ok(said(StatusCode::ACCEPTED, "ignored: it tells nothing of runs"));
     };
-    let jobs = if event.ends_run() { extent(shared, tenant, &event).await } else { None };
-    let Some(trace) = event.trace(jobs) else {
+    let jobs = if event.ends_run() { stored(shared, tenant, &event).await } else { None };
+    let Some(trace) = event.trace(jobs.as_ref()) else {
         return Ok(said(StatusCode::ACCEPTED, "noted: nothing has come to an end"));
     };
     for warning in event.warnings.all() {
@@ -138,10 +140,10 @@ fn payload(headers: &HeaderMap, body: Bytes) -> Result<Bytes, Failure> {
     }
 }
 
-/// From when to when the jobs of a run were, as far as they are stored.
-async fn extent(shared: &Shared, tenant: &str, event: &Event) -> Option<(u64, u64)> {
+/// What is stored of the jobs of a run.
+async fn stored(shared: &Shared, tenant: &str, event: &Event) -> Option<StoredJobs> {
     match shared.engine.trace(tenant, event.identity().trace.0).await {
-        Ok(found) => covered(&found?.body).ok().flatten(),
+        Ok(found) => read_jobs(&found?.body).ok().flatten(),
         Err(error) => {
             // The run's own times are nearly right.
             tracing::warn!(%error, "the jobs of a run that has ended could not be read");
@@ -150,19 +152,38 @@ async fn extent(shared: &Shared, tenant: &str, event: &Event) -> Option<(u64, u6
     }
 }
 
-fn covered(traces: &[u8]) -> Result<Option<(u64, u64)>, WireError> {
-    let mut extent: Option<(u64, u64)> = None;
+fn read_jobs(traces: &[u8]) -> Result<Option<StoredJobs>, WireError> {
+    let mut jobs: Option<StoredJobs> = None;
     for resource in TracesView::parse(traces)?.resources {
         for scope in resource?.scopes {
             for span in scope?.items {
                 let span = span?;
                 let (start, end) = (span.start_time_unix_nano, span.end_time_unix_nano);
-                let (from, to) = extent.unwrap_or((start, end));
-                extent = Some((from.min(start), to.max(end)));
+                let jobs = jobs.get_or_insert_with(|| StoredJobs {
+                    from_nanos: start,
+                    to_nanos: end,
+                    conclusions: Vec::new(),
+                });
+                jobs.from_nanos = jobs.from_nanos.min(start);
+                jobs.to_nanos = jobs.to_nanos.max(end);
+                let (mut is_job, mut conclusion) = (false, None);
+                for attribute in span.attributes {
+                    let attribute = attribute?;
+                    match (attribute.key, attribute.value) {
+                        (b"ci.kind", AnyValueView::String(kind)) => is_job = kind == b"job",
+                        (b"ci.conclusion", AnyValueView::String(word)) => {
+                            conclusion = Some(Conclusion::of(&text(word)));
+                        }
+                        _ => {}
+                    }
+                }
+                if is_job {
+                    jobs.conclusions.push(conclusion);
+                }
             }
         }
     }
-    Ok(extent)
+    Ok(jobs)
 }
 
 fn said(status: StatusCode, message: &str) -> Response {

@@ -2,7 +2,7 @@
 
 use super::run::Outcome;
 use crate::environment::Environment;
-use crate::identity::{Asked, Identity};
+use crate::identity::{Asked, Identity, own_traceparent};
 use crate::ids::{SpanId, TraceParent};
 use crate::limits::MAX_COMMAND_CHARS;
 use crate::model::Run;
@@ -16,11 +16,8 @@ use crate::warnings::Warnings;
 /// GitHub Actions name, else none.
 #[must_use]
 pub fn parent_of(environment: &Environment, warnings: &mut Warnings) -> Option<TraceParent> {
-    if let Some(text) = environment.get("TRACEPARENT") {
-        match text.parse() {
-            Ok(parent) => return Some(parent),
-            Err(why) => warnings.add(format!("TRACEPARENT is not used: {why}")),
-        }
+    if let Some(parent) = own_traceparent(environment, warnings) {
+        return Some(parent);
     }
     environment.get("GITHUB_REPOSITORY").and(environment.get("GITHUB_RUN_ID"))?;
     let mut known = environment.clone();

@@ -1,11 +1,11 @@
 //! The process.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Instant;
@@ -149,6 +149,7 @@ fn wait(
 ) -> io::Result<ExitStatus> {
     let process = Pid::from_child(child);
     let has_ended = Arc::new(AtomicBool::new(false));
+    let is_told_by_terminal = io::stdin().is_terminal();
     let forwarding = signals.ok().map(|mut signals| {
         let (handle, has_ended) = (signals.handle(), has_ended.clone());
         let thread = thread::spawn(move || {
@@ -156,6 +157,10 @@ fn wait(
                 // Its number may belong to another process by then.
                 if has_ended.load(Ordering::SeqCst) {
                     break;
+                }
+                // A terminal tells the command by itself, and twice means something else.
+                if is_told_by_terminal && signal != SIGTERM {
+                    continue;
                 }
                 if let Some(signal) = Signal::from_named_raw(signal) {
                     let _ = kill_process(process, signal);
@@ -181,6 +186,8 @@ fn wait(
 struct Copying {
     progress: mpsc::Receiver<Progress>,
     running: usize,
+    /// Threads that have something which whoever reads our output does not take yet.
+    writing: Arc<AtomicUsize>,
 }
 
 enum Progress {
@@ -192,17 +199,18 @@ impl Copying {
     fn start(child: &mut Child, file: File) -> Self {
         let file = Arc::new(Mutex::new(file));
         let (sender, progress) = mpsc::channel();
-        let mut running = 0;
+        let (mut running, writing) = (0, Arc::new(AtomicUsize::new(0)));
         if let Some(stdout) = child.stdout.take() {
-            let (file, sender) = (file.clone(), sender.clone());
-            thread::spawn(move || copy(stdout, io::stdout(), &file, &sender));
+            let (file, sender, writing) = (file.clone(), sender.clone(), writing.clone());
+            thread::spawn(move || copy(stdout, io::stdout(), &file, &writing, &sender));
             running += 1;
         }
         if let Some(stderr) = child.stderr.take() {
-            thread::spawn(move || copy(stderr, io::stderr(), &file, &sender));
+            let writing = writing.clone();
+            thread::spawn(move || copy(stderr, io::stderr(), &file, &writing, &sender));
             running += 1;
         }
-        Self { progress, running }
+        Self { progress, running, writing }
     }
 
     /// Waits for the end of the output. Something that the command left running in the background (a
@@ -212,6 +220,7 @@ impl Copying {
             match self.progress.recv_timeout(OUTPUT_GRACE) {
                 Ok(Progress::Some) => {}
                 Ok(Progress::End) => self.running -= 1,
+                Err(_) if self.writing.load(Ordering::SeqCst) > 0 => {}
                 Err(_) => return,
             }
         }
@@ -222,6 +231,7 @@ fn copy(
     mut from: impl Read,
     mut to: impl Write,
     file: &Mutex<File>,
+    writing: &AtomicUsize,
     progress: &mpsc::Sender<Progress>,
 ) {
     let mut piece = [0; 16 << 10];
@@ -232,11 +242,14 @@ fn copy(
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => break,
         };
+        writing.fetch_add(1, Ordering::SeqCst);
         // Whoever reads our output may have gone; the file is still wanted.
         let _ = to.write_all(&piece[..count]).and_then(|()| to.flush());
         let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = file.write_all(&piece[..count]);
+        drop(file);
         let _ = progress.send(Progress::Some);
+        writing.fetch_sub(1, Ordering::SeqCst);
     }
     let _ = progress.send(Progress::End);
 }

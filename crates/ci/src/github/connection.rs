@@ -4,16 +4,14 @@
 //! where a redirect leads; reqwest leaves the token out when the host or the port changes, and a
 //! redirect that leaves encryption is not followed. Proxies are those of the environment.
 
-use std::net::IpAddr;
-
 use reqwest::Url;
 use reqwest::blocking::Client;
 use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
 
 use super::error::GitHubError;
-use super::http::cause;
 use super::limits::{CONNECT_TIMEOUT, MAX_REDIRECTS};
+use crate::network::{cause, is_loopback};
 
 /// Connections to the API and to where its redirects lead.
 pub(super) fn client(api: &Url, user_agent: &str) -> Result<Client, GitHubError> {
@@ -55,15 +53,6 @@ pub(super) fn authorization(token: &str) -> Result<HeaderValue, GitHubError> {
         .map_err(|_| GitHubError::Header("token"))?;
     value.set_sensitive(true);
     Ok(value)
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let Some(host) = url.host_str() else { return false };
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    match address {
-        Ok(address) => address.is_loopback(),
-        Err(_) => host == "localhost" || host.ends_with(".localhost"),
-    }
 }
 
 fn redirects() -> Policy {

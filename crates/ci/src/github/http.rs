@@ -18,6 +18,7 @@ use super::connection::{api_url, authorization, client};
 use super::error::GitHubError;
 use super::limits::{MAX_QUOTED_CHARS, MAX_REFUSAL_BYTES, MAX_TRIES, SHORTEST_TRY};
 use super::refusal::{Failure, Refusal, backoff};
+use crate::network::{cause, reqwest_error};
 
 const MEDIA_TYPE: &str = "application/vnd.github+json";
 const VERSION_HEADER: &str = "x-github-api-version";
@@ -212,24 +213,4 @@ fn broken(error: &(dyn Error + 'static), subject: &str) -> Failure {
         return Failure::Final(error);
     }
     Failure::Passing(error)
-}
-
-/// The error itself, or what an error of reading wraps.
-fn reqwest_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a reqwest::Error> {
-    let wrapped = || error.downcast_ref::<std::io::Error>()?.get_ref()?.downcast_ref();
-    error.downcast_ref().or_else(wrapped)
-}
-
-/// What an error comes from, which its outermost layer rarely says. The address, which only that
-/// layer tells, is left out: that of a download is a key in itself.
-pub(super) fn cause(error: &(dyn Error + 'static)) -> String {
-    let mut deepest = error;
-    while let Some(source) = deepest.source() {
-        deepest = source;
-    }
-    let text = match reqwest_error(deepest) {
-        Some(_) => "the connection failed".to_owned(),
-        None => deepest.to_string(),
-    };
-    text.chars().take(MAX_QUOTED_CHARS).collect()
 }

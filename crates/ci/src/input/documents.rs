@@ -38,7 +38,6 @@ fn complete_part(text: &str) -> Option<String> {
     let mut open: Vec<char> = Vec::new();
     let mut best: Option<(usize, Vec<char>)> = None;
     let mut characters = text.char_indices();
-    // Whether the last string was a name: what comes before its value is no place to end.
     while let Some((at, character)) = characters.next() {
         match character {
             '"' => {
@@ -48,7 +47,10 @@ fn complete_part(text: &str) -> Option<String> {
                     is_escaped = *c == '\\' && !is_escaped;
                     is_end
                 });
-                end?;
+                // Cut in the middle of it.
+                if end.is_none() {
+                    break;
+                }
             }
             '{' | '[' => {
                 open.push(if character == '{' { '}' } else { ']' });
@@ -106,6 +108,12 @@ mod tests {
             let documents = read(&text[..end]);
             assert!(end == 0 || documents.problem.is_some(), "cut at {end}");
             assert!(documents.values.len() <= 1);
+            // Once something is complete it is never lost again.
+            let name = documents.values.first().and_then(|value| value["jobs"][0]["name"].as_str());
+            assert!(
+                end < text.find(", \"ok\"").unwrap() + 1 || name == Some("ä\\"),
+                "cut at {end}"
+            );
         }
         assert!(read(&"[".repeat(100_000)).problem.is_some());
         assert_eq!(read("nonsense").values.len(), 0);

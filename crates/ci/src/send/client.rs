@@ -17,6 +17,7 @@ use reqwest::{Certificate, Identity, RequestBuilder, Url};
 
 use super::settings::{Protocol, Settings};
 use crate::limits::{CONNECT_TIMEOUT, MAX_ANSWER_BYTES};
+use crate::network::{cause, is_loopback};
 
 const GRPC_PATH: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
 const GRPC_FRAME_BYTES: usize = 5;
@@ -46,11 +47,11 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn new(settings: &Settings, protocol: Protocol) -> Result<Self, String> {
-        let endpoint = &settings.endpoint;
+        let endpoint = settings.shown_endpoint();
         let wrong = |why: &str| {
             format!("the endpoint {endpoint:?} {why}: expected a URL such as http://localhost:4317")
         };
-        let mut url = Url::parse(endpoint).map_err(|_| wrong("is not a URL"))?;
+        let mut url = Url::parse(&settings.endpoint).map_err(|_| wrong("is not a URL"))?;
         let is_secure = match url.scheme() {
             "https" => true,
             "http" => false,
@@ -76,7 +77,7 @@ impl Client {
             http = secured(http, settings)?;
         }
         let http =
-            http.build().map_err(|error| format!("cannot set up HTTP: {}", innermost(&error)))?;
+            http.build().map_err(|error| format!("cannot set up HTTP: {}", cause(&error)))?;
         let (headers, is_gzipped) = (settings.headers.clone(), settings.is_gzipped);
         Ok(Self { http, url, protocol, headers, is_gzipped })
     }
@@ -95,8 +96,8 @@ impl Client {
         let trying = async {
             let response = match self.request(request).send().await {
                 Ok(response) => response,
-                Err(error) if error.is_builder() => return Answer::Refused(innermost(&error)),
-                Err(error) => return Answer::Later(innermost(&error), None),
+                Err(error) if error.is_builder() => return Answer::Refused(cause(&error)),
+                Err(error) => return Answer::Later(cause(&error), None),
             };
             let (head, body) = http::Response::from(response).into_parts();
             let status = head.status.as_u16();
@@ -205,7 +206,7 @@ fn secured(
                 let path = certificate.display();
                 format!(
                     "{path} and its key cannot be used: {}; expected both in PEM",
-                    innermost(&error)
+                    cause(&error)
                 )
             })?;
             Ok(http.identity(identity))
@@ -308,21 +309,6 @@ fn status_message(body: &[u8]) -> String {
         }
     }
     String::new()
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let is_local = |address: std::net::IpAddr| address.is_loopback();
-    host == "localhost" || host.ends_with(".localhost") || host.parse().is_ok_and(is_local)
-}
-
-/// The reason at the bottom of an error, which is the one that says something.
-pub(super) fn innermost(error: &dyn std::error::Error) -> String {
-    let mut reason = error;
-    while let Some(source) = reason.source() {
-        reason = source;
-    }
-    reason.to_string()
 }
 
 #[cfg(test)]

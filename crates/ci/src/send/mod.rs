@@ -106,7 +106,7 @@ fn over_network(
         runtime.map_err(|error| SendError::Settings(format!("cannot begin to send: {error}")))?;
     let client = client::Client::new(settings, protocol).map_err(SendError::Settings)?;
     let deadline = Instant::now() + settings.timeout;
-    runtime.block_on(async {
+    let sent = runtime.block_on(async {
         let mut sent = Sent::default();
         let mut refused = None;
         let mut waiting = requests.iter();
@@ -131,7 +131,10 @@ fn over_network(
         // Now that the server is known to answer. What does not go today goes another time.
         sent.earlier = earlier(&client, spool, deadline, warnings).await;
         refused.map_or(Ok(sent), Err)
-    })
+    });
+    // A name that nobody resolves is not waited for.
+    runtime.shutdown_background();
+    sent
 }
 
 /// Sends what is in the spool, as long as there is time; how many requests.

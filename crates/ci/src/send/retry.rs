@@ -28,7 +28,7 @@ pub(super) async fn until(
             Answer::Later(why, asked) => (why, asked),
         };
         let wait = asked.unwrap_or(pause).max(jittered(pause));
-        if Instant::now() + wait >= deadline {
+        if wait >= deadline.saturating_duration_since(Instant::now()) {
             return Err(SendError::Unreached { to: client.name(), why });
         }
         tokio::time::sleep(wait).await;

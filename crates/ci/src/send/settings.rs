@@ -22,7 +22,7 @@ use crate::resource_attributes;
 use crate::warnings::Warnings;
 
 /// Where a server listens for gRPC unless told otherwise.
-pub const DEFAULT_ENDPOINT: &str = "http://localhost:4317";
+const DEFAULT_ENDPOINT: &str = "http://localhost:4317";
 const DEFAULT_HTTP_ENDPOINT: &str = "http://localhost:4318";
 
 /// How requests are written.
@@ -131,8 +131,8 @@ impl Settings {
             ["1", "true"].contains(&variable("INSECURE").unwrap_or("").to_lowercase().as_str());
         let endpoint = match given {
             Some(given) => with_scheme(given, is_insecure),
-            None if is_http => DEFAULT_HTTP_ENDPOINT.to_owned(),
-            None => DEFAULT_ENDPOINT.to_owned(),
+            None if is_http => usual_endpoint(Protocol::HttpProtobuf).to_owned(),
+            None => usual_endpoint(Protocol::Grpc).to_owned(),
         };
         let endpoint = if is_http && !is_whole { with_path(&endpoint) } else { endpoint };
         let headers = resource_attributes::parse(variable("HEADERS").unwrap_or_default());
@@ -151,6 +151,19 @@ impl Settings {
         }
     }
 
+    /// The server, for messages: without user and password.
+    #[must_use]
+    pub fn shown_endpoint(&self) -> String {
+        match self.endpoint.split_once("://") {
+            Some((scheme, rest)) => {
+                let end = rest.find('/').unwrap_or(rest.len());
+                let host = rest[..end].rsplit('@').next().unwrap_or_default();
+                format!("{scheme}://{host}{}", &rest[end..])
+            }
+            None => self.endpoint.clone(),
+        }
+    }
+
     /// Whether anything goes to a server.
     #[must_use]
     pub fn is_sending(&self) -> bool {
@@ -164,11 +177,12 @@ fn exporters(
     endpoint: Option<&str>,
     warnings: &mut Warnings,
 ) -> Vec<Exporter> {
-    // The port that everybody gives to OTLP over HTTP says as much as a protocol.
-    let port = |endpoint: &str| endpoint.trim_end_matches('/').ends_with(":4318");
-    let usual = if endpoint.is_some_and(port) { Protocol::HttpProtobuf } else { Protocol::Grpc };
-    let protocol = protocol.unwrap_or(usual);
+    let protocol = protocol.unwrap_or_else(|| usual_protocol(endpoint));
+    // Where telemetry is switched by a variable, that holds for what a job runs by itself, too.
+    let is_off = environment.is_true("OTEL_SDK_DISABLED")
+        || environment.get("TELEMETRY_ENABLED").is_some_and(|value| value != "true");
     let words = environment.get("OTEL_TRACES_EXPORTER").unwrap_or("otlp");
+    let words = if is_off { "none" } else { words };
     let exporter = |word: &str| match word.trim() {
         "otlp" => Exporter::Otlp(protocol),
         "otlp_proto_grpc" => Exporter::Otlp(Protocol::Grpc),
@@ -185,6 +199,24 @@ fn exporters(
         }
     };
     words.split(',').map(exporter).collect()
+}
+
+/// The protocol that an endpoint is for, if nobody says it: the port that everybody gives to OTLP
+/// over HTTP says as much.
+#[must_use]
+pub fn usual_protocol(endpoint: Option<&str>) -> Protocol {
+    let is_http =
+        endpoint.is_some_and(|endpoint| endpoint.trim_end_matches('/').ends_with(":4318"));
+    if is_http { Protocol::HttpProtobuf } else { Protocol::Grpc }
+}
+
+/// Where a server listens for a protocol, if nobody says it.
+#[must_use]
+pub fn usual_endpoint(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Grpc => DEFAULT_ENDPOINT,
+        Protocol::HttpProtobuf | Protocol::HttpJson => DEFAULT_HTTP_ENDPOINT,
+    }
 }
 
 /// An endpoint that is only a host and a port, with the scheme that is meant.
@@ -266,6 +298,16 @@ mod tests {
             );
             assert!(warnings.all().is_empty(), "{warnings:?}");
         }
+    }
+
+    #[test]
+    fn nothing_is_sent_where_telemetry_is_off_and_no_password_is_shown() {
+        for variable in [("TELEMETRY_ENABLED", "false"), ("OTEL_SDK_DISABLED", "true")] {
+            assert_eq!(resolve(&[variable]).0.exporters, [Exporter::None]);
+        }
+        assert!(resolve(&[("TELEMETRY_ENABLED", "true")]).0.is_sending());
+        let (settings, _) = resolve(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "https://u:p@h:1/x@y")]);
+        assert_eq!(settings.shown_endpoint(), "https://h:1/x@y");
     }
 
     #[test]

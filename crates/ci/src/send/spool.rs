@@ -8,7 +8,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::environment::Environment;
 use crate::ids::SpanId;
@@ -42,8 +42,8 @@ impl Spool {
         Self { directory }
     }
 
-    /// Where requests wait unless told otherwise: `KYMO_CI_SPOOL`, else beside what a runner keeps
-    /// for the job, else where programs of the user keep their state.
+    /// Where requests wait unless told otherwise: `KYMO_CI_SPOOL`, else where programs of the user
+    /// keep their state. What a runner has for a job (`RUNNER_TEMP`) is emptied with it.
     #[must_use]
     pub fn of(environment: &Environment) -> Self {
         let variable = |name: &str| environment.get(name).map(PathBuf::from);
@@ -51,8 +51,8 @@ impl Spool {
             || variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
         Self::new(
             variable("KYMO_CI_SPOOL")
-                .or_else(|| Some(variable("RUNNER_TEMP")?.join("kymo-ci-spool")))
                 .or_else(|| Some(state()?.join("kymo/ci-spool")))
+                .or_else(|| Some(variable("RUNNER_TEMP")?.join("kymo-ci-spool")))
                 .unwrap_or_else(|| std::env::temp_dir().join("kymo-ci-spool")),
         )
     }
@@ -83,6 +83,12 @@ impl Spool {
             // Another process may have been faster.
             if fs::rename(&path, &taken).is_err() {
                 continue;
+            }
+            // From now on it is ours for a while, however long it has waited.
+            let touched =
+                fs::File::open(&taken).and_then(|file| file.set_modified(SystemTime::now()));
+            if let Err(error) = touched {
+                warnings.add(format!("cannot take {}: {error}", taken.display()));
             }
             match fs::read(&taken) {
                 Ok(request) => return Some(Kept { request, path: taken }),
@@ -201,7 +207,7 @@ mod tests {
         let mut warnings = Warnings::new();
         spool.keep(b"one", &mut warnings);
         let taken = spool.take(&mut warnings).unwrap();
-        let long_ago = std::time::SystemTime::now() - 2 * SPOOL_CLAIM_AGE;
+        let long_ago = SystemTime::now() - 2 * SPOOL_CLAIM_AGE;
         fs::File::open(&taken.path).unwrap().set_modified(long_ago).unwrap();
         assert_eq!(spool.take(&mut warnings).unwrap().request, b"one");
     }

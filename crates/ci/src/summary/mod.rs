@@ -56,6 +56,17 @@ pub struct Summary<'a> {
     pub stash: &'a dyn Fn(&Job, &mut Warnings) -> Stash,
 }
 
+/// What is stored of a run's jobs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoredJobs {
+    /// When the first span of them began.
+    pub from_nanos: Nanos,
+    /// When the last ended.
+    pub to_nanos: Nanos,
+    /// How the jobs ended, one for each.
+    pub conclusions: Vec<Option<Conclusion>>,
+}
+
 impl Summary<'_> {
     /// The whole trace. It is there also if there are no jobs.
     #[must_use]
@@ -94,12 +105,15 @@ impl Summary<'_> {
         Some(Trace { id: self.identity.trace, scope: SCOPE, groups: vec![group] })
     }
 
-    /// The span of the run alone; it covers `from..to` at least.
+    /// The span of the run alone, which covers its jobs and counts them, as far as they are stored.
     #[must_use]
-    pub fn run(&self, from: Option<Nanos>, to: Option<Nanos>) -> Trace {
+    pub fn run(&self, jobs: Option<&StoredJobs>) -> Trace {
         let mut root = root::span(self, std::iter::empty());
-        root.start_nanos = from.map_or(root.start_nanos, |from| from.min(root.start_nanos));
-        root.end_nanos = to.map_or(root.end_nanos, |to| to.max(root.end_nanos));
+        if let Some(jobs) = jobs {
+            root.start_nanos = root.start_nanos.min(jobs.from_nanos);
+            root.end_nanos = root.end_nanos.max(jobs.to_nanos);
+            root::count(&mut root, &jobs.conclusions);
+        }
         Trace { id: self.identity.trace, scope: SCOPE, groups: vec![root::group(self, root)] }
     }
 

@@ -74,25 +74,33 @@ fn conclusion(summary: &Summary<'_>) -> Option<Conclusion> {
     conclusions().next().map(|_| Conclusion::Success)
 }
 
+/// Counts the jobs of this attempt.
 fn count_jobs(summary: &Summary<'_>, root: &mut Span) {
-    let jobs = &summary.run.jobs;
+    let jobs: Vec<&Job> =
+        summary.run.jobs.iter().filter(|job| !summary.is_carried_over(job)).collect();
     if jobs.is_empty() {
         return;
     }
-    let count = |is_counted: &dyn Fn(&Job) -> bool| {
-        jobs.iter().filter(|job| is_counted(job)).count() as u64
-    };
-    let ended = |wanted: Conclusion| move |job: &Job| job.conclusion.as_ref() == Some(&wanted);
-    root.attributes.set("ci.jobs", jobs.len() as u64);
-    let is_failed = |job: &Job| job.conclusion.as_ref().is_some_and(Conclusion::is_failure);
-    root.attributes.set("ci.failed_jobs", count(&is_failed));
-    root.attributes.set("ci.cancelled_jobs", count(&ended(Conclusion::Cancelled)));
-    root.attributes.set("ci.skipped_jobs", count(&ended(Conclusion::Skipped)));
-    root.attributes.set("ci.running_jobs", count(&|job| !job.has_ended()));
-    let busy = |job: &Job| -> Nanos {
-        let (Some(from), Some(to)) = (job.started_nanos, job.completed_nanos) else { return 0 };
+    let conclusions: Vec<Option<Conclusion>> =
+        jobs.iter().map(|job| job.conclusion.clone()).collect();
+    count(root, &conclusions);
+    let busy = |job: &&Job| -> Nanos {
+        let (Some(from), Some(to)) = (job.taken_nanos(), job.completed_nanos) else { return 0 };
         to.saturating_sub(from)
     };
-    let own = jobs.iter().filter(|job| !summary.is_carried_over(job));
-    root.attributes.set("ci.runner_seconds", super::seconds(own.map(busy).sum()));
+    root.attributes.set("ci.runner_seconds", super::seconds(jobs.iter().map(busy).sum()));
+}
+
+/// Says how many jobs ended how; those without a conclusion run.
+pub(super) fn count(root: &mut Span, conclusions: &[Option<Conclusion>]) {
+    let ended = |is_counted: &dyn Fn(&Conclusion) -> bool| {
+        conclusions.iter().flatten().filter(|conclusion| is_counted(conclusion)).count() as u64
+    };
+    let is = |wanted: Conclusion| move |conclusion: &Conclusion| *conclusion == wanted;
+    root.attributes.set("ci.jobs", conclusions.len() as u64);
+    root.attributes.set("ci.failed_jobs", ended(&Conclusion::is_failure));
+    root.attributes.set("ci.cancelled_jobs", ended(&is(Conclusion::Cancelled)));
+    root.attributes.set("ci.skipped_jobs", ended(&is(Conclusion::Skipped)));
+    let running = conclusions.iter().filter(|conclusion| conclusion.is_none()).count();
+    root.attributes.set("ci.running_jobs", running as u64);
 }

@@ -5,7 +5,7 @@ use crate::environment::Environment;
 use crate::identity::{Asked, Identity};
 use crate::ids::TraceParent;
 use crate::model::Run;
-use crate::send::settings::DEFAULT_ENDPOINT;
+use crate::send::settings::{Protocol, usual_endpoint, usual_protocol};
 use crate::warnings::Warnings;
 
 /// What jobs pass on if it is set: which actions of RAPIDS they are to use.
@@ -21,10 +21,13 @@ pub fn variables(
     let or = |name: &str, default: &str| {
         (name.to_owned(), environment.get(name).unwrap_or(default).to_owned())
     };
+    let endpoint = environment.get("OTEL_EXPORTER_OTLP_ENDPOINT");
+    let protocol = environment.get("OTEL_EXPORTER_OTLP_PROTOCOL").and_then(Protocol::of);
+    let protocol = protocol.unwrap_or_else(|| usual_protocol(endpoint));
     let mut variables = vec![
-        or("OTEL_EXPORTER_OTLP_ENDPOINT", DEFAULT_ENDPOINT),
+        or("OTEL_EXPORTER_OTLP_ENDPOINT", usual_endpoint(protocol)),
         or("OTEL_TRACES_EXPORTER", "otlp"),
-        or("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+        or("OTEL_EXPORTER_OTLP_PROTOCOL", protocol.word()),
         ("OTEL_RESOURCE_ATTRIBUTES".to_owned(), resource_attributes(environment)),
     ];
     // A run is named by what it is, not by what names one of its jobs.
@@ -79,7 +82,7 @@ mod tests {
             ("GITHUB_SERVER_URL", "https://github.com"),
             ("GITHUB_WORKFLOW", "pr"),
             ("OTEL_RESOURCE_ATTRIBUTES", "team=a"),
-            ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4318"),
             ("TRACEPARENT", "00-00000000000000000000000000000001-0000000000000001-01"),
         ]
         .into_iter()
@@ -89,7 +92,7 @@ mod tests {
         let text = super::super::file::write(&variables);
         assert_eq!(
             text,
-            "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4317\n\
+            "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318\n\
              OTEL_TRACES_EXPORTER=otlp\n\
              OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf\n\
              OTEL_RESOURCE_ATTRIBUTES=\"team=a,git.repository=rapidsai/cudf,\

@@ -7,23 +7,56 @@ use super::Variable;
 use crate::environment::Environment;
 use crate::warnings::Warnings;
 
-/// Names that decide which programs run and what they load.
-const REFUSED: [&str; 12] = [
+/// Names that decide which programs run, what they load, and whom they trust; in upper case.
+const REFUSED: [&str; 17] = [
     "PATH",
     "IFS",
     "ENV",
-    "BASH_ENV",
-    "SHELLOPTS",
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "PERL5OPT",
-    "RUBYOPT",
-    "JAVA_TOOL_OPTIONS",
-    "GIT_SSH_COMMAND",
     "CDPATH",
+    "HOME",
+    "SHELL",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "PS4",
+    "CC",
+    "CXX",
+    "CFLAGS",
+    "CXXFLAGS",
+    "MAKEFLAGS",
+    "EDITOR",
+    "RUBYOPT",
+    "CLASSPATH",
 ];
-const REFUSED_BEGINNINGS: [&str; 7] =
-    ["LD_", "DYLD_", "PYTHON", "GITHUB_", "RUNNER_", "ACTIONS_", "BASH_FUNC"];
+/// Beginnings of such names.
+const REFUSED_BEGINNINGS: [&str; 25] = [
+    "LD_",
+    "DYLD_",
+    "BASH_",
+    "PYTHON",
+    "PIP_",
+    "PERL",
+    "RUBY",
+    "NODE_",
+    "NPM_",
+    "YARN_",
+    "GIT_",
+    "SSH_",
+    "SSL_",
+    "CURL_",
+    "WGET",
+    "REQUESTS_",
+    "RUST",
+    "CARGO_",
+    "CMAKE_",
+    "CONDA",
+    "DOCKER_",
+    "AWS_",
+    "GITHUB_",
+    "RUNNER_",
+    "ACTIONS_",
+];
+/// Ends of such names.
+const REFUSED_ENDS: [&str; 4] = ["_PROXY", "_OPTIONS", "_WRAPPER", "_TOKEN"];
 
 /// The text of a file.
 #[must_use]
@@ -68,8 +101,8 @@ pub fn merge(
             warnings.add(format!("{place}: {name:?} is not a name of a variable: left out"));
         } else if is_refused(name) {
             warnings.add(format!("{place}: {name} may not be set by a file: left out"));
-        } else if let Some(known) = environment.get(name) {
-            warnings.add(format!("{place}: {name} is ignored, it is already set to {known:?}"));
+        } else if environment.get(name).is_some() {
+            warnings.add(format!("{place}: {name} is ignored, it is already set"));
         } else {
             let value = value.replace('"', "");
             let value = value.strip_prefix(',').unwrap_or(&value).to_owned();
@@ -90,8 +123,10 @@ fn is_name(name: &str) -> bool {
 }
 
 fn is_refused(name: &str) -> bool {
-    REFUSED.contains(&name)
+    let name = name.to_ascii_uppercase();
+    REFUSED.contains(&name.as_str())
         || REFUSED_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+        || REFUSED_ENDS.iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]
@@ -107,16 +142,16 @@ mod tests {
         let expected = [("B", "x=1,y=2"), ("EMPTY", "filled"), ("C", "a=b")];
         assert_eq!(merged, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
         assert_eq!(warnings.all().len(), 2, "{warnings:?}");
-        assert!(warnings.all()[0].contains("line 1: A is ignored, it is already set to \"mine\""));
+        assert!(warnings.all()[0].contains("line 1: A is ignored, it is already set"));
     }
 
     #[test]
     fn a_file_may_not_say_which_programs_run() {
         let mut warnings = Warnings::new();
-        let text =
-            "PATH=/evil\nLD_PRELOAD=x\nNODE_OPTIONS=x\nGITHUB_TOKEN=x\nPYTHONPATH=x\nA B=1\n=x\n";
+        let text = "PATH=/evil\nLD_PRELOAD=x\nNODE_OPTIONS=x\nGITHUB_TOKEN=x\nPYTHONPATH=x\nA B=1\n=x\n\
+                    https_proxy=x\nSSL_CERT_FILE=x\nGIT_CONFIG_COUNT=1\nRUSTC_WRAPPER=x\n";
         assert_eq!(merge(text, "vars", &Environment::default(), &mut warnings), []);
-        assert_eq!(warnings.all().len(), 7);
+        assert_eq!(warnings.all().len(), 11);
     }
 
     #[test]

@@ -38,8 +38,7 @@ impl Known {
                 && (attempt.is_none() || job.attempt.is_none() || job.attempt == attempt)
         };
         // A runner that has done one job of the run may be at its next.
-        let running = run.jobs.iter().filter(is_here).find(|job| !job.has_ended());
-        running.or_else(|| run.jobs.iter().find(is_here))
+        run.jobs.iter().filter(is_here).find(|job| !job.has_ended())
     }
 }
 

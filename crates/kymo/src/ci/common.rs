@@ -98,6 +98,7 @@ impl RunArgs {
             run: self.run,
             attempt: self.attempt,
             service: self.service.clone(),
+            follows_traceparent: false,
         }
     }
 }

@@ -19,6 +19,8 @@ const DEFAULT_API: &str = "https://api.github.com";
 const PREFIX: &str = "telemetry-tools-";
 /// Time for all that is asked of GitHub.
 const API_TIMEOUT: Duration = Duration::from_secs(300);
+/// Time for finding out which job this is: every job waits for it.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Flags of commands that ask GitHub.
 #[derive(Debug, clap::Args)]
@@ -32,13 +34,13 @@ pub(super) struct ApiArgs {
 }
 
 impl ApiArgs {
-    fn client(&self, environment: &Environment) -> Result<GitHub, Failure> {
+    fn client(&self, environment: &Environment, usual: Duration) -> Result<GitHub, Failure> {
         let url = self.api_url.as_deref().or_else(|| environment.get("GITHUB_API_URL"));
         let token = environment.get("GITHUB_TOKEN").or_else(|| environment.get("GH_TOKEN"));
         GitHub::new(GitHubOptions {
             api_url: url.unwrap_or(DEFAULT_API).to_owned(),
             token: token.map(str::to_owned),
-            deadline: Instant::now() + self.api_timeout.unwrap_or(API_TIMEOUT),
+            deadline: Instant::now() + self.api_timeout.unwrap_or(usual),
             user_agent: concat!("kymo/", env!("CARGO_PKG_VERSION")).to_owned(),
         })
         .map_err(failed)
@@ -52,8 +54,9 @@ impl ApiArgs {
         warnings: &mut Warnings,
     ) -> Result<(), Failure> {
         let which = Which::resolve(None, None, None, environment)?;
-        let jobs = self.client(environment)?.jobs(&which.repository, which.run, which.attempt);
-        input::read(run, &jobs.map_err(failed)?, "GitHub's answer", warnings);
+        let client = self.client(environment, LOOKUP_TIMEOUT)?;
+        let jobs = client.jobs(&which.repository, which.run, which.attempt).map_err(failed)?;
+        input::read(run, &jobs, "GitHub's answer", warnings);
         Ok(())
     }
 
@@ -66,9 +69,12 @@ impl ApiArgs {
         warnings: &mut Warnings,
     ) -> Result<Fetched, Failure> {
         let which = Which::of(args, environment)?;
-        let client = self.client(environment)?;
+        let client = self.client(environment, API_TIMEOUT)?;
         let jobs = client.jobs(&which.repository, which.run, which.attempt).map_err(failed)?;
-        let run = client.run(&which.repository, which.run, which.attempt).map_err(failed)?;
+        let run = client.run(&which.repository, which.run, which.attempt).unwrap_or_else(|error| {
+            warnings.add(format!("what is said of the run itself is missing: {error}"));
+            b"{\"total_count\": 0}".to_vec()
+        });
         // A summary without what jobs left is a summary still.
         let kept = match client.artifacts(&which.repository, which.run, PREFIX) {
             Ok(found) => download(&client, &which, found, artifacts, warnings),
@@ -119,15 +125,17 @@ fn download(
             *known = artifact;
         }
     }
-    let mut names: Vec<&&str> = newest.keys().collect();
+    let mut names: Vec<String> = newest.keys().map(|name| (*name).to_owned()).collect();
     names.sort_unstable();
-    for name in names {
-        let downloaded = client.download(&which.repository, newest[*name], into, warnings);
-        if let Err(error) = downloaded {
+    // What was not got must not be deleted.
+    names.retain(|name| {
+        let downloaded = client.download(&which.repository, newest[name.as_str()], into, warnings);
+        if let Err(error) = &downloaded {
             warnings.add(format!("the artifact {name} is left out: {error}"));
         }
-    }
-    found
+        downloaded.is_ok()
+    });
+    found.into_iter().filter(|artifact| names.contains(&artifact.name)).collect()
 }
 
 /// Which run GitHub is asked about.

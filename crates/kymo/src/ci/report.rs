@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use kymo_ci::environment::Environment;
@@ -15,7 +16,7 @@ use kymo_ci::summary::Summary;
 use kymo_ci::warnings::Warnings;
 use serde_json::{Value, json};
 
-use super::common::{RunArgs, STASH, read, warn};
+use super::common::{RunArgs, duration, read, warn};
 use super::history::ask;
 use super::history::columns::Columns;
 use super::history::sql::{self, Filter};
@@ -48,9 +49,9 @@ pub(super) struct Args {
     /// Id of the trace to report on
     #[arg(long, value_name = "TRACE_ID", conflicts_with = "files")]
     trace: Option<String>,
-    /// Directory with what jobs left behind, for files
-    #[arg(long, value_name = "DIR", default_value = STASH)]
-    artifacts: PathBuf,
+    /// Directory with what jobs left behind, for files [default: telemetry-artifacts, here or beside the file]
+    #[arg(long, value_name = "DIR")]
+    artifacts: Option<PathBuf>,
     #[command(flatten)]
     run: RunArgs,
     /// Earlier runs to compare with, at most
@@ -62,6 +63,9 @@ pub(super) struct Args {
     /// Where a trace can be seen, with {trace_id} and {url} [env: KYMO_CI_TRACE_URL]
     #[arg(long, value_name = "TEMPLATE")]
     link: Option<String>,
+    /// Time for the server to answer a question
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s")]
+    timeout: Duration,
     #[command(flatten)]
     source: SourceArgs,
     /// How the report is written; Markdown goes to $GITHUB_STEP_SUMMARY in any case, if that is set
@@ -92,7 +96,7 @@ struct Subject {
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let environment = Environment::of_process();
-    let source = args.source.open()?;
+    let source = args.source.open()?.within(args.timeout)?;
     let subject = if args.files.is_empty() {
         stored(args, &environment, &source)?
     } else {
@@ -216,9 +220,11 @@ fn of_files(args: &Args, environment: &Environment) -> Result<Subject, Failure> 
         input::read(&mut run, &read(file)?, &file.display().to_string(), &mut warnings);
     }
     let identity = Identity::resolve(&args.run.asked(), environment, &run, &mut warnings);
+    let environment = &args.run.asked().environment(environment);
+    let artifacts = super::summarize::artifacts(args.artifacts.as_deref(), &args.files);
     let stash = |job: &Job, warnings: &mut Warnings| match job.id {
         Some(id) => {
-            stash::read(&args.artifacts.join(format!("telemetry-tools-artifacts-{id}")), warnings)
+            stash::read(&artifacts.join(format!("telemetry-tools-artifacts-{id}")), warnings)
         }
         None => Stash::default(),
     };

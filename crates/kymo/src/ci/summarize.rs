@@ -43,9 +43,9 @@ pub(super) struct Args {
     /// Make the trace exactly as another system does
     #[arg(long, value_enum)]
     compat: Option<Compat>,
-    /// Directory with what jobs left behind
-    #[arg(long, value_name = "DIR", default_value = STASH)]
-    artifacts: PathBuf,
+    /// Directory with what jobs left behind [default: telemetry-artifacts, here or beside the file]
+    #[arg(long, value_name = "DIR")]
+    artifacts: Option<PathBuf>,
     /// Get jobs, run and artifacts from GitHub
     #[arg(long, conflicts_with = "files")]
     fetch: bool,
@@ -98,7 +98,8 @@ fn summarize(
 ) -> Result<(), Failure> {
     // Fetched artifacts are gone with the command.
     let place = tempdir(args.fetch)?;
-    let artifacts = place.as_ref().map_or(args.artifacts.as_path(), |place| place.path());
+    let given = artifacts(args.artifacts.as_deref(), &args.files);
+    let artifacts = place.as_ref().map_or(given.as_path(), |place| place.path());
     let mut run = Run::default();
     let fetched = gather(args, environment, artifacts, &mut run, warnings)?;
     let (identity, trace) = make(args, environment, artifacts, &run, warnings);
@@ -112,6 +113,16 @@ fn summarize(
         }
     }
     tell(args, environment, &run, &identity, &trace, sent, &settings)
+}
+
+/// Where what jobs left behind is: as asked, else here, else beside the first file.
+pub(super) fn artifacts(asked: Option<&Path>, files: &[PathBuf]) -> PathBuf {
+    let here = asked.unwrap_or(Path::new(STASH));
+    let beside = files.first().and_then(|file| file.parent()).map(|parent| parent.join(STASH));
+    match beside {
+        Some(beside) if asked.is_none() && !here.is_dir() => beside,
+        _ => here.to_owned(),
+    }
 }
 
 fn tempdir(is_wanted: bool) -> Result<Option<tempfile::TempDir>, Failure> {
@@ -158,6 +169,7 @@ fn make(
         return rapids::summarize(run, &asked, environment, artifacts, warnings);
     }
     let identity = Identity::resolve(&asked, environment, run, warnings);
+    let environment = &asked.environment(environment);
     let stash = |job: &Job, warnings: &mut Warnings| match job.id {
         Some(id) => {
             stash::read(&artifacts.join(format!("telemetry-tools-artifacts-{id}")), warnings)
@@ -215,7 +227,11 @@ fn tell(
     );
     if sent.requests > 0 {
         let requests = if sent.requests == 1 { "request" } else { "requests" };
-        text.push_str(&format!(", sent to {} in {} {requests}", settings.endpoint, sent.requests));
+        text.push_str(&format!(
+            ", sent to {} in {} {requests}",
+            settings.shown_endpoint(),
+            sent.requests
+        ));
     }
     if sent.earlier > 0 {
         text.push_str(&format!(", with {} of earlier calls", sent.earlier));

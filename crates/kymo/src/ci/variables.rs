@@ -219,12 +219,13 @@ fn known(
         None => return Ok(Known::default()),
     }
     let found = match run.jobs.as_slice() {
-        [only] => Some(only),
+        // A file with one job is about that one.
+        [only] if args.job_info.is_some() => Some(only),
         _ => Known::of_runner(&run, environment),
     };
     found.map(Known::of).ok_or_else(|| {
         Failure::Other(
-            "none of the run's jobs is at the runner that RUNNER_NAME names: give --job-name"
+            "none of the run's jobs runs at the runner that RUNNER_NAME names: give --job-name"
                 .into(),
         )
     })
