@@ -100,6 +100,23 @@ fn summaries_for_rapids_are_those_of_the_script() {
 }
 
 #[test]
+fn a_run_is_called_as_its_jobs_were_told() {
+    let Some(gha) = captured("the service of a captured run") else { return };
+    let mut job = Job::new();
+    job.set("GITHUB_WORKFLOW", "");
+    let file = gha.join("edge_all_jobs.synthetic.json").display().to_string();
+    let artifacts = gha.join("edge_telemetry-artifacts").display().to_string();
+    let arguments = ["ci", "summarize", &file, "--artifacts", &artifacts];
+    let shown = run(job.kymo(&arguments).env("OTEL_TRACES_EXPORTER", "console")).expect(0).stdout;
+    let document: Value = serde_json::from_str(&shown).unwrap();
+    let root = &document["resourceSpans"][0];
+    let is_service = |attribute: &&Value| attribute["key"] == "service.name";
+    let service = root["resource"]["attributes"].as_array().unwrap().iter().find(is_service);
+    assert_eq!(service.unwrap()["value"]["stringValue"], "pr-cudf");
+    assert_eq!(root["scopeSpans"][0]["spans"][0]["spanId"], "5e401f0bd8aa6d75");
+}
+
+#[test]
 fn every_captured_file_is_summarized() {
     let Some(gha) = captured("summaries of captured runs") else { return };
     let mut count = 0;

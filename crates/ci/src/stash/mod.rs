@@ -42,6 +42,9 @@ use self::text::{BadLines, bounded_name, numbered_lines};
 use crate::attributes::Attributes;
 use crate::warnings::Warnings;
 
+/// The file with the variables of the run.
+const VARIABLES: &str = "telemetry-env-vars";
+
 /// What one job left.
 #[derive(Debug, Clone, Default)]
 pub struct Stash {
@@ -117,7 +120,7 @@ impl Kind {
         let name = file.name();
         Some(match file.relative.as_str() {
             "attrs" => Self::Resource,
-            "telemetry-env-vars" => Self::Variables,
+            VARIABLES => Self::Variables,
             "traceparent" => Self::Traceparent,
             _ if sccache::is_file_name(name) => Self::Sccache,
             _ if ninja::is_file_name(name) => Self::Ninja,
@@ -128,6 +131,20 @@ impl Kind {
             _ => return None,
         })
     }
+}
+
+/// The name of the run's service, as the variables say that one of the jobs left behind.
+#[must_use]
+pub fn service(artifacts: &Path) -> Option<String> {
+    let entries = std::fs::read_dir(artifacts).ok()?.flatten().map(|entry| entry.path());
+    let mut folders: Vec<_> = entries.chain([artifacts.to_owned()]).collect();
+    folders.sort_unstable();
+    folders.iter().find_map(|folder| {
+        let text = std::fs::read_to_string(folder.join(VARIABLES)).ok()?;
+        // What is odd about it is said when the job's stash is read.
+        let variables = key_values(&text, VARIABLES, &mut Warnings::new());
+        variables.into_iter().find(|(name, _)| name == "OTEL_SERVICE_NAME").map(|(_, value)| value)
+    })
 }
 
 /// Reads what is in a directory. A directory that is not there is an empty stash, without a warning.

@@ -168,8 +168,14 @@ fn make(
     if args.compat == Some(Compat::Rapids) {
         return rapids::summarize(run, &asked, environment, artifacts, warnings);
     }
+    let mut environment = asked.environment(environment);
+    if environment.get("OTEL_SERVICE_NAME").is_none()
+        && let Some(service) = stash::service(artifacts)
+    {
+        environment.set("OTEL_SERVICE_NAME", &service);
+    }
+    let environment = &environment;
     let identity = Identity::resolve(&asked, environment, run, warnings);
-    let environment = &asked.environment(environment);
     let stash = |job: &Job, warnings: &mut Warnings| match job.id {
         Some(id) => {
             stash::read(&artifacts.join(format!("telemetry-tools-artifacts-{id}")), warnings)

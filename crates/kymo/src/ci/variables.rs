@@ -295,7 +295,6 @@ pub(super) fn stash(args: &StashArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Files of one job of a saved run need no more than their own names.
 #[cfg(test)]
 mod tests {
     use super::*;
