@@ -204,6 +204,39 @@ fn a_run_becomes_a_trace_with_all_that_its_jobs_sent_below_them() {
 }
 
 #[test]
+fn a_run_that_was_fetched_can_be_summarized_at_a_desk() {
+    let statistics = b"Compile requests 4\nCache hits (Rust) 1\nCache misses (Rust) 3\n";
+    let github = GitHub::start(Known {
+        jobs: jobs().as_array().unwrap().clone(),
+        run: json!({"id": 777, "name": "pr", "run_attempt": 2, "jobs_url": "x", "event": "push"}),
+        artifacts: vec![(
+            "telemetry-tools-artifacts-103".into(),
+            zip(&[("sccache-stats.txt", &statistics[..])]),
+        )],
+        ..Known::default()
+    });
+    let place = tempfile::tempdir().unwrap();
+    let desk = |arguments: &[&str]| {
+        let mut command = kymo();
+        command.arg("ci").args(arguments).current_dir(place.path());
+        run(command.env("OTEL_TRACES_EXPORTER", "console")).expect(0)
+    };
+    let url = github.url();
+    let which = ["--repo", "rapidsai/cudf", "--run", "777", "--attempt", "2"];
+    let fetched = desk(&[&["fetch", "--out", "run", "--api-url", &url][..], &which].concat());
+    assert_eq!(fetched.stdout, "4 jobs and 1 artifacts of rapidsai/cudf run 777 in run\n");
+    let asked = github.asked();
+    assert!(
+        asked.contains(&"GET /repos/rapidsai/cudf/actions/runs/777/attempts/2".to_owned()),
+        "{asked:?}"
+    );
+    let shown = desk(&["summarize", "run/all_jobs.json", "run/run.json"]).stdout;
+    for expected in [TRACE, "sccache.main_process.rust.hit_rate", "\"push\"", "pr-cudf"] {
+        assert!(shown.contains(expected), "{expected} in {shown}");
+    }
+}
+
+#[test]
 fn queries_of_dashboards_find_the_right_rows() {
     let server = Server::start();
     let job = job_for(&server);
