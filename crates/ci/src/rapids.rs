@@ -20,7 +20,6 @@ use crate::steps::is_rapids_build;
 use crate::warnings::Warnings;
 
 const SCOPE: (&str, &str) = ("GitHub Actions parser", "0.0.1");
-const FOLDER: &str = "telemetry-tools-artifacts-";
 const ONE_SECOND_NANOS: u64 = 1_000_000_000;
 
 /// What the script makes of a run, with its `telemetry-artifacts` in a directory.
@@ -66,7 +65,7 @@ pub fn summarize(
             continue;
         }
         let id = job.id.map_or_else(|| "None".to_owned(), |id| id.to_string());
-        let folder = artifacts.join(format!("{FOLDER}{id}"));
+        let folder = artifacts.join(format!("{}{id}", stash::FOLDER));
         groups.extend(summarize_job(&identity, root_id, job, &times, &folder, warnings));
     }
     (identity.clone(), Trace { id: identity.trace, scope: SCOPE, groups })
@@ -76,7 +75,9 @@ pub fn summarize(
 fn first_folder(artifacts: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(artifacts).ok()?.flatten();
     entries.map(|entry| entry.path()).find(|path| {
-        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(FOLDER))
+        path.file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| name.starts_with(stash::FOLDER))
     })
 }
 

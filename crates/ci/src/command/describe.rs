@@ -29,12 +29,6 @@ pub fn parent_of(environment: &Environment, warnings: &mut Warnings) -> Option<T
     Some(TraceParent { trace: identity.trace, span: SpanId::of(identity.trace, &names) })
 }
 
-/// What a command's own children must know.
-#[must_use]
-pub fn variables_for(span: TraceParent) -> [(&'static str, String); 1] {
-    [("TRACEPARENT", span.to_string())]
-}
-
 /// A command as a trace of one span.
 #[must_use]
 pub fn describe(

@@ -11,5 +11,5 @@
 mod describe;
 mod run;
 
-pub use describe::{describe, parent_of, variables_for};
+pub use describe::{describe, parent_of};
 pub use run::{Outcome, Output, Usage, run};

@@ -2,7 +2,7 @@
 //!
 //! | file | module | becomes |
 //! |---|---|---|
-//! | `attrs`, `telemetry-env-vars`, `traceparent` | here | attributes of the job's resource, its variables, its span |
+//! | `attrs`, `telemetry-env-vars`, `traceparent` | here | attributes of the job's resource, the run's service, the job's span |
 //! | `sccache-stats*.txt`, `sccache-stats*.json` | `sccache` | `sccache.*` of the build |
 //! | `*ninja_log*` | `ninja` | `ninja.*` of the build, a span for each of the slowest targets |
 //! | `*.xml` | `junit` | a span for each test, `test.*` |
@@ -31,7 +31,7 @@ mod tests;
 mod text;
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use self::rapids::rapids;
 
@@ -50,8 +50,6 @@ const VARIABLES: &str = "telemetry-env-vars";
 pub struct Stash {
     /// Attributes of the job's resource: the lines of `attrs`.
     pub resource: Attributes,
-    /// Variables that the workflow hands from job to job: the lines of `telemetry-env-vars`.
-    pub variables: Vec<(String, String)>,
     /// The trace that the job belongs to, in the form of the W3C: the text of `traceparent`.
     pub traceparent: Option<String>,
     /// Attributes for the job's span: what `*.attrs` say, and the sizes of packages.
@@ -105,7 +103,6 @@ pub enum ChildStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Resource,
-    Variables,
     Traceparent,
     Sccache,
     Ninja,
@@ -120,7 +117,6 @@ impl Kind {
         let name = file.name();
         Some(match file.relative.as_str() {
             "attrs" => Self::Resource,
-            VARIABLES => Self::Variables,
             "traceparent" => Self::Traceparent,
             _ if sccache::is_file_name(name) => Self::Sccache,
             _ if ninja::is_file_name(name) => Self::Ninja,
@@ -133,6 +129,15 @@ impl Kind {
     }
 }
 
+/// What folders and artifacts with the stash of a job are named by, before the job's number.
+pub const FOLDER: &str = "telemetry-tools-artifacts-";
+
+/// Where the stash of a job is.
+#[must_use]
+pub fn folder_of(artifacts: &Path, job_id: u64) -> PathBuf {
+    artifacts.join(format!("{FOLDER}{job_id}"))
+}
+
 /// The name of the run's service, as the variables say that one of the jobs left behind.
 #[must_use]
 pub fn service(artifacts: &Path) -> Option<String> {
@@ -141,7 +146,7 @@ pub fn service(artifacts: &Path) -> Option<String> {
     folders.sort_unstable();
     folders.iter().find_map(|folder| {
         let text = std::fs::read_to_string(folder.join(VARIABLES)).ok()?;
-        // What is odd about it is said when the job's stash is read.
+        // Whoever takes over the variables hears what is odd about them.
         let variables = key_values(&text, VARIABLES, &mut Warnings::new());
         variables.into_iter().find(|(name, _)| name == "OTEL_SERVICE_NAME").map(|(_, value)| value)
     })
@@ -157,9 +162,6 @@ pub fn read(folder: &Path, warnings: &mut Warnings) -> Stash {
     let mut stash = Stash::default();
     for file in of(Kind::Resource) {
         stash.resource = file_key_values(file, warnings).into_iter().collect();
-    }
-    for file in of(Kind::Variables) {
-        stash.variables = file_key_values(file, warnings);
     }
     for file in of(Kind::Traceparent) {
         let text = file.text(warnings).unwrap_or_default();

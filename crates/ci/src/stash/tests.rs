@@ -70,7 +70,7 @@ fn everything_that_a_job_leaves_finds_its_place() {
     let stash = read(folder.path(), &mut warnings);
     assert!(warnings.all().is_empty(), "{warnings:?}");
     assert_eq!(stash.resource, [("git.ref", "main")].into_iter().collect());
-    assert_eq!(stash.variables, [("OTEL_SERVICE_NAME".to_owned(), "pr".to_owned())]);
+    assert_eq!(service(folder.path()).as_deref(), Some("pr"));
     assert_eq!(stash.traceparent.as_deref(), Some("00-ab-cd-01"));
     assert_eq!(stash.job.get("answer"), Some(&Value::Int(42)));
     assert_eq!(stash.job.get("package.x.size_bytes"), Some(&Value::Int(4)));
@@ -111,7 +111,7 @@ fn no_directory_is_an_empty_stash_without_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let mut warnings = Warnings::new();
     let stash = read(&folder.path().join("none"), &mut warnings);
-    assert!(stash.resource.is_empty() && stash.variables.is_empty() && stash.tests.is_empty());
+    assert!(stash.resource.is_empty() && stash.tests.is_empty());
     assert_eq!(stash.traceparent, None);
     assert!(warnings.all().is_empty());
 }

@@ -27,12 +27,14 @@ mod resource;
 mod root;
 mod unique;
 
+use std::path::Path;
+
 use crate::attributes::Attributes;
 use crate::environment::Environment;
-use crate::identity::Identity;
+use crate::identity::{Asked, Identity};
 use crate::model::{Conclusion, Job, Nanos, Run};
 use crate::span::{Span, Status, Trace};
-use crate::stash::Stash;
+use crate::stash::{self, Stash};
 use crate::warnings::Warnings;
 use unique::Unique;
 
@@ -54,6 +56,31 @@ pub struct Summary<'a> {
     pub environment: &'a Environment,
     /// What a job left behind.
     pub stash: &'a dyn Fn(&Job, &mut Warnings) -> Stash,
+}
+
+/// A run with what its jobs left behind in a directory.
+#[must_use]
+pub fn summarize(
+    run: &Run,
+    asked: &Asked,
+    environment: &Environment,
+    artifacts: &Path,
+    warnings: &mut Warnings,
+) -> (Identity, Trace) {
+    let mut environment = asked.environment(environment);
+    if environment.get("OTEL_SERVICE_NAME").is_none()
+        && let Some(service) = stash::service(artifacts)
+    {
+        environment.set("OTEL_SERVICE_NAME", &service);
+    }
+    let identity = Identity::resolve(asked, &environment, run, warnings);
+    let stash = |job: &Job, warnings: &mut Warnings| match job.id {
+        Some(id) => stash::read(&stash::folder_of(artifacts, id), warnings),
+        None => Stash::default(),
+    };
+    let summary = Summary { identity: &identity, run, environment: &environment, stash: &stash };
+    let trace = summary.trace(warnings);
+    (identity, trace)
 }
 
 /// What is stored of a run's jobs.

@@ -233,7 +233,6 @@ fn what_a_job_left_behind_is_where_it_belongs() {
             child("t1", Start::At(1), 1, ChildStatus::Error("assert 1 == 2".into())),
             child("t2", Start::AfterParent(0), 3_000, ChildStatus::Ok),
         ],
-        ..Stash::default()
     });
     let job = find(&trace, "build");
     assert_eq!(job.id, SpanId([0, 0, 0, 0, 0, 0, 0, 0xaa]), "what its commands hang below");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use kymo_ci::command::{Outcome, Output, describe, parent_of, run, variables_for};
+use kymo_ci::command::{Outcome, Output, describe, parent_of, run};
 use kymo_ci::environment::Environment;
 use kymo_ci::ids::{SpanId, TraceId, TraceParent};
 use kymo_ci::redact::Redactor;
@@ -90,7 +90,7 @@ fn run_and_send(
     let trace = parent.map_or_else(TraceId::random, |parent| parent.trace);
     let own = TraceParent { trace, span: SpanId::random() };
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).envs(variables_for(own));
+    command.args(&words[1..]).env("TRACEPARENT", own.to_string());
     let outcome = run(&mut command, out);
     if let Some(why) = &outcome.not_started {
         output::error(why);

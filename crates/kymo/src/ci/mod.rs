@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
         Command::Traceparent(args) => variables::traceparent(args),
         Command::Load(args) => variables::load(args),
         Command::Attrs(args) => variables::attrs(args),
-        Command::Stash(args) => variables::stash(args),
+        Command::Stash(args) => variables::leave(args),
         Command::Summarize(args) => summarize::run(args),
         Command::Fetch(args) => fetch::run(args),
         Command::ShiftTime(args) => shift::run(args),

@@ -8,18 +8,17 @@ use std::time::Duration;
 use clap::ValueEnum;
 use kymo_ci::environment::Environment;
 use kymo_ci::identity::Identity;
-use kymo_ci::input;
-use kymo_ci::model::{Job, Run};
+use kymo_ci::model::Run;
 use kymo_ci::report::{self, History, Part, Report, Row, median, totals};
-use kymo_ci::stash::{self, Stash};
-use kymo_ci::summary::Summary;
 use kymo_ci::warnings::Warnings;
+use kymo_ci::{input, summary};
 use serde_json::{Value, json};
 
 use super::common::{RunArgs, duration, read, warn};
 use super::history::ask;
 use super::history::columns::Columns;
 use super::history::sql::{self, Filter};
+use super::summarize;
 use crate::client::DEFAULT_URL;
 use crate::failure::Failure;
 use crate::source::{Source, SourceArgs};
@@ -219,17 +218,10 @@ fn of_files(args: &Args, environment: &Environment) -> Result<Subject, Failure> 
     for file in &args.files {
         input::read(&mut run, &read(file)?, &file.display().to_string(), &mut warnings);
     }
-    let identity = Identity::resolve(&args.run.asked(), environment, &run, &mut warnings);
-    let environment = &args.run.asked().environment(environment);
-    let artifacts = super::summarize::artifacts(args.artifacts.as_deref(), &args.files);
-    let stash = |job: &Job, warnings: &mut Warnings| match job.id {
-        Some(id) => {
-            stash::read(&artifacts.join(format!("telemetry-tools-artifacts-{id}")), warnings)
-        }
-        None => Stash::default(),
-    };
-    let summary = Summary { identity: &identity, run: &run, environment, stash: &stash };
-    let trace = summary.trace(&mut warnings);
+    let artifacts = summarize::artifacts(args.artifacts.as_deref(), &args.files);
+    let asked = args.run.asked();
+    let (identity, trace) =
+        summary::summarize(&run, &asked, environment, &artifacts, &mut warnings);
     warn(&warnings);
     Ok(Subject {
         trace: trace.id.to_string(),

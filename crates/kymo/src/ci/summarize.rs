@@ -6,15 +6,13 @@ use clap::ValueEnum;
 use kymo_ci::environment::Environment;
 use kymo_ci::identity::Identity;
 use kymo_ci::ids::TraceParent;
-use kymo_ci::model::{Job, Run};
+use kymo_ci::model::Run;
 use kymo_ci::send::Sent;
 use kymo_ci::send::settings::{Exporter, Settings};
 use kymo_ci::span::Trace;
-use kymo_ci::stash::{self, Stash};
-use kymo_ci::summary::Summary;
 use kymo_ci::variables::actions;
 use kymo_ci::warnings::Warnings;
-use kymo_ci::{input, limits, rapids};
+use kymo_ci::{input, limits, rapids, summary};
 use serde::Serialize;
 
 use super::common::{RunArgs, STASH, SendArgs, read, warn};
@@ -102,7 +100,10 @@ fn summarize(
     let artifacts = place.as_ref().map_or(given.as_path(), |place| place.path());
     let mut run = Run::default();
     let fetched = gather(args, environment, artifacts, &mut run, warnings)?;
-    let (identity, trace) = make(args, environment, artifacts, &run, warnings);
+    let asked = args.run.asked();
+    let make =
+        if args.compat == Some(Compat::Rapids) { rapids::summarize } else { summary::summarize };
+    let (identity, trace) = make(&run, &asked, environment, artifacts, warnings);
     let settings = args.send.settings(environment, limits::SEND_TIMEOUT, warnings);
     let sent = args.send.send(&trace, &settings, environment, warnings)?;
     if let Some(fetched) = fetched.filter(|_| args.delete_artifacts && settings.is_sending()) {
@@ -155,36 +156,6 @@ fn gather(
         }
     }
     failure.map_or(Ok(None), Err)
-}
-
-fn make(
-    args: &Args,
-    environment: &Environment,
-    artifacts: &Path,
-    run: &Run,
-    warnings: &mut Warnings,
-) -> (Identity, Trace) {
-    let asked = args.run.asked();
-    if args.compat == Some(Compat::Rapids) {
-        return rapids::summarize(run, &asked, environment, artifacts, warnings);
-    }
-    let mut environment = asked.environment(environment);
-    if environment.get("OTEL_SERVICE_NAME").is_none()
-        && let Some(service) = stash::service(artifacts)
-    {
-        environment.set("OTEL_SERVICE_NAME", &service);
-    }
-    let environment = &environment;
-    let identity = Identity::resolve(&asked, environment, run, warnings);
-    let stash = |job: &Job, warnings: &mut Warnings| match job.id {
-        Some(id) => {
-            stash::read(&artifacts.join(format!("telemetry-tools-artifacts-{id}")), warnings)
-        }
-        None => Stash::default(),
-    };
-    let summary = Summary { identity: &identity, run, environment, stash: &stash };
-    let trace = summary.trace(warnings);
-    (identity, trace)
 }
 
 /// Says what was done, to people, programs and later steps.

@@ -10,7 +10,7 @@ use kymo_ci::model::Run;
 use kymo_ci::variables::job::{self, Known};
 use kymo_ci::variables::{Variable, actions, base, file};
 use kymo_ci::warnings::Warnings;
-use kymo_ci::{input, text};
+use kymo_ci::{input, stash, text};
 
 use super::common::{RunArgs, read, stash_directory, warn};
 use super::fetch::ApiArgs;
@@ -265,7 +265,7 @@ pub(super) struct StashArgs {
     dir: Option<PathBuf>,
 }
 
-pub(super) fn stash(args: &StashArgs) -> Result<(), Failure> {
+pub(super) fn leave(args: &StashArgs) -> Result<(), Failure> {
     let environment = Environment::of_process();
     let directory = stash_directory(args.dir.as_deref(), &environment);
     std::fs::create_dir_all(&directory)
@@ -286,7 +286,7 @@ pub(super) fn stash(args: &StashArgs) -> Result<(), Failure> {
         );
     }
     // Whoever uploads the directory names the artifact.
-    let name = environment.get("JOB_ID").map(|id| format!("telemetry-tools-artifacts-{id}"));
+    let name = environment.get("JOB_ID").map(|id| format!("{}{id}", stash::FOLDER));
     if let Some(name) = name {
         let outputs =
             [("name".to_owned(), name), ("path".to_owned(), directory.display().to_string())];
