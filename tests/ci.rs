@@ -452,6 +452,9 @@ fn webhooks_build_the_trace_as_jobs_end() {
         "run_started_at": "2026-01-01T00:00:30Z", "updated_at": "2026-01-01T00:09:00Z",
         "head_branch": "main", "repository": {"full_name": "rapidsai/cudf"}}});
     deliver("workflow_run", &run).expect(200);
+    // Called a form, as curl does unless told otherwise.
+    let form = "application/x-www-form-urlencoded";
+    post("workflow_run", &run.to_string(), "s3cret", form).expect(200);
     let uncovered = server.number(
         "SELECT count(*) FROM spans WHERE start_time < (SELECT start_time FROM spans WHERE \"span.ci.kind\" = 'run') \
          OR end_time > (SELECT end_time FROM spans WHERE \"span.ci.kind\" = 'run')",

@@ -42,6 +42,7 @@ use crate::telemetry::Protocol;
 use crate::tenant;
 
 const PATH: &str = "/api/ci/github";
+const FORM: &str = "application/x-www-form-urlencoded";
 
 /// The path, for those who know the secret.
 pub(crate) fn over_http(secret: Option<Secret>) -> Router<Shared> {
@@ -130,7 +131,9 @@ async fn receive(
 /// The JSON of an event: the body, or a member of a form, whichever the webhook is set to.
 fn payload(headers: &HeaderMap, body: Bytes) -> Result<Bytes, Failure> {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if !content_type.is_some_and(|value| value.starts_with("application/x-www-form-urlencoded")) {
+    let is_form = content_type.is_some_and(|value| value.starts_with(FORM));
+    // curl calls everything a form unless told otherwise.
+    if !is_form || body.trim_ascii_start().starts_with(b"{") {
         return Ok(body);
     }
     let form = Parameters::of_form(&body).map_err(|why| Failure::invalid("bad_payload", why))?;
