@@ -23,8 +23,8 @@ use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry::trace::{Link, Span as _, SpanKind, Status, Tracer as _, TracerProvider as _};
 use opentelemetry::{Array, Context, KeyValue, Value};
 use opentelemetry_otlp::{
-    Compression, LogExporter, MetricExporter, SpanExporter, WithExportConfig, WithHttpConfig,
-    WithTonicConfig,
+    Compression, LogExporter, MetricExporter, Protocol, SpanExporter, WithExportConfig,
+    WithHttpConfig, WithTonicConfig,
 };
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_sdk::Resource;
@@ -294,7 +294,8 @@ fn every_field_that_the_rust_sdk_sends_over_http_comes_back() {
         // The builders have their traits in common, but no type.
         macro_rules! exporter {
             ($exporter:ident, $signal:expr) => {{
-                let mut builder = $exporter::builder().with_http().with_endpoint(url($signal));
+                let builder = $exporter::builder().with_http().with_endpoint(url($signal));
+                let mut builder = builder.with_protocol(Protocol::HttpBinary);
                 if let Some(compression) = compression {
                     builder = WithHttpConfig::with_compression(builder, compression);
                 }

@@ -10,6 +10,7 @@
 //! | `traces`, `metrics` | a few traces to search; a few series, and how they are written |
 //! | `jaeger` | those that Jaeger's APIs are asked about, and how |
 //! | `readback` | compares what is stored with what was sent, field by field |
+//! | `sessions` | a client that tells of a session |
 //! | `raw` | HTTP/1.1 by hand, byte by byte |
 //! | `programs` | runs `kymo` and client programs to their end |
 
@@ -25,6 +26,7 @@ pub mod programs;
 pub mod raw;
 pub mod readback;
 pub mod server;
+pub mod sessions;
 pub mod traces;
 
 pub use ask::{Answer, Table};

@@ -23,7 +23,7 @@
 //! | [`shift`] | moving the times of a saved run |
 //! | [`report`] | what a person wants to know of a run |
 //! | [`span`], [`attributes`], [`encode`], [`send`] | spans on their way to a server |
-//! | [`environment`], [`resource_attributes`], [`text`], [`times`], [`warnings`], `network` | small things that all share |
+//! | [`environment`], [`resource_attributes`], [`text`], [`times`], [`warnings`] | small things that all share |
 //! | [`limits`] | bounds, each with its reason |
 
 pub mod attributes;
@@ -36,7 +36,6 @@ pub mod ids;
 pub mod input;
 pub mod limits;
 pub mod model;
-mod network;
 pub mod rapids;
 pub mod redact;
 pub mod report;

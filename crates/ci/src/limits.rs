@@ -19,14 +19,6 @@ pub const REQUEST_BYTES: usize = 3 << 20;
 /// Time for sending all that a command has to send, unless told otherwise: a job must not wait long
 /// for its telemetry.
 pub const SEND_TIMEOUT: Duration = Duration::from_secs(30);
-/// Time for reaching a server.
-pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The pause after a first failure; it doubles with each.
-pub const FIRST_PAUSE: Duration = Duration::from_millis(200);
-/// The longest pause.
-pub const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// What is read of an answer.
-pub const MAX_ANSWER_BYTES: usize = 64 << 10;
 
 /// Bytes of all requests that wait in a spool. The oldest go first.
 pub const MAX_SPOOL_BYTES: u64 = 256 << 20;

@@ -1,16 +1,15 @@
 //! `OTEL_RESOURCE_ATTRIBUTES`: `name=value,name=value`, where a comma in a value is written `%2C`.
 
+use kymo_forward::pairs;
+
 use crate::attributes::{Attributes, Value};
+
+pub use pairs::unescape;
 
 /// Reads such a text. What has no `=` is left out.
 #[must_use]
 pub fn parse(text: &str) -> Attributes {
-    let pairs = text.split(',').filter_map(|pair| {
-        let (name, value) = pair.split_once('=')?;
-        let (name, value) = (name.trim(), value.trim().trim_matches('"'));
-        (!name.is_empty()).then(|| (name.to_owned(), unescape(value)))
-    });
-    pairs.collect()
+    pairs::parse(text).collect()
 }
 
 /// Writes such a text.
@@ -34,28 +33,6 @@ pub fn escape(value: &str) -> String {
         }
     }
     escaped
-}
-
-/// A value as it was meant. What is no escape stays as it is.
-#[must_use]
-pub fn unescape(value: &str) -> String {
-    let bytes = value.as_bytes();
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let digits = value.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                plain.push(byte);
-                at += 3;
-            }
-            None => {
-                plain.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&plain).into_owned()
 }
 
 #[cfg(test)]

@@ -112,7 +112,8 @@ impl Engine {
         Ok(Rows::new(schema, messages, clock))
     }
 
-    /// A trace by its id, whole; `None` if there is no such trace.
+    /// A trace by its id, whole; `None` if there is no such trace. Spans that have not ended are
+    /// part of it where events tell of them.
     pub async fn trace(
         &self,
         tenants: impl Into<Tenants>,
@@ -122,8 +123,10 @@ impl Engine {
         let line = tenants.line().to_owned();
         let finding = move |core: &Core, clock: &Clock| {
             core.within_bytes(clock, |store, go_on| {
+                // Events first: a span that arrives between the two is then there, and not open.
+                let events = store.event_snapshot(tenants.names())?;
                 let snapshot = store.snapshot_of(tenants.names(), Signal::Spans)?;
-                store.trace(&snapshot, &trace_id, go_on)
+                store.trace_with_open(&snapshot, &events, &trace_id, go_on)
             })
         };
         self.in_turn_of_traces(&line, finding).await

@@ -11,6 +11,8 @@ Examples:
   kymo top                                               watch hosts, GPUs, sessions and the server
   kymo trace 5b8efff798038103d269b633813fc60c            show a trace as a tree
   kymo ci summarize all_jobs.json                        send a run of GitHub Actions as a trace
+  kymo run -- python train.py                            any command as a session
+  kymo report train.kymo.jsonl                           how a session went
   kymo import traces.pb logs.jsonl --data ./kymo-data    store OTLP files
   kymo store check ./kymo-data                           read everything, find what is damaged
   kymo block ./kymo-data/blocks/default/spans/*/*.parquet
@@ -40,6 +42,11 @@ pub(crate) enum Command {
     Top(crate::top::Args),
     Trace(crate::trace::Args),
     Ci(crate::ci::Args),
+    Run(crate::run::Args),
+    Report(crate::report::Args),
+    Replay(crate::replay::Args),
+    Open(crate::open::Args),
+    Doctor(crate::doctor::Args),
     Import(crate::import::Args),
     Block(crate::block::Args),
     Store(crate::store::Args),

@@ -1,9 +1,9 @@
 //! A server asked over HTTP.
 
 use std::io::Read;
-use std::net::IpAddr;
 use std::time::Duration;
 
+use kymo_forward::network::is_loopback;
 use reqwest::blocking::{Client as Http, RequestBuilder, Response};
 use reqwest::{StatusCode, Url};
 use serde::de::DeserializeOwned;
@@ -197,13 +197,6 @@ fn parse(url: &str) -> Result<Url, Failure> {
     Ok(parsed)
 }
 
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost"
-        || host.ends_with(".localhost")
-        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
 /// The reason at the bottom of an error, which is the one that says something.
 fn innermost(error: &dyn std::error::Error) -> String {
     let mut reason = error;
@@ -228,17 +221,6 @@ pub(crate) fn broken(error: Option<&dyn std::error::Error>) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn loopback_is_known_by_name_and_by_number() {
-        let is_loopback = |url: &str| super::is_loopback(&Url::parse(url).unwrap());
-        for url in
-            ["http://localhost:1", "http://127.3.2.1/", "http://[::1]:80", "http://a.localhost"]
-        {
-            assert!(is_loopback(url), "{url}");
-        }
-        assert!(!is_loopback("http://example.org") && !is_loopback("http://10.0.0.1"));
-    }
 
     #[test]
     fn errors_are_read_from_json_and_from_text() {

@@ -1,5 +1,6 @@
 //! Results as Arrow: for programs with numbers and nanoseconds, for people with units.
 
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use arrow_array::builder::FixedSizeBinaryBuilder;
@@ -9,7 +10,7 @@ use arrow_array::{
 };
 use arrow_schema::ArrowError;
 use clap::ValueEnum;
-use kymo_server::format::{Csv, Encoder};
+use kymo_server::format::{ArrowStream, Csv, Encoder};
 use kymo_traceql::value::OwnedValue;
 
 use crate::failure::Failure;
@@ -28,14 +29,25 @@ pub(crate) enum Format {
     Json,
     /// CSV with a header line
     Csv,
+    /// An Arrow IPC stream
+    Arrow,
 }
 
 impl Format {
+    /// Refuses bytes on a terminal.
+    pub(crate) fn check(self) -> Result<(), Failure> {
+        if self == Self::Arrow && io::stdout().is_terminal() {
+            let hint = "send it to a file or a program, as in: --format arrow > rows.arrows";
+            return Err(Failure::Usage(format!("Arrow is not for a terminal: {hint}")));
+        }
+        Ok(())
+    }
+
     /// Who reads it.
     pub(crate) fn reader(self) -> Reader {
         match self {
             Self::Table => Reader::Person { columns: terminal::columns() },
-            Self::Json | Self::Csv => Reader::Program,
+            Self::Json | Self::Csv | Self::Arrow => Reader::Program,
         }
     }
 
@@ -45,6 +57,7 @@ impl Format {
             Self::Table => Box::new(Table::new(terminal::columns())),
             Self::Json => Box::new(Objects::array()),
             Self::Csv => Box::new(Csv),
+            Self::Arrow => Box::new(ArrowStream::default()),
         }
     }
 }
@@ -272,6 +285,24 @@ pub(crate) mod tests {
         assert_eq!(readable(1.24, Unit::Seconds), "1.24 s");
         assert_eq!(readable(7200.0, Unit::Seconds), "2.00 h");
         assert_eq!(readable(0.000_2, Unit::Seconds), "200 µs");
+    }
+
+    #[test]
+    fn arrow_is_for_programs_and_reads_back() {
+        let mut frame = Frame::new(Format::Arrow.reader());
+        frame.times("time", vec![1_500]);
+        frame.numbers("value", Unit::Seconds, vec![Some(0.5)]);
+        let answer = frame.answer().unwrap();
+        let mut encoder = Format::Arrow.encoder();
+        let mut stream = encoder.begin(&answer.schema).unwrap();
+        for batch in answer.batches {
+            stream.extend(encoder.batch(&batch.unwrap()).unwrap());
+        }
+        stream.extend(encoder.end().unwrap());
+        let read = Answer::of_stream(&*stream).unwrap();
+        assert_eq!(read.schema, answer.schema);
+        let batches: Vec<RecordBatch> = read.batches.map(Result::unwrap).collect();
+        assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 1);
     }
 
     #[test]

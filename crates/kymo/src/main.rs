@@ -6,7 +6,7 @@
 //! | module | what it is for |
 //! |---|---|
 //! | `cli` | the commands and their help |
-//! | `serve`, `sql`, `query`, `promql`, `top`, `trace`, `import`, `block`, `store` | one command each |
+//! | `serve`, `sql`, `query`, `promql`, `top`, `trace`, `import`, `replay`, `open`, `block`, `store` | one command each |
 //! | `ci` | GitHub Actions runs as traces: commands of their own |
 //! | `config` | settings of `serve`, and the command that checks and shows them |
 //! | `generate` | completions and manual pages |
@@ -14,6 +14,7 @@
 //! | `failure` | what ends a command, in one line |
 //! | `logging` | log lines on stderr |
 //! | `output`, `table`, `units`, `terminal` | results for people and for programs |
+//! | `files` | recorded files as requests of OTLP, for all commands that read them |
 //! | `frame`, `runs`, `spark` | results as Arrow; numbers over time, drawn |
 //! | `times`, `caret` | `--since`, `--start`, `--end`, `--step`; where in a query the error is |
 //! | `progress` | bars on a terminal, nothing elsewhere |
@@ -28,16 +29,22 @@ mod ci;
 mod cli;
 mod client;
 mod config;
+mod doctor;
 mod failure;
+mod files;
 mod frame;
 mod generate;
 mod import;
 mod interrupt;
 mod logging;
+mod open;
 mod output;
 mod progress;
 mod promql;
 mod query;
+mod replay;
+mod report;
+mod run;
 mod runs;
 mod serve;
 mod source;
@@ -65,8 +72,8 @@ fn main() -> ExitCode {
     // The server's settings say how it logs; it begins when it has read them.
     let starts_logging = matches!(cli.command, Command::Serve(_));
     if !starts_logging && let Err(why) = logging::start_from_environment() {
-        // A build does not end because of how something is logged.
-        if !matches!(cli.command, Command::Ci(_)) {
+        // Neither a build nor a command ends because of how something is logged.
+        if !matches!(cli.command, Command::Ci(_) | Command::Run(_)) {
             output::error(&why);
             return ExitCode::from(EXIT_USAGE);
         }
@@ -95,6 +102,11 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Promql(args) => promql::run(&args),
         Command::Top(args) => top::run(&args),
         Command::Trace(args) => trace::run(&args),
+        Command::Run(args) => return Ok(run::run(&args)),
+        Command::Report(args) => report::run(&args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Open(args) => open::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Block(args) => block::run(&args),
         Command::Store(args) => store::run(&args),

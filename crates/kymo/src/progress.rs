@@ -41,6 +41,11 @@ impl Progress {
         self.0.suspend(|| output::error(message));
     }
 
+    /// Says on stderr what is worth to know, above the bar.
+    pub(crate) fn note(&self, message: &str) {
+        self.0.suspend(|| output::note(message));
+    }
+
     /// Takes the bar away.
     pub(crate) fn finish(&self) {
         self.0.finish_and_clear();

@@ -129,7 +129,8 @@ fn start_logging(config: &Config) -> Result<(), Failure> {
     Ok(())
 }
 
-fn runtime() -> Result<Runtime, Failure> {
+/// Threads for connections.
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
     let cores = std::thread::available_parallelism().map_or(MIN_RUNTIME_THREADS, usize::from);
     let threads = cores.clamp(MIN_RUNTIME_THREADS, MAX_RUNTIME_THREADS);
     let built = Builder::new_multi_thread()
@@ -142,7 +143,7 @@ fn runtime() -> Result<Runtime, Failure> {
 
 /// Takes as many open files as the system lets it have: each connection is one, and many systems
 /// start a process with 1,024.
-fn raise_open_files() {
+pub(crate) fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     if limit.current == limit.maximum {
         return;

@@ -15,6 +15,7 @@
 //! | [`options`] | where to read and what to leave out |
 //! | [`probe`] | the collectors together, how long each took and whether it worked |
 //! | [`process`] | what one process or a tree of processes uses |
+//! | [`node`] | what the node does in few numbers, ten times a second if need be |
 //! | `live` | which series have ended |
 //! | `host` | one collector for each subject of the kernel |
 //! | `gpu` | NVIDIA's library, loaded at run time |
@@ -26,6 +27,7 @@
 
 pub mod error;
 pub mod model;
+pub mod node;
 pub mod options;
 pub mod probe;
 pub mod process;

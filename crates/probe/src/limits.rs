@@ -35,6 +35,9 @@ pub(crate) const DISK_INFO_AGE: Duration = Duration::from_secs(60);
 /// and some twenty series.
 pub(crate) const MAX_NAMED_PROCESSES: usize = 128;
 
+/// Processes of one tree that are looked at, so that a look stays well below a second.
+pub(crate) const MAX_TREE_PROCESSES: usize = 20_000;
+
 /// A collector that may be slow runs again only when this many times the processor time of its
 /// last run has passed: a two-thousandth of one core for each.
 pub(crate) const PACE_CPU_FACTOR: u32 = 2000;
@@ -46,6 +49,21 @@ pub(crate) const PACE_WALL_FACTOR: u32 = 20;
 /// The longest pause of a slow collector. With half an interval more still below a minute, so that
 /// queries over a few minutes find several samples.
 pub(crate) const PACE_AT_MOST: Duration = Duration::from_secs(40);
+
+/// How often a GPU is asked while polls are further apart than this. The driver itself measures over
+/// a sixth of a second to a second, and an answer takes it about a millisecond.
+pub(crate) const GPU_REFRESH: Duration = Duration::from_secs(1);
+
+/// How old the last answer of GPUs may be: a driver that works answers in milliseconds, one that is
+/// busy (a reset, a first context) in seconds.
+pub(crate) const GPU_ANSWER_AGE: Duration = Duration::from_secs(5);
+
+/// When a GPU that nobody asked for is asked no more, until somebody does: three of the longest
+/// pauses between polls that are usual.
+pub(crate) const GPU_UNASKED: Duration = Duration::from_secs(180);
+
+/// How often NVIDIA's library is looked for while there is none.
+pub(crate) const NVML_RETRY: Duration = Duration::from_secs(60);
 
 /// XID events taken from one GPU in one collection; a storm is cut, the last one counts.
 pub(crate) const MAX_XID_EVENTS: usize = 64;

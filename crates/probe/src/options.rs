@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::limits::NVML_RETRY;
+
 /// What a [`crate::Probe`] is made of.
 #[derive(Debug, Clone)]
 pub struct ProbeOptions {
@@ -51,7 +53,7 @@ impl Default for ProbeOptions {
             own_process: false,
             watched_names: Vec::new(),
             nvml_library: None,
-            nvml_retry: Duration::from_secs(60),
+            nvml_retry: NVML_RETRY,
             hostname: None,
         }
     }

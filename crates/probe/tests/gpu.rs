@@ -1,65 +1,20 @@
 //! GPUs, against a stand-in for NVIDIA's library that is built here and loaded as the real one is.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+mod stand_in;
+
 use std::time::Duration;
 
 use kymo_probe::{Kind, Probe, ProbeOptions, Snapshot};
 
-/// The stand-in, in a directory of its own.
-struct StandIn {
-    directory: tempfile::TempDir,
-}
+use stand_in::StandIn;
 
-impl StandIn {
-    fn build() -> Self {
-        let directory = tempfile::tempdir().expect("a directory");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in/nvml.rs");
-        let status = Command::new(rustc())
-            .args(["--edition=2024", "--crate-name=stand_in", "-o"])
-            .arg(directory.path().join("libnvidia-ml.so"))
-            .arg(source)
-            .env("STAND_IN_DIR", directory.path())
-            .status()
-            .expect("the tests need rustc to build the stand-in");
-        assert!(status.success(), "the stand-in does not compile");
-        Self { directory }
+fn options(stand_in: &StandIn) -> ProbeOptions {
+    ProbeOptions {
+        host: false,
+        nvml_library: Some(stand_in.library()),
+        hostname: Some("here".to_owned()),
+        ..ProbeOptions::default()
     }
-
-    fn options(&self) -> ProbeOptions {
-        ProbeOptions {
-            host: false,
-            nvml_library: Some(self.directory.path().join("libnvidia-ml.so")),
-            hostname: Some("here".to_owned()),
-            ..ProbeOptions::default()
-        }
-    }
-
-    /// Lets a GPU fall off the bus, or none.
-    fn lose(&self, gpu: &str) {
-        self.tell("lost", gpu);
-    }
-
-    /// Writes one of the files that change what the stand-in does.
-    fn tell(&self, file: &str, content: &str) {
-        std::fs::write(self.directory.path().join(file), content).expect("a file");
-    }
-
-    fn tell_no_more(&self, file: &str) {
-        std::fs::remove_file(self.directory.path().join(file)).expect("a file");
-    }
-}
-
-/// The compiler that belongs to the cargo that runs this, or else the one in the path.
-fn rustc() -> OsString {
-    if let Some(rustc) = std::env::var_os("RUSTC") {
-        return rustc;
-    }
-    let beside_cargo =
-        std::env::var_os("CARGO").map(|cargo| PathBuf::from(cargo).with_file_name("rustc"));
-    let beside_cargo = beside_cargo.filter(|rustc| rustc.is_file());
-    beside_cargo.map_or_else(|| "rustc".into(), PathBuf::into_os_string)
 }
 
 fn of(snapshot: &Snapshot, gpu: &str, name: &str) -> Option<f64> {
@@ -69,7 +24,7 @@ fn of(snapshot: &Snapshot, gpu: &str, name: &str) -> Option<f64> {
 #[test]
 fn a_gpu_that_fails_every_call_does_not_hide_the_others() {
     let stand_in = StandIn::build();
-    let mut probe = Probe::new(&stand_in.options());
+    let mut probe = Probe::new(&options(&stand_in));
     let first = probe.collect();
     let second = probe.collect();
 
@@ -99,7 +54,7 @@ fn a_gpu_that_fails_every_call_does_not_hide_the_others() {
 #[test]
 fn labels_and_types_are_those_of_dcgm_exporter() {
     let stand_in = StandIn::build();
-    let snapshot = Probe::new(&stand_in.options()).collect();
+    let snapshot = Probe::new(&options(&stand_in)).collect();
     let family = snapshot.family("DCGM_FI_DEV_GPU_TEMP").unwrap();
     let expected = [
         ("gpu", "0"),
@@ -122,7 +77,7 @@ fn labels_and_types_are_those_of_dcgm_exporter() {
 #[test]
 fn activity_comes_from_the_monitor_or_else_from_what_is_nearest() {
     let stand_in = StandIn::build();
-    let mut probe = Probe::new(&stand_in.options());
+    let mut probe = Probe::new(&options(&stand_in));
     let first = probe.collect();
     assert_eq!(of(&first, "0", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"), None, "one sample is no span");
     for _ in 0..50 {
@@ -144,7 +99,7 @@ fn activity_comes_from_the_monitor_or_else_from_what_is_nearest() {
 fn a_monitor_that_takes_no_samples_is_replaced_by_what_is_nearest() {
     let stand_in = StandIn::build();
     stand_in.tell("no_samples", "");
-    let mut probe = Probe::new(&stand_in.options());
+    let mut probe = Probe::new(&options(&stand_in));
     probe.collect();
     let snapshot = probe.collect();
     assert_eq!(of(&snapshot, "0", "DCGM_FI_PROF_GR_ENGINE_ACTIVE"), Some(0.8));
@@ -156,7 +111,7 @@ fn a_monitor_that_takes_no_samples_is_replaced_by_what_is_nearest() {
 #[test]
 fn errors_of_the_driver_are_kept_and_instances_and_processes_told_apart() {
     let stand_in = StandIn::build();
-    let mut probe = Probe::new(&stand_in.options());
+    let mut probe = Probe::new(&options(&stand_in));
     probe.collect();
     let snapshot = probe.collect();
     let text = ("err_msg", "GPU has fallen off the bus");
@@ -191,7 +146,7 @@ fn errors_of_the_driver_are_kept_and_instances_and_processes_told_apart() {
 #[test]
 fn a_gpu_that_is_lost_is_counted_and_seen_when_it_comes_back() {
     let stand_in = StandIn::build();
-    let mut probe = Probe::new(&stand_in.options());
+    let mut probe = Probe::new(&options(&stand_in));
     probe.collect();
     stand_in.lose("0");
     for errors in [1.0, 2.0] {
@@ -209,7 +164,7 @@ fn a_gpu_that_is_lost_is_counted_and_seen_when_it_comes_back() {
 #[test]
 fn the_error_with_which_a_gpu_is_lost_is_told_while_it_is_lost() {
     let stand_in = StandIn::build();
-    let mut probe = Probe::new(&stand_in.options());
+    let mut probe = Probe::new(&options(&stand_in));
     let xid = |snapshot: &Snapshot| of(snapshot, "0", "DCGM_FI_DEV_XID_ERRORS");
     assert_eq!(xid(&probe.collect()), Some(79.0));
     stand_in.lose("0");
@@ -234,7 +189,7 @@ fn a_driver_that_is_loaded_later_is_found_and_one_that_is_loaded_anew_taken_up_a
     let stand_in = StandIn::build();
     stand_in.tell("no_driver", "");
     let retry = Duration::from_millis(200);
-    let mut probe = Probe::new(&ProbeOptions { nvml_retry: retry, ..stand_in.options() });
+    let mut probe = Probe::new(&ProbeOptions { nvml_retry: retry, ..options(&stand_in) });
     assert!(probe.collect().families.is_empty(), "absent, not failed");
     stand_in.tell_no_more("no_driver");
     assert!(probe.collect().families.is_empty(), "not looked for each time");

@@ -21,8 +21,10 @@
 //! | `router` | which path goes where |
 //! | `receive` | one request from bytes to acknowledgement |
 //! | `otlp` | the protocols around it: gRPC, HTTP with protobuf and JSON |
+//! | [`inlet`] | OTLP taken in without a server behind it, for `kymo run` |
 //! | `grpc`, `jsonpb` | what all gRPC methods share; JSON as protobuf maps it |
 //! | `sql`, `tempo`, `jaeger`, `prometheus`, `reply` | query APIs, and how they say what went wrong |
+//! | `sessions`, `live` | what programs tell of their runs; requests as they come, for those who watch |
 //! | `ci` | webhooks of GitHub |
 //! | `mcp` | queries as tools of language models |
 //! | `parameters`, `times` | what stands in URLs and forms: values, moments, durations |
@@ -39,10 +41,12 @@ pub mod collect;
 mod error;
 pub mod format;
 mod grpc;
+pub mod inlet;
 mod jaeger;
 mod jsonpb;
 pub mod limits;
 mod listen;
+mod live;
 mod mcp;
 pub mod options;
 mod otlp;
@@ -52,6 +56,7 @@ mod receive;
 mod reply;
 mod router;
 pub mod server;
+mod sessions;
 mod sql;
 mod telemetry;
 mod tempo;

@@ -60,6 +60,13 @@ pub const UNAVAILABLE_RETRY: Duration = Duration::from_secs(10);
 /// Pause after `accept` failed, mostly for want of file descriptors.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// Requests that an inlet (`kymo run`) has read and nobody has worked off yet. Some seconds of what
+/// the busiest program sends; one request alone may be larger.
+pub const INLET_BYTES: usize = 64 << 20;
+
+/// Connections of an inlet: as many processes of one tree, each with an exporter for every signal.
+pub const INLET_CONNECTIONS: usize = 4096;
+
 /// A peer that takes none of what was sent to it for so long is gone.
 pub const PEER_TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -180,3 +187,44 @@ pub const PROMETHEUS_MAX_NOTES: usize = 10;
 
 /// Items of each list of `/prometheus/api/v1/status/tsdb`, as in Prometheus.
 pub const PROMETHEUS_TSDB_ITEMS: usize = 10_000;
+
+/// Time before now in which sessions are looked for if nobody says when.
+pub const SESSIONS_LOOKBACK: Duration = Duration::from_secs(24 * 3600);
+/// How far before the time that is looked at the beginning of a session is looked for: longer than
+/// anything runs.
+pub const SESSIONS_REACH: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Sessions in a list where no number is asked for.
+pub const DEFAULT_SESSIONS: usize = 100;
+/// More than anybody reads. Tasks of each are counted.
+pub const MAX_SESSIONS: usize = 1000;
+/// Sessions that are looked at for a list, those of the latest records: all of them are in memory.
+pub const MAX_SESSIONS_FOUND: usize = 10_000;
+/// Bytes of the name of a session: it stands in URLs, and a list of them in a query.
+pub const SESSION_ID_MAX_BYTES: usize = 256;
+/// A session of which nothing was heard for so long, and which has not said that it ends, is lost.
+/// Sessions poll every few seconds, and export metrics every minute at the latest.
+pub const SESSION_LOST_AFTER: Duration = Duration::from_secs(600);
+/// Tasks, events or resource updates of a session where no number is asked for.
+pub const DEFAULT_SESSION_ROWS: usize = 1000;
+/// Those that are shown at most: some ten megabytes.
+pub const MAX_SESSION_ROWS: usize = 20_000;
+/// Rows that are read for each task that is shown. It has seven events at most; more are copies.
+pub const ROWS_PER_TASK: usize = 24;
+/// Tasks that one query asks for by name.
+pub const TASK_NAMES: usize = 5000;
+/// Bytes of their names: a query has a bound, and quotes are doubled.
+pub const TASK_NAMES_BYTES: usize = 256 << 10;
+
+/// Those who watch sessions at once. Each may hold what [`LIVE_WAITING_BYTES`] says.
+pub const LIVE_MAX_LISTENERS: usize = 64;
+/// Requests that wait for one of them.
+pub const LIVE_WAITING_REQUESTS: usize = 256;
+/// Their bytes, as they came.
+pub const LIVE_WAITING_BYTES: usize = 4 << 20;
+/// A request that unpacks to more is left out, and counted as missed.
+pub const LIVE_MAX_REQUEST_BYTES: usize = 64 << 20;
+/// Pause after which one who watches is sent a comment, so that nobody between takes the connection
+/// for dead.
+pub const LIVE_COMMENT_EVERY: Duration = Duration::from_secs(15);
+/// Text of messages that is sent at once to one who watches.
+pub const STREAM_PIECE_BYTES: usize = 32 << 10;

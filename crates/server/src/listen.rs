@@ -103,7 +103,7 @@ impl Listeners {
 }
 
 /// HTTP/1 and HTTP/2 without TLS, told apart by their first bytes.
-fn builder() -> auto::Builder<TokioExecutor> {
+pub(crate) fn builder() -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()
@@ -197,7 +197,7 @@ async fn silence(has_asked: &AtomicBool, after: Duration) {
     }
 }
 
-fn prepare(stream: &TcpStream) -> io::Result<()> {
+pub(crate) fn prepare(stream: &TcpStream) -> io::Result<()> {
     // Answers are small: they must not wait for more to send.
     stream.set_nodelay(true)?;
     let socket = SockRef::from(stream);

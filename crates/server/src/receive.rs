@@ -12,6 +12,7 @@ use tokio::sync::{Semaphore, oneshot};
 use crate::answer::Failure;
 use crate::body::{Bounds, Budget};
 use crate::limits::{INLINE_CHECK_BYTES, INLINE_DECODE_BYTES};
+use crate::live::{Live, Stored};
 use crate::telemetry::{Protocol, Receipt, Telemetry};
 
 /// A request as it came.
@@ -55,6 +56,8 @@ pub(crate) struct Receiver {
     is_stopping: AtomicBool,
     /// When something new was last stored, for those who wait for quiet.
     last_stored: Arc<LastTime>,
+    /// Those who watch what is stored.
+    pub(crate) live: Arc<Live>,
 }
 
 impl Receiver {
@@ -74,6 +77,7 @@ impl Receiver {
             decoding: Semaphore::new(std::thread::available_parallelism().map_or(2, usize::from)),
             is_stopping: AtomicBool::new(false),
             last_stored: Arc::new(LastTime::new()),
+            live: Arc::default(),
         }
     }
 
@@ -148,6 +152,7 @@ impl Receiver {
         let record = record(&tenant, receipt.signal, &admitted);
         let (sender, receiver) = oneshot::channel();
         let (telemetry, last_stored) = (self.telemetry.clone(), self.last_stored.clone());
+        let live = self.live.clone();
         self.journal.append_with(record, move |appended| {
             // Counted here, so that a record counts too whose sender has gone.
             if let Ok(appended) = &appended {
@@ -155,6 +160,13 @@ impl Receiver {
                 // What the server gathers itself is no sign of life.
                 if !appended.duplicate && receipt.protocol != Protocol::Own {
                     last_stored.set_now();
+                }
+                if !appended.duplicate && admitted.remote_write.is_none() {
+                    live.stored(&receipt.tenant, || Stored {
+                        signal: receipt.signal,
+                        compression: admitted.compression,
+                        body: admitted.body.clone(),
+                    });
                 }
             }
             // A sender that has gone does not want to know.

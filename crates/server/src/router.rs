@@ -32,7 +32,7 @@ use crate::otlp::{grpc as otlp_grpc, http as otlp_http};
 use crate::receive::Receiver;
 use crate::reply::{json_error, plain, typed};
 use crate::telemetry::Telemetry;
-use crate::{ci, grpc, jaeger, mcp, prometheus, sql, tempo};
+use crate::{ci, grpc, jaeger, mcp, prometheus, sessions, sql, tempo};
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];
 
@@ -119,7 +119,8 @@ pub(crate) fn main(
         .route("/api/sql", post(sql::post))
         .merge(tempo::over_http(has_overrides))
         .merge(jaeger::over_http())
-        .merge(prometheus::over_http());
+        .merge(prometheus::over_http())
+        .merge(sessions::over_http());
     let tools = mcp::over_http(mcp, queries.clone().with_state(shared.clone()));
     let queries = queries.merge(tools).layer(CompressionLayer::new()).layer(cors);
     let own = Router::new()

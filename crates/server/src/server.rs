@@ -120,6 +120,8 @@ impl Server {
     pub async fn stop(self) {
         let Self { listeners, receiver, engine, upkeep, collecting, store, options, .. } = self;
         collecting.stop().await;
+        // Who watches would hold up the end of its connection.
+        receiver.live.close();
         listeners.stop(options.shutdown_timeout).await;
         receiver.stop();
         drop(engine);

@@ -5,7 +5,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use chrono::DateTime;
+use chrono::{DateTime, SecondsFormat};
 
 pub(crate) const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
@@ -47,6 +47,11 @@ pub(crate) fn rfc3339(text: &str) -> Option<i64> {
         None => DateTime::parse_from_rfc3339(text),
     };
     parsed.ok()?.timestamp_nanos_opt()
+}
+
+/// A moment as RFC 3339 writes it, with nanoseconds and in UTC.
+pub(crate) fn rfc3339_text(nanos: i64) -> String {
+    DateTime::from_timestamp_nanos(nanos).to_rfc3339_opts(SecondsFormat::Nanos, true)
 }
 
 /// A duration as Go writes it, `1h30m` or `-1.5s`, or as Prometheus does, `7d`; `0` needs no unit.

@@ -118,6 +118,22 @@ impl Store {
         self.find(snapshot, trace_id, go_on)?.finish()
     }
 
+    /// The same, and spans that have begun and not arrived, as far as a snapshot of events
+    /// ([`Store::event_snapshot`]) tells of them: see [`crate::otlp`].
+    pub fn trace_with_open(
+        &self,
+        snapshot: &Snapshot,
+        events: &Snapshot,
+        trace_id: &TraceId,
+        go_on: &mut GoOn<'_>,
+    ) -> Result<Option<TraceResult>, StoreError> {
+        let mut found = self.find(snapshot, trace_id, go_on)?;
+        // A damaged block of log records is warned of; no span that arrived is missing for it.
+        let (sources, _) = self.trace_sources(events, trace_id)?;
+        found.add_open(&sources, self.column_cache())?;
+        found.finish()
+    }
+
     /// Keeps a trace as it is now until [`Store::unarchive`]; `None` if there is no such trace.
     /// `go_on` is as for [`Store::trace`].
     pub fn archive(

@@ -197,6 +197,11 @@ impl ChunkBuilder {
         self.rows as usize
     }
 
+    /// Whether a row has a value in an optional field.
+    pub fn has_values(&self, field: usize) -> bool {
+        !self.fields[field].rows.is_empty()
+    }
+
     /// Bytes held on the heap, nearly.
     pub fn heap_bytes(&self) -> usize {
         let lists: usize =

@@ -136,6 +136,16 @@ impl Batch {
         Ok(chunks)
     }
 
+    /// Whether a row has a value in an optional field. Copies nothing.
+    pub(crate) fn has_values(&self, field: usize) -> bool {
+        let content = lock(&self.content);
+        let is_growing = match &content.growing {
+            Growing::Rows(builder) => builder.has_values(field),
+            Growing::Series(_) => false,
+        };
+        is_growing || content.sealed.iter().any(|chunk| chunk.fields[field].is_some())
+    }
+
     /// Shows the series to a query, while none are added.
     pub(crate) fn with_series<T>(&self, look: impl FnOnce(&OpenHead<'_>) -> T) -> T {
         let content = lock(&self.content);

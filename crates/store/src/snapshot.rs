@@ -29,6 +29,7 @@ use crate::schema::Signal;
 use crate::series::open::OpenHead;
 use crate::status::Counters;
 use crate::store::{Store, lock};
+use crate::tables::logs;
 
 /// What is visible of a signal at one moment, of one tenant or several.
 #[derive(Debug, Clone)]
@@ -129,6 +130,26 @@ impl Store {
         }
         let tenants = tenants.into_iter().map(|tenant| self.pin_tenant(tenant, signal));
         Ok(Snapshot { signal, tenants: tenants.collect::<Result<_, _>>()? })
+    }
+
+    /// Pins the log records of several tenants among which events are: rows in memory are left
+    /// alone where none is an event.
+    pub fn event_snapshot<'a>(
+        &self,
+        tenants: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Snapshot, StoreError> {
+        if self.read_only.is_none() {
+            self.catch_up()?;
+        }
+        let mut pinned = Vec::new();
+        for tenant in tenants {
+            let (mut snapshot, batches) = self.pin_blocks(tenant, Signal::Logs)?;
+            for batch in batches.iter().filter(|batch| batch.has_values(logs::field::EVENT_NAME)) {
+                snapshot.chunks.extend(batch.view()?);
+            }
+            pinned.push(snapshot);
+        }
+        Ok(Snapshot { signal: Signal::Logs, tenants: pinned })
     }
 
     /// Pins what is visible of the series of several tenants.
@@ -323,7 +344,7 @@ impl Store {
     }
 
     /// The rows of a snapshot that may belong to a trace, and how many blocks may too but are
-    /// damaged.
+    /// damaged. Of log records those of blocks are found that are events.
     pub fn trace_sources(
         &self,
         snapshot: &Snapshot,

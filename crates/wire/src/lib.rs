@@ -41,6 +41,7 @@
 //! | [`inspect`] | the admission check: refuse, repair, count |
 //! | [`limits`] | every limit, with its reason |
 //! | [`encode`] | protobuf writer |
+//! | [`places`] | times and trace ids, changed in place |
 //! | [`remote_write`] | Prometheus' remote-write: views, check, writer |
 //! | [`exposition`] | Prometheus' text, OpenMetrics and protobuf formats |
 //! | [`remote_read`] | Prometheus' remote-read: what is asked, and the answer |
@@ -57,6 +58,7 @@ pub mod lines;
 pub mod logs;
 pub mod metrics;
 pub mod numbers;
+pub mod places;
 pub mod points;
 pub mod proto;
 pub mod remote_read;

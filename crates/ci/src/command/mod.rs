@@ -12,4 +12,4 @@ mod describe;
 mod run;
 
 pub use describe::{describe, parent_of};
-pub use run::{Outcome, Output, Usage, run};
+pub use run::{Listen, Outcome, Output, Stream, Usage, run, run_watched};

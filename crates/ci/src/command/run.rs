@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 use crate::limits::OUTPUT_GRACE;
@@ -29,6 +29,35 @@ pub enum Output<'a> {
     Only,
     /// Also into a file.
     Tee(&'a Path),
+    /// Also to somebody who listens.
+    Heard(Arc<dyn Listen>),
+}
+
+/// One of the two outputs of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stream {
+    /// What it has to say.
+    Stdout,
+    /// What it says besides.
+    Stderr,
+}
+
+/// Who hears what a command writes.
+pub trait Listen: std::fmt::Debug + Send + Sync {
+    /// A piece of output, after it was passed on. The two streams are heard by threads of their own,
+    /// and what takes long here holds the command up.
+    fn heard(&self, stream: Stream, piece: &[u8]);
+}
+
+/// A file that keeps both outputs.
+#[derive(Debug)]
+struct Kept(Mutex<File>);
+
+impl Listen for Kept {
+    fn heard(&self, _stream: Stream, piece: &[u8]) {
+        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = file.write_all(piece);
+    }
 }
 
 /// What a command used, with all that it waited for.
@@ -76,18 +105,29 @@ pub struct Outcome {
 /// Runs a command to its end.
 #[must_use]
 pub fn run(command: &mut Command, output: &Output<'_>) -> Outcome {
+    run_watched(command, output, |_| ())
+}
+
+/// Runs a command to its end; `started` is told its number while it runs.
+#[must_use]
+pub fn run_watched(
+    command: &mut Command,
+    output: &Output<'_>,
+    started: impl FnOnce(u32),
+) -> Outcome {
     let start_nanos = times::now();
     let began = Instant::now();
-    let before = used();
-    let (file, warning) = match output {
+    let before = Usage::of_children();
+    let (listener, warning): (Option<Arc<dyn Listen>>, _) = match output {
         Output::Only => (None, None),
+        Output::Heard(listener) => (Some(listener.clone()), None),
         Output::Tee(path) => match open(path) {
-            Ok(file) => (Some(file), None),
+            Ok(file) => (Some(Arc::new(Kept(Mutex::new(file)))), None),
             // The command runs all the same.
             Err(error) => (None, Some(format!("cannot write {}: {error}", path.display()))),
         },
     };
-    if file.is_some() {
+    if listener.is_some() {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
     }
     let mut outcome = Outcome {
@@ -101,11 +141,12 @@ pub fn run(command: &mut Command, output: &Output<'_>) -> Outcome {
         warning,
     };
     // Signals that come before the process is there would be ours alone.
-    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT]);
+    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]);
     match command.spawn() {
         Ok(mut child) => {
             outcome.process = Some(child.id());
-            match wait(&mut child, file, signals) {
+            started(child.id());
+            match wait(&mut child, listener, signals) {
                 Ok(status) => {
                     outcome.signal = status.signal();
                     outcome.code = code(status);
@@ -125,7 +166,7 @@ pub fn run(command: &mut Command, output: &Output<'_>) -> Outcome {
     }
     let elapsed = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
     outcome.end_nanos = start_nanos.saturating_add(elapsed);
-    outcome.usage = since(&before, &used());
+    outcome.usage = Usage::of_children().since(&before);
     outcome
 }
 
@@ -144,7 +185,7 @@ fn open(path: &Path) -> io::Result<File> {
 /// Passes signals and output on until the process has ended.
 fn wait(
     child: &mut Child,
-    file: Option<File>,
+    listener: Option<Arc<dyn Listen>>,
     signals: io::Result<Signals>,
 ) -> io::Result<ExitStatus> {
     let process = Pid::from_child(child);
@@ -159,7 +200,7 @@ fn wait(
                     break;
                 }
                 // A terminal tells the command by itself, and twice means something else.
-                if is_told_by_terminal && signal != SIGTERM {
+                if is_told_by_terminal && matches!(signal, SIGINT | SIGHUP | SIGQUIT) {
                     continue;
                 }
                 if let Some(signal) = Signal::from_named_raw(signal) {
@@ -169,7 +210,7 @@ fn wait(
         });
         (handle, thread)
     });
-    let copying = file.map(|file| Copying::start(child, file));
+    let copying = listener.map(|listener| Copying::start(child, &listener));
     let status = child.wait();
     has_ended.store(true, Ordering::SeqCst);
     if let Some(copying) = copying {
@@ -196,18 +237,19 @@ enum Progress {
 }
 
 impl Copying {
-    fn start(child: &mut Child, file: File) -> Self {
-        let file = Arc::new(Mutex::new(file));
+    fn start(child: &mut Child, listener: &Arc<dyn Listen>) -> Self {
         let (sender, progress) = mpsc::channel();
         let (mut running, writing) = (0, Arc::new(AtomicUsize::new(0)));
         if let Some(stdout) = child.stdout.take() {
-            let (file, sender, writing) = (file.clone(), sender.clone(), writing.clone());
-            thread::spawn(move || copy(stdout, io::stdout(), &file, &writing, &sender));
+            let (listener, sender, writing) = (listener.clone(), sender.clone(), writing.clone());
+            let hear = move |piece: &[u8]| listener.heard(Stream::Stdout, piece);
+            thread::spawn(move || copy(stdout, io::stdout(), hear, &writing, &sender));
             running += 1;
         }
         if let Some(stderr) = child.stderr.take() {
-            let writing = writing.clone();
-            thread::spawn(move || copy(stderr, io::stderr(), &file, &writing, &sender));
+            let (listener, writing) = (listener.clone(), writing.clone());
+            let hear = move |piece: &[u8]| listener.heard(Stream::Stderr, piece);
+            thread::spawn(move || copy(stderr, io::stderr(), hear, &writing, &sender));
             running += 1;
         }
         Self { progress, running, writing }
@@ -230,7 +272,7 @@ impl Copying {
 fn copy(
     mut from: impl Read,
     mut to: impl Write,
-    file: &Mutex<File>,
+    hear: impl Fn(&[u8]),
     writing: &AtomicUsize,
     progress: &mpsc::Sender<Progress>,
 ) {
@@ -243,32 +285,51 @@ fn copy(
             Err(_) => break,
         };
         writing.fetch_add(1, Ordering::SeqCst);
-        // Whoever reads our output may have gone; the file is still wanted.
+        // Whoever reads our output may have gone; it is still wanted here.
         let _ = to.write_all(&piece[..count]).and_then(|()| to.flush());
-        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = file.write_all(&piece[..count]);
-        drop(file);
+        hear(&piece[..count]);
         let _ = progress.send(Progress::Some);
         writing.fetch_sub(1, Ordering::SeqCst);
     }
     let _ = progress.send(Progress::End);
 }
 
-/// What all children of this process have used so far.
-fn used() -> Usage {
-    let Some(usage) = children() else { return Usage::default() };
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    let count = |number: i64| u64::try_from(number).unwrap_or(0);
-    Usage {
-        user_seconds: seconds(usage.ru_utime),
-        system_seconds: seconds(usage.ru_stime),
-        // Linux counts this one in KiB.
-        max_resident_bytes: count(usage.ru_maxrss) * 1024,
-        major_faults: count(usage.ru_majflt),
-        voluntary_switches: count(usage.ru_nvcsw),
-        involuntary_switches: count(usage.ru_nivcsw),
-        blocks_read: count(usage.ru_inblock),
-        blocks_written: count(usage.ru_oublock),
+impl Usage {
+    /// What all children of this process have used so far that it waited for.
+    #[must_use]
+    pub fn of_children() -> Self {
+        let Some(usage) = children() else { return Self::default() };
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+        let count = |number: i64| u64::try_from(number).unwrap_or(0);
+        Self {
+            user_seconds: seconds(usage.ru_utime),
+            system_seconds: seconds(usage.ru_stime),
+            // Linux counts this one in KiB.
+            max_resident_bytes: count(usage.ru_maxrss) * 1024,
+            major_faults: count(usage.ru_majflt),
+            voluntary_switches: count(usage.ru_nvcsw),
+            involuntary_switches: count(usage.ru_nivcsw),
+            blocks_read: count(usage.ru_inblock),
+            blocks_written: count(usage.ru_oublock),
+        }
+    }
+
+    /// What was used since; the most memory is the most at any time.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let seconds = |now: f64, before: f64| (now - before).max(0.0);
+        Self {
+            user_seconds: seconds(self.user_seconds, before.user_seconds),
+            system_seconds: seconds(self.system_seconds, before.system_seconds),
+            max_resident_bytes: self.max_resident_bytes,
+            major_faults: self.major_faults.saturating_sub(before.major_faults),
+            voluntary_switches: self.voluntary_switches.saturating_sub(before.voluntary_switches),
+            involuntary_switches: self
+                .involuntary_switches
+                .saturating_sub(before.involuntary_switches),
+            blocks_read: self.blocks_read.saturating_sub(before.blocks_read),
+            blocks_written: self.blocks_written.saturating_sub(before.blocks_written),
+        }
     }
 }
 
@@ -281,21 +342,6 @@ fn children() -> Option<libc::rusage> {
     unsafe {
         let done = libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
         (done == 0).then(|| usage.assume_init())
-    }
-}
-
-fn since(before: &Usage, after: &Usage) -> Usage {
-    Usage {
-        user_seconds: (after.user_seconds - before.user_seconds).max(0.0),
-        system_seconds: (after.system_seconds - before.system_seconds).max(0.0),
-        max_resident_bytes: after.max_resident_bytes,
-        major_faults: after.major_faults.saturating_sub(before.major_faults),
-        voluntary_switches: after.voluntary_switches.saturating_sub(before.voluntary_switches),
-        involuntary_switches: after
-            .involuntary_switches
-            .saturating_sub(before.involuntary_switches),
-        blocks_read: after.blocks_read.saturating_sub(before.blocks_read),
-        blocks_written: after.blocks_written.saturating_sub(before.blocks_written),
     }
 }
 
@@ -331,6 +377,29 @@ mod tests {
         let mut lines: Vec<&str> = text.lines().collect();
         lines.sort_unstable();
         assert_eq!(lines, ["one", "two"]);
+    }
+
+    #[test]
+    fn who_listens_hears_each_stream_while_the_command_runs() {
+        #[derive(Debug, Default)]
+        struct Ears(Mutex<Vec<(Stream, Vec<u8>)>>);
+        impl Listen for Ears {
+            fn heard(&self, stream: Stream, piece: &[u8]) {
+                self.0.lock().unwrap().push((stream, piece.to_vec()));
+            }
+        }
+        let ears = Arc::new(Ears::default());
+        let mut told = None;
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo one; echo two >&2; exit 3"]);
+        let outcome = run_watched(&mut command, &Output::Heard(ears.clone()), |pid| {
+            told = Some(pid);
+        });
+        assert_eq!((outcome.code, outcome.process), (3, told));
+        let mut heard = ears.0.lock().unwrap().clone();
+        heard.sort_by_key(|(stream, _)| *stream == Stream::Stderr);
+        let expected = [(Stream::Stdout, b"one\n".to_vec()), (Stream::Stderr, b"two\n".to_vec())];
+        assert_eq!(heard, expected);
     }
 
     #[test]

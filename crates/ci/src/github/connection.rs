@@ -4,6 +4,7 @@
 //! where a redirect leads; reqwest leaves the token out when the host or the port changes, and a
 //! redirect that leaves encryption is not followed. Proxies are those of the environment.
 
+use kymo_forward::network::{cause, is_loopback};
 use reqwest::Url;
 use reqwest::blocking::Client;
 use reqwest::header::HeaderValue;
@@ -11,7 +12,6 @@ use reqwest::redirect::Policy;
 
 use super::error::GitHubError;
 use super::limits::{CONNECT_TIMEOUT, MAX_REDIRECTS};
-use crate::network::{cause, is_loopback};
 
 /// Connections to the API and to where its redirects lead.
 pub(super) fn client(api: &Url, user_agent: &str) -> Result<Client, GitHubError> {

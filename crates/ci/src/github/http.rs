@@ -8,6 +8,7 @@ use std::error::Error;
 use std::io::Read;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use kymo_forward::network::{cause, reqwest_error};
 use reqwest::blocking::{Client, Response};
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue};
 use reqwest::{Method, StatusCode, Url};
@@ -18,7 +19,6 @@ use super::connection::{api_url, authorization, client};
 use super::error::GitHubError;
 use super::limits::{MAX_QUOTED_CHARS, MAX_REFUSAL_BYTES, MAX_TRIES, SHORTEST_TRY};
 use super::refusal::{Failure, Refusal, backoff};
-use crate::network::{cause, reqwest_error};
 
 const MEDIA_TYPE: &str = "application/vnd.github+json";
 const VERSION_HEADER: &str = "x-github-api-version";

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  Trace ── encode ──> requests ─┐
-//!                                ├─> Sender: try, wait, try again ──> server
+//!                                ├─> forward: try, wait, try again ──> server
 //!  spool ── earlier requests ────┘        │
 //!    ^                                    └── no server in time ──┐
 //!    └────────────────────────────────────────────────────────────┘
@@ -14,18 +14,18 @@
 //! | module | what is there |
 //! |---|---|
 //! | [`settings`] | where to and how: the variables `OTEL_…`, and flags |
-//! | `client` | one request, one answer: HTTP or gRPC |
-//! | `retry` | again and again until the time is over |
 //! | [`spool`] | requests in files |
+//!
+//! How a request gets to a server is what [`kymo_forward`] is for.
 
-mod client;
-mod retry;
 pub mod settings;
 pub mod spool;
 
 use std::io::Write;
 use std::time::Instant;
 
+use kymo_forward::{Client, ForwardError};
+use kymo_wire::Signal;
 use thiserror::Error;
 
 use crate::encode;
@@ -59,6 +59,16 @@ pub enum SendError {
     /// The console cannot be written to.
     #[error("cannot write spans to stdout: {0}")]
     Console(std::io::Error),
+}
+
+impl From<ForwardError> for SendError {
+    fn from(error: ForwardError) -> Self {
+        match error {
+            ForwardError::Unreached { to, why } => Self::Unreached { to, why },
+            ForwardError::Refused { to, why } => Self::Refused { to, why },
+            ForwardError::Settings(why) => Self::Settings(why),
+        }
+    }
 }
 
 /// What became of a trace.
@@ -104,14 +114,15 @@ fn over_network(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| SendError::Settings(format!("cannot begin to send: {error}")))?;
-    let client = client::Client::new(settings, protocol).map_err(SendError::Settings)?;
+    let server = kymo_forward::Settings { protocol, ..settings.server.clone() };
+    let client = Client::new(&server, Signal::Traces)?;
     let deadline = Instant::now() + settings.timeout;
     let sent = runtime.block_on(async {
         let mut sent = Sent::default();
         let mut refused = None;
         let mut waiting = requests.iter();
         while let Some(request) = waiting.next() {
-            match retry::until(&client, request, deadline, warnings).await {
+            match until(&client, request, deadline, warnings).await {
                 Ok(()) => {
                     sent.requests += 1;
                     sent.bytes += request.len();
@@ -139,7 +150,7 @@ fn over_network(
 
 /// Sends what is in the spool, as long as there is time; how many requests.
 async fn earlier(
-    client: &client::Client,
+    client: &Client,
     spool: &Spool,
     deadline: Instant,
     warnings: &mut Warnings,
@@ -150,7 +161,7 @@ async fn earlier(
             spool.put_back(kept);
             return count;
         }
-        match retry::until(client, &kept.request, deadline, warnings).await {
+        match until(client, &kept.request, deadline, warnings).await {
             Ok(()) => {
                 count += 1;
                 spool.done(kept);
@@ -168,12 +179,25 @@ async fn earlier(
     count
 }
 
+/// Sends a request until it is taken, refused, or `deadline` is there.
+async fn until(
+    client: &Client,
+    request: &[u8],
+    deadline: Instant,
+    warnings: &mut Warnings,
+) -> Result<(), SendError> {
+    if let Some(partial) = kymo_forward::until(client, request, deadline).await? {
+        warnings.add(format!("{}: {partial}", client.name()));
+    }
+    Ok(())
+}
+
 /// Requests as lines of OTLP/JSON.
 fn print(requests: &[Vec<u8>]) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     for request in requests {
         let mut line = Vec::new();
-        kymo_wire::json::encode(kymo_wire::Signal::Traces, request, &mut line)
+        kymo_wire::json::encode(Signal::Traces, request, &mut line)
             .map_err(|error| std::io::Error::other(error.to_string()))?;
         line.push(b'\n');
         out.write_all(&line)?;

@@ -3,61 +3,20 @@
 //! | variable | what it says |
 //! |---|---|
 //! | `OTEL_TRACES_EXPORTER` | `otlp`, `otlp_proto_grpc`, `otlp_proto_http`, `console`, `none`; several with commas |
-//! | `OTEL_EXPORTER_OTLP_PROTOCOL` | `grpc`, `http/protobuf`, `http/json` |
-//! | `OTEL_EXPORTER_OTLP_ENDPOINT` | the server; for HTTP, `/v1/traces` is added |
-//! | `OTEL_EXPORTER_OTLP_HEADERS` | `name=value,…` that go with every request |
-//! | `OTEL_EXPORTER_OTLP_COMPRESSION` | `gzip` or `none` |
-//! | `OTEL_EXPORTER_OTLP_CERTIFICATE` | file with the authorities to trust |
-//! | `OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE`, `…_CLIENT_KEY` | files with what to show the server |
-//! | `OTEL_EXPORTER_OTLP_INSECURE` | whether an endpoint without a scheme is without TLS |
+//! | `OTEL_SDK_DISABLED`, `TELEMETRY_ENABLED` | whether anything is sent at all |
 //!
-//! Each of the second kind has a form for traces (`OTEL_EXPORTER_OTLP_TRACES_…`) that comes first.
-//! Flags come before all of them.
+//! The server and how it is talked to are told by `OTEL_EXPORTER_OTLP_…`, see
+//! [`kymo_forward::settings`]. Flags come before all of them.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
+use kymo_wire::Signal;
+
 use crate::environment::Environment;
-use crate::resource_attributes;
 use crate::warnings::Warnings;
 
-/// Where a server listens for gRPC unless told otherwise.
-const DEFAULT_ENDPOINT: &str = "http://localhost:4317";
-const DEFAULT_HTTP_ENDPOINT: &str = "http://localhost:4318";
-
-/// How requests are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
-    /// OTLP over gRPC.
-    Grpc,
-    /// OTLP over HTTP, in protobuf.
-    HttpProtobuf,
-    /// OTLP over HTTP, in JSON.
-    HttpJson,
-}
-
-impl Protocol {
-    /// What a word means.
-    #[must_use]
-    pub fn of(word: &str) -> Option<Self> {
-        match word.trim() {
-            "grpc" => Some(Self::Grpc),
-            "http/protobuf" | "http" => Some(Self::HttpProtobuf),
-            "http/json" => Some(Self::HttpJson),
-            _ => None,
-        }
-    }
-
-    /// The word for it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Grpc => "grpc",
-            Self::HttpProtobuf => "http/protobuf",
-            Self::HttpJson => "http/json",
-        }
-    }
-}
+pub use kymo_forward::Protocol;
+pub use kymo_forward::settings::{usual_endpoint, usual_protocol};
 
 /// Where spans go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,18 +45,8 @@ pub struct Asked {
 pub struct Settings {
     /// Where spans go.
     pub exporters: Vec<Exporter>,
-    /// The server's URL; for HTTP with the path.
-    pub endpoint: String,
-    /// What goes with every request.
-    pub headers: Vec<(String, String)>,
-    /// Whether requests are packed.
-    pub is_gzipped: bool,
-    /// Authorities to trust instead of the system's.
-    pub certificate: Option<PathBuf>,
-    /// What to show the server.
-    pub client_certificate: Option<PathBuf>,
-    /// Its key.
-    pub client_key: Option<PathBuf>,
+    /// The server.
+    pub server: kymo_forward::Settings,
     /// Time for everything.
     pub timeout: Duration,
 }
@@ -106,47 +55,17 @@ impl Settings {
     /// What flags and environment say. What cannot be understood is a warning.
     #[must_use]
     pub fn resolve(asked: &Asked, environment: &Environment, warnings: &mut Warnings) -> Self {
-        let of_traces = |name: &str| environment.get(&format!("OTEL_EXPORTER_OTLP_TRACES_{name}"));
-        let general = |name: &str| environment.get(&format!("OTEL_EXPORTER_OTLP_{name}"));
-        let variable = |name: &str| of_traces(name).or_else(|| general(name));
-        let protocol = asked.protocol.or_else(|| {
-            let word = variable("PROTOCOL")?;
-            let protocol = Protocol::of(word);
-            if protocol.is_none() {
-                warnings.add(format!(
-                    "OTEL_EXPORTER_OTLP_PROTOCOL is {word:?}, expected grpc, http/protobuf or \
-                     http/json: grpc is used"
-                ));
-            }
-            protocol
+        let told = server(asked, asked.protocol, environment, warnings).protocol;
+        let exporters = exporters(environment, told, warnings);
+        // An exporter may name another protocol, and endpoints of HTTP have a path.
+        let over_http = exporters.iter().find_map(|exporter| match exporter {
+            Exporter::Otlp(protocol) if protocol.is_http() => Some(*protocol),
+            _ => None,
         });
-        let given = asked.endpoint.as_deref().or_else(|| variable("ENDPOINT"));
-        let exporters = exporters(environment, protocol, given, warnings);
-        let is_http = exporters.iter().any(|exporter| {
-            matches!(exporter, Exporter::Otlp(Protocol::HttpProtobuf | Protocol::HttpJson))
-        });
-        // Who names an endpoint for traces names the whole of it.
-        let is_whole = asked.endpoint.is_none() && of_traces("ENDPOINT").is_some();
-        let is_insecure =
-            ["1", "true"].contains(&variable("INSECURE").unwrap_or("").to_lowercase().as_str());
-        let endpoint = match given {
-            Some(given) => with_scheme(given, is_insecure),
-            None if is_http => usual_endpoint(Protocol::HttpProtobuf).to_owned(),
-            None => usual_endpoint(Protocol::Grpc).to_owned(),
-        };
-        let endpoint = if is_http && !is_whole { with_path(&endpoint) } else { endpoint };
-        let headers = resource_attributes::parse(variable("HEADERS").unwrap_or_default());
+        let protocol = over_http.unwrap_or(Protocol::Grpc);
         Self {
             exporters,
-            endpoint,
-            headers: headers
-                .iter()
-                .map(|(name, value)| (name.to_lowercase(), value.to_string()))
-                .collect(),
-            is_gzipped: variable("COMPRESSION") == Some("gzip"),
-            certificate: variable("CERTIFICATE").map(PathBuf::from),
-            client_certificate: variable("CLIENT_CERTIFICATE").map(PathBuf::from),
-            client_key: variable("CLIENT_KEY").map(PathBuf::from),
+            server: server(asked, Some(protocol), environment, warnings),
             timeout: asked.timeout.unwrap_or(crate::limits::SEND_TIMEOUT),
         }
     }
@@ -154,14 +73,7 @@ impl Settings {
     /// The server, for messages: without user and password.
     #[must_use]
     pub fn shown_endpoint(&self) -> String {
-        match self.endpoint.split_once("://") {
-            Some((scheme, rest)) => {
-                let end = rest.find('/').unwrap_or(rest.len());
-                let host = rest[..end].rsplit('@').next().unwrap_or_default();
-                format!("{scheme}://{host}{}", &rest[end..])
-            }
-            None => self.endpoint.clone(),
-        }
+        self.server.shown_endpoint()
     }
 
     /// Whether anything goes to a server.
@@ -171,13 +83,24 @@ impl Settings {
     }
 }
 
+/// The server that is asked for, spoken to in a protocol.
+fn server(
+    asked: &Asked,
+    protocol: Option<Protocol>,
+    environment: &Environment,
+    warnings: &mut Warnings,
+) -> kymo_forward::Settings {
+    let asked = kymo_forward::Asked { endpoint: asked.endpoint.clone(), protocol };
+    let variable = |name: &str| environment.get(name).map(str::to_owned);
+    let warn = |warning| warnings.add(warning);
+    kymo_forward::Settings::resolve(Signal::Traces, &asked, variable, warn)
+}
+
 fn exporters(
     environment: &Environment,
-    protocol: Option<Protocol>,
-    endpoint: Option<&str>,
+    protocol: Protocol,
     warnings: &mut Warnings,
 ) -> Vec<Exporter> {
-    let protocol = protocol.unwrap_or_else(|| usual_protocol(endpoint));
     // Where telemetry is switched by a variable, that holds for what a job runs by itself, too.
     let is_off = environment.is_true("OTEL_SDK_DISABLED")
         || environment.get("TELEMETRY_ENABLED").is_some_and(|value| value != "true");
@@ -199,39 +122,6 @@ fn exporters(
         }
     };
     words.split(',').map(exporter).collect()
-}
-
-/// The protocol that an endpoint is for, if nobody says it: the port that everybody gives to OTLP
-/// over HTTP says as much.
-#[must_use]
-pub fn usual_protocol(endpoint: Option<&str>) -> Protocol {
-    let is_http =
-        endpoint.is_some_and(|endpoint| endpoint.trim_end_matches('/').ends_with(":4318"));
-    if is_http { Protocol::HttpProtobuf } else { Protocol::Grpc }
-}
-
-/// Where a server listens for a protocol, if nobody says it.
-#[must_use]
-pub fn usual_endpoint(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Grpc => DEFAULT_ENDPOINT,
-        Protocol::HttpProtobuf | Protocol::HttpJson => DEFAULT_HTTP_ENDPOINT,
-    }
-}
-
-/// An endpoint that is only a host and a port, with the scheme that is meant.
-fn with_scheme(endpoint: &str, is_insecure: bool) -> String {
-    if endpoint.contains("://") {
-        return endpoint.to_owned();
-    }
-    let host = endpoint.split(['/', ':']).next().unwrap_or_default();
-    let is_here = host == "localhost" || host.starts_with("127.") || endpoint.starts_with("[::1]");
-    let scheme = if is_insecure || is_here { "http" } else { "https" };
-    format!("{scheme}://{endpoint}")
-}
-
-fn with_path(endpoint: &str) -> String {
-    format!("{}/v1/traces", endpoint.trim_end_matches('/'))
 }
 
 #[cfg(test)]
@@ -292,7 +182,7 @@ mod tests {
         ] {
             let (settings, warnings) = resolve(&variables);
             assert_eq!(
-                (settings.exporters[0], settings.endpoint.as_str()),
+                (settings.exporters[0], settings.server.endpoint.as_str()),
                 (exporter, endpoint),
                 "{variables:?}"
             );
@@ -326,7 +216,7 @@ mod tests {
             resolve(&[("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Basic%20eDp5, x=1")]);
         let expected = [("authorization", "Basic eDp5"), ("x", "1")];
         assert_eq!(
-            settings.headers,
+            settings.server.headers,
             expected.map(|(name, value)| (name.to_owned(), value.to_owned()))
         );
     }

@@ -25,7 +25,7 @@ pub(super) struct SendArgs {
     #[arg(long, value_name = "URL")]
     endpoint: Option<String>,
     /// How to send: grpc, http/protobuf or http/json [env: OTEL_EXPORTER_OTLP_PROTOCOL]
-    #[arg(long, value_name = "PROTOCOL", value_parser = protocol)]
+    #[arg(long, value_name = "PROTOCOL")]
     protocol: Option<Protocol>,
     /// Time for sending, retries included
     #[arg(long, value_name = "DURATION", value_parser = duration)]
@@ -135,10 +135,6 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
         return Err(Failure::Other(format!("{} is larger than {most}", path.display())));
     }
     Ok(bytes)
-}
-
-fn protocol(text: &str) -> Result<Protocol, String> {
-    Protocol::of(text).ok_or_else(|| "expected grpc, http/protobuf or http/json".to_owned())
 }
 
 pub(super) fn duration(text: &str) -> Result<Duration, String> {

@@ -12,11 +12,11 @@ use kymo_store::compact::Effort;
 use kymo_wire::inspect::inspect;
 use kymo_wire::{Limits, Signal};
 
-use super::detect;
-use super::input::{Fault, Place, Request};
-use super::limits::{BATCH_BYTES, BATCH_REQUESTS, MAX_REQUEST_BYTES};
+use super::limits::{BATCH_BYTES, BATCH_REQUESTS};
 use super::summary::Summary;
 use crate::failure::Failure;
+use crate::files::limits::MAX_REQUEST_BYTES;
+use crate::files::{Fault, Request};
 use crate::source::store_options;
 
 /// An open store and what waits to be acknowledged.
@@ -57,29 +57,16 @@ impl Loader {
         Ok(loader)
     }
 
-    /// Takes a request. `signal` is that of the file, found here if nobody said it. The inner error
-    /// is about the request, the outer one about the store.
-    pub(crate) fn add(
-        &mut self,
-        request: Request,
-        signal: &mut Option<Signal>,
-    ) -> Result<Result<(), Fault>, Failure> {
-        let Request { place, signal: told, body } = request;
+    /// Takes a request. The inner error is about the request, the outer one about the store.
+    pub(crate) fn add(&mut self, request: Request) -> Result<Result<(), Fault>, Failure> {
+        let Request { place, signal, body } = request;
         if body.is_empty() {
             self.summary.requests += 1;
             return Ok(Ok(()));
         }
-        let guessed = || {
-            *signal = signal.or_else(|| detect::signal(&body));
-            *signal
-        };
-        let Some(signal) = told.or_else(guessed) else {
-            let why = "cannot tell what it carries: say it with --signal";
-            return Ok(Err(Fault::at(place, why)));
-        };
         let waiting = match self.admit(signal, body) {
             Ok(waiting) => waiting,
-            Err((offset, why)) => return Ok(Err(Fault::at(moved(place, offset), why))),
+            Err((offset, why)) => return Ok(Err(Fault::at(place.moved(offset), why))),
         };
         self.summary.requests += 1;
         if waiting.records > 0 {
@@ -184,14 +171,6 @@ impl Loader {
 
 fn add(counts: &mut BTreeMap<&'static str, u64>, name: &'static str, count: u64) {
     *counts.entry(name).or_default() += count;
-}
-
-/// A place in protobuf, some bytes on.
-fn moved(place: Place, offset: usize) -> Place {
-    match place {
-        Place::Byte(first) => Place::Byte(first + offset as u64),
-        place => place,
-    }
 }
 
 fn journal_signal(signal: Signal) -> kymo_journal::Signal {

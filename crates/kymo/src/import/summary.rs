@@ -38,7 +38,8 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    fn total_records(&self) -> u64 {
+    /// Everything that was stored.
+    pub(crate) fn total_records(&self) -> u64 {
         self.records.values().sum()
     }
 

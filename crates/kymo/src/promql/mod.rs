@@ -1,7 +1,7 @@
 //! `kymo promql`: PromQL asked of a server or of a directory.
 //!
 //! ```text
-//!  server ── /prometheus/api/v1/query, query_range ──┐                      ┌─> table: Arrow ─> table | json | csv
+//!  server ── /prometheus/api/v1/query, query_range ──┐                      ┌─> table: Arrow ─> table | json | csv | arrow
 //!                                                    ├─> Prometheus' JSON ──┤
 //!  directory ── kymo_engine ── kymo_server ──────────┘                      └─> chart
 //! ```
@@ -81,6 +81,8 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
 
 fn answered(args: &Args) -> Result<(), Failure> {
     let moments = Moments::of(&args.times, args.chart)?;
+    args.format.check()?;
+    let reader = args.format.reader();
     let source = args.source.open()?;
     let answer = ask(&source, &args.query, &moments)?;
     answer.warnings.iter().for_each(|warning| output::warning(warning));
@@ -91,7 +93,6 @@ fn answered(args: &Args) -> Result<(), Failure> {
         let drawn = chart::draw(&found, &moments, columns, terminal::Paint::stdout())?;
         return output::text(&drawn);
     }
-    let reader = args.format.reader();
     match (&found, reader) {
         (Found::Number(_, number), Reader::Person { .. }) => output::text(&format!("{number}\n")),
         (Found::Text(_, text), Reader::Person { .. }) => output::text(&format!("{text}\n")),

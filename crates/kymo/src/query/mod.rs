@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  server ── /tempo/api/search, /tempo/api/metrics/… ──┐          ┌─> traces ─┐
-//!                                                      ├─> ask ───┼─> spans ──┼─> Arrow ─> table | json | csv
+//!                                                      ├─> ask ───┼─> spans ──┼─> Arrow ─> table | json | csv | arrow
 //!  directory ── kymo_engine ───────────────────────────┘          ├─> series ─┤
 //!                                                                 └─> groups ─┘
 //! ```
@@ -144,6 +144,8 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
 fn answer(args: &Args, query: Query) -> Result<(), Failure> {
     let kind = Kind::of(args, &query);
     kind.refuse_flags(args)?;
+    args.format.check()?;
+    let reader = args.format.reader();
     let source = args.source.open()?;
     let asker = Asker::new(&source);
     if args.explain {
@@ -153,7 +155,6 @@ fn answer(args: &Args, query: Query) -> Result<(), Failure> {
         }
         return output::text(&plan);
     }
-    let reader = args.format.reader();
     let limit = args.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
     match kind {
         Kind::Groups => {

@@ -12,6 +12,7 @@ mod library;
 mod metrics;
 mod profile;
 mod session;
+mod usage;
 mod xid;
 mod xid_text;
 
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use self::library::USUAL_NAME;
 use self::session::{Place, Session};
+pub(crate) use self::usage::GpuUsages;
 use crate::error::ProbeError;
 use crate::model::Builder;
 use crate::options::ProbeOptions;

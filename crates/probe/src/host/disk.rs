@@ -47,7 +47,7 @@ const COLUMNS: [(Metric, f64); 17] = [
 const INFO: Metric = Metric::gauge("node_disk_info", "What a disk is, in its labels; always 1.");
 
 /// Partitions, RAM disks, loops and floppies: what node-exporter leaves out unless told otherwise.
-fn is_left_out(device: &str) -> bool {
+pub(crate) fn is_partition_or_loop(device: &str) -> bool {
     let name = device.trim_end_matches(|c: char| c.is_ascii_digit());
     if name.len() == device.len() {
         return false; // no number at the end
@@ -126,7 +126,7 @@ impl Collector for Disks {
             else {
                 continue;
             };
-            if is_left_out(device) {
+            if is_partition_or_loop(device) {
                 continue;
             }
             for ((metric, unit), value) in COLUMNS.iter().zip(fields) {
@@ -158,10 +158,10 @@ mod tests {
     #[test]
     fn partitions_and_loops_are_left_out_and_disks_are_not() {
         for device in ["sda1", "vdb12", "xvda3", "loop0", "ram1", "zram0", "fd0", "nvme0n1p2"] {
-            assert!(is_left_out(device), "{device}");
+            assert!(is_partition_or_loop(device), "{device}");
         }
         for device in ["sda", "vda", "sdaa", "nvme0n1", "nvme10n2", "dm-0", "md127", "mmcblk0p1"] {
-            assert!(!is_left_out(device), "{device}");
+            assert!(!is_partition_or_loop(device), "{device}");
         }
     }
 

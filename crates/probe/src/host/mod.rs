@@ -26,6 +26,7 @@ mod sockets;
 mod softnet;
 mod thermal;
 
+pub(crate) use self::disk::is_partition_or_loop;
 use crate::options::ProbeOptions;
 use crate::probe::Collector;
 

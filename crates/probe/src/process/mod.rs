@@ -2,8 +2,11 @@
 //!
 //! [`usage`] and [`tree_usage`] read `/proc`; [`Processes`] reads a given root. What only the
 //! owner of a process may read (its I/O and open files) is `None` for others, not an error.
+//!
+//! [`TreeProbe`] follows a tree from its start to its end, with all that ended on the way.
 
 mod totals;
+mod tree;
 mod watched;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +17,7 @@ use procfs::process::{Io, Stat, Status};
 
 use crate::error::ProbeError;
 use crate::files::names_in;
+pub use tree::{NetworkProbe, TreeProbe, TreeUsage, Waited};
 pub(crate) use watched::watched;
 
 /// What a process or a tree of processes uses.

@@ -63,7 +63,7 @@ impl Wrapping for Http {
     }
 }
 
-fn format_of(headers: &HeaderMap) -> Result<Format, Failure> {
+pub(crate) fn format_of(headers: &HeaderMap) -> Result<Format, Failure> {
     let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     let essence = value.split(';').next().unwrap_or("").trim();
     if essence.eq_ignore_ascii_case(PROTOBUF)
@@ -78,13 +78,13 @@ fn format_of(headers: &HeaderMap) -> Result<Format, Failure> {
     }
 }
 
-fn compression_of(headers: &HeaderMap) -> Result<Compression, Failure> {
+pub(crate) fn compression_of(headers: &HeaderMap) -> Result<Compression, Failure> {
     let Some(value) = headers.get(CONTENT_ENCODING) else { return Ok(Compression::None) };
     let name = value.to_str().unwrap_or("?");
     name.parse::<Compression>().map_err(Failure::from)
 }
 
-fn accept(accepted: &Accepted, signal: Signal, format: Format) -> Response {
+pub(crate) fn accept(accepted: &Accepted, signal: Signal, format: Format) -> Response {
     let partial = accepted.partial.as_ref();
     let body = match (format, partial) {
         (Format::Protobuf, partial) => response(partial),
@@ -101,7 +101,7 @@ fn accept(accepted: &Accepted, signal: Signal, format: Format) -> Response {
     message(StatusCode::OK, format, body)
 }
 
-fn fail(failure: &Failure, format: Format) -> Response {
+pub(crate) fn fail(failure: &Failure, format: Format) -> Response {
     let code = failure.code as i32;
     let body = match format {
         Format::Protobuf => {

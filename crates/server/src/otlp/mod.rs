@@ -83,7 +83,7 @@ const REJECTED: u32 = 1;
 const ERROR_MESSAGE: u32 = 2;
 
 /// The answer to a request that was accepted, wholly or in part.
-fn response(partial: Option<&(u64, String)>) -> Vec<u8> {
+pub(crate) fn response(partial: Option<&(u64, String)>) -> Vec<u8> {
     let mut writer = Writer::new();
     if let Some((rejected, message)) = partial {
         writer.message(PARTIAL_SUCCESS, |partial| {

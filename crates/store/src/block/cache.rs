@@ -124,7 +124,8 @@ impl BlockCache {
         if let Some(may_hold) = filters().may_hold(path, hash) {
             return Ok(may_hold);
         }
-        let filter = TraceFilter::new(&open()?.trace_index()?);
+        let block = open()?;
+        let filter = TraceFilter::of(&block)?;
         let may_hold = filter.may_hold(hash);
         filters().keep(path, filter);
         Ok(may_hold)

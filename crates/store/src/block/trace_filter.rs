@@ -2,11 +2,17 @@
 //!
 //! An open block takes a megabyte, and of hundreds that overlap in time one or two have a trace. So
 //! a small Bloom filter of each block's traces is kept for all of them. It is made of the trace
-//! index when that is first read.
+//! index when that is first read. Blocks of log records have no such index, and most records of a
+//! trace say nothing of its spans: their filters are of the traces that have events.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
+use super::read::Block;
 use super::trace_index;
+use crate::column::Values;
+use crate::error::StoreError;
+use crate::schema::Signal;
+use crate::tables::logs::field;
 
 /// Bits for each trace; with eight probes one look-up in three hundred is in vain.
 const BITS_PER_TRACE: usize = 12;
@@ -17,12 +23,27 @@ const PROBES: u64 = 8;
 pub(crate) struct TraceFilter(Box<[u64]>);
 
 impl TraceFilter {
+    /// Of the spans of a block, or of the events among its log records.
+    pub(crate) fn of(block: &Block) -> Result<Self, StoreError> {
+        match block.table().signal {
+            Signal::Logs => {
+                let hashes = traces_of_events(block)?;
+                Ok(Self::of_hashes(hashes.len(), hashes.into_iter()))
+            }
+            _ => Ok(Self::new(&block.trace_index()?)),
+        }
+    }
+
     /// From the bytes of a trace index.
     pub(crate) fn new(index: &[u8]) -> Self {
         let traces = index.len() / trace_index::ENTRY_BYTES;
+        Self::of_hashes(traces, trace_index::iter(index).map(|(hash, _)| hash))
+    }
+
+    fn of_hashes(traces: usize, hashes: impl Iterator<Item = u64>) -> Self {
         let mut words = vec![0u64; (traces * BITS_PER_TRACE).div_ceil(64)];
         let bits = words.len() as u64 * 64;
-        for (hash, _) in trace_index::iter(index) {
+        for hash in hashes {
             for bit in probes(hash, bits) {
                 words[(bit / 64) as usize] |= 1 << (bit % 64);
             }
@@ -39,6 +60,23 @@ impl TraceFilter {
     fn heap_bytes(&self) -> usize {
         self.0.len() * 8
     }
+}
+
+/// Hashes of the traces that have events among the log records of a block.
+fn traces_of_events(block: &Block) -> Result<HashSet<u64>, StoreError> {
+    let names = block.field(field::EVENT_NAME, None)?;
+    let mut traces = HashSet::new();
+    if names.values.is_empty() {
+        return Ok(traces);
+    }
+    let column = block.field(field::TRACE_ID, None)?;
+    let Values::Id16(ids) = &column.values else {
+        return Err(StoreError::corrupt("trace ids of another type"));
+    };
+    names.for_each_row(|row, _| {
+        traces.extend(column.index_of(row).map(|at| trace_index::trace_hash(&ids[at])));
+    });
+    Ok(traces)
 }
 
 fn probes(hash: u64, bits: u64) -> impl Iterator<Item = u64> {

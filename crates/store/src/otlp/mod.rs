@@ -20,12 +20,13 @@
 //! | `attributes` | shape, columns and `rest` back to attributes |
 //! | `spans`, `logs` | rows to messages |
 //! | `records` | rebuilt messages, and requests made of them |
-//! | `trace` | a trace by its id, from all sources |
+//! | `trace`, `open` | a trace by its id, from all sources; its spans that have not ended |
 //! | `duplicates` | spans that were stored twice |
 
 mod attributes;
 mod duplicates;
 mod logs;
+mod open;
 mod records;
 mod row;
 mod spans;

@@ -67,6 +67,17 @@ impl Records {
         Ok(())
     }
 
+    /// Adds a span of an encoded origin, which `write` appends as a field of a scope group.
+    pub(super) fn add_span(
+        &mut self,
+        origin: &[u8],
+        time_nanos: i64,
+        write: impl FnOnce(&mut Writer),
+    ) {
+        let origin = self.origins.intern(origin);
+        self.push(origin, time_nanos, write);
+    }
+
     /// Adds what another has, without what was seen before in origin and content.
     pub(super) fn add_unseen(&mut self, from: &Records, seen: &mut Seen) {
         for (nth, entry) in from.entries.iter().enumerate() {

@@ -66,8 +66,8 @@ const PIECE_FACTOR: usize = 3;
 
 /// A trace while it is put together: first from what is archived of it, then from sources.
 pub(crate) struct Finder<'a, 'g> {
-    trace_id: &'a [u8; 16],
-    records: Records,
+    pub(super) trace_id: &'a [u8; 16],
+    pub(super) records: Records,
     /// If something is archived: most of it is in sources too, and is not kept twice.
     seen: Option<Seen>,
     /// How many records are archived.
@@ -87,7 +87,7 @@ impl<'a, 'g> Finder<'a, 'g> {
     }
 
     /// Asks whether to go on with some bytes beside those of the trace.
-    fn go_on_with(&mut self, more_bytes: usize) -> Result<(), StoreError> {
+    pub(super) fn go_on_with(&mut self, more_bytes: usize) -> Result<(), StoreError> {
         // Bytes of the spans, and of the answer with some room.
         let held = self.records.writer.as_slice().len() * 9 / 4;
         (self.go_on)(held.saturating_add(more_bytes))
@@ -196,7 +196,7 @@ impl<'a, 'g> Finder<'a, 'g> {
 }
 
 /// Whether reading again would fail again, because the bytes are wrong.
-fn is_damage(error: &StoreError) -> bool {
+pub(super) fn is_damage(error: &StoreError) -> bool {
     matches!(
         error,
         StoreError::Corrupt(_)

@@ -257,19 +257,19 @@ impl Writer {
         }
     }
 
-    fn text(&mut self, tag: u32, value: &[u8]) {
+    pub(super) fn text(&mut self, tag: u32, value: &[u8]) {
         if !value.is_empty() {
             self.bytes_field(tag >> 3, value);
         }
     }
 
-    fn integer(&mut self, tag: u32, value: u64) {
+    pub(super) fn integer(&mut self, tag: u32, value: u64) {
         if value != 0 {
             self.varint_field(tag >> 3, value);
         }
     }
 
-    fn time(&mut self, tag: u32, value: u64) {
+    pub(super) fn time(&mut self, tag: u32, value: u64) {
         if value != 0 {
             self.fixed64_field(tag >> 3, value);
         }

@@ -1,0 +1,202 @@
+//! What a server answers: taken, another time, never.
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use kymo_wire::{Reader, Signal, WireError, text};
+
+use crate::limits::MAX_QUOTED_CHARS;
+use crate::pairs;
+
+/// Bytes in front of a message of gRPC: whether it is packed, and its length.
+pub(crate) const GRPC_FRAME_BYTES: usize = 5;
+/// Codes of gRPC after which OTLP's specification has a sender try again.
+const GRPC_RETRYABLE: [u16; 7] = [1, 4, 8, 10, 11, 14, 15];
+const HTTP_RETRYABLE: [u16; 4] = [429, 502, 503, 504];
+
+/// What became of one try.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It is kept; perhaps not all of it.
+    Accepted(Option<Partial>),
+    /// Another time, perhaps after a while.
+    Later(String, Option<Duration>),
+    /// Never.
+    Refused(String),
+}
+
+/// What a server says of records that it took the request without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partial {
+    /// Of what kind they are.
+    pub signal: Signal,
+    /// How many; 0 if the server only has something to say.
+    pub rejected: u64,
+    /// Why.
+    pub why: String,
+}
+
+impl fmt::Display for Partial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let records = match self.signal {
+            Signal::Traces => "spans",
+            Signal::Metrics => "points",
+            Signal::Logs => "log records",
+        };
+        write!(f, "{} {records} were not kept: {}", self.rejected, self.why)
+    }
+}
+
+/// What an answer of HTTP means.
+pub(crate) fn of_http(signal: Signal, status: u16, headers: &HeaderMap, body: &Bytes) -> Answer {
+    let is_protobuf = headers
+        .get("content-type")
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|value| value.starts_with("application/x-protobuf"));
+    if (200..300).contains(&status) {
+        return Answer::Accepted(if is_protobuf { partial(signal, body) } else { None });
+    }
+    let words = if is_protobuf { status_message(body) } else { text(body).trim().to_owned() };
+    let words: String = words.chars().take(MAX_QUOTED_CHARS).collect();
+    let why = format!("it answered {status} {words}").trim_end().to_owned();
+    if HTTP_RETRYABLE.contains(&status) {
+        return Answer::Later(why, retry_after(headers));
+    }
+    Answer::Refused(why)
+}
+
+/// What an answer of gRPC means.
+pub(crate) fn of_grpc(
+    signal: Signal,
+    status: u16,
+    headers: &HeaderMap,
+    trailers: &HeaderMap,
+    body: &Bytes,
+) -> Answer {
+    let find = |name: &str| {
+        let value = trailers.get(name).or_else(|| headers.get(name))?;
+        Some(value.to_str().ok()?.to_owned())
+    };
+    let Some(code) = find("grpc-status").and_then(|code| code.parse::<u16>().ok()) else {
+        // A proxy, or a server of another kind.
+        let why =
+            format!("it answered HTTP {status} without a status of gRPC: is it an OTLP server?");
+        let is_later = HTTP_RETRYABLE.contains(&status);
+        return if is_later {
+            Answer::Later(why, retry_after(headers))
+        } else {
+            Answer::Refused(why)
+        };
+    };
+    if code == 0 {
+        let message = body.get(GRPC_FRAME_BYTES..);
+        return Answer::Accepted(message.and_then(|message| partial(signal, message)));
+    }
+    let words = find("grpc-message").unwrap_or_default();
+    let why = format!("it answered gRPC code {code} {}", pairs::unescape(&words));
+    if GRPC_RETRYABLE.contains(&code) {
+        return Answer::Later(why, retry_after(headers));
+    }
+    Answer::Refused(why)
+}
+
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get("retry-after")?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}
+
+/// What an `Export…ServiceResponse` says of records that were not kept.
+fn partial(signal: Signal, response: &[u8]) -> Option<Partial> {
+    let read = || -> Result<Option<Partial>, WireError> {
+        let mut reader = Reader::new(response);
+        while let Some(tag) = reader.tag()? {
+            // `partial_success`: how many, and why.
+            if tag != (1 << 3 | 2) {
+                reader.skip(tag)?;
+                continue;
+            }
+            let mut partial = Partial { signal, rejected: 0, why: String::new() };
+            let mut inner = reader.message()?;
+            while let Some(tag) = inner.tag()? {
+                match tag >> 3 {
+                    1 => partial.rejected = inner.varint()?,
+                    2 => partial.why = text(inner.bytes()?).into_owned(),
+                    _ => inner.skip(tag)?,
+                }
+            }
+            let is_said = partial.rejected > 0 || !partial.why.is_empty();
+            return Ok(is_said.then_some(partial));
+        }
+        Ok(None)
+    };
+    // An answer that cannot be read is one of success all the same.
+    read().unwrap_or(None)
+}
+
+/// The message of a `google.rpc.Status`.
+fn status_message(body: &[u8]) -> String {
+    let mut reader = Reader::new(body);
+    while let Ok(Some(tag)) = reader.tag() {
+        if tag == (2 << 3 | 2) {
+            return reader.bytes().map(|bytes| text(bytes).into_owned()).unwrap_or_default();
+        }
+        if reader.skip(tag).is_err() {
+            break;
+        }
+    }
+    String::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use kymo_wire::encode::Writer;
+
+    use super::*;
+
+    fn trailers(code: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([("grpc-status".parse().unwrap(), code.parse().unwrap())])
+    }
+
+    #[test]
+    fn answers_are_told_apart_as_the_specification_has_them() {
+        let none = HeaderMap::new();
+        let of_grpc = |status, trailers: &HeaderMap| {
+            of_grpc(Signal::Traces, status, &none, trailers, &Bytes::new())
+        };
+        let of_http = |status, headers: &HeaderMap, body: &'static str| {
+            of_http(Signal::Traces, status, headers, &Bytes::from(body))
+        };
+        assert_eq!(of_grpc(200, &trailers("0")), Answer::Accepted(None));
+        assert!(matches!(of_grpc(200, &trailers("14")), Answer::Later(..)));
+        assert!(matches!(of_grpc(200, &trailers("3")), Answer::Refused(_)));
+        assert!(matches!(of_grpc(404, &none), Answer::Refused(_)));
+        assert!(matches!(of_grpc(503, &none), Answer::Later(..)));
+        assert_eq!(of_http(200, &none, ""), Answer::Accepted(None));
+        assert!(
+            matches!(of_http(400, &none, "no"), Answer::Refused(why) if why.ends_with("400 no"))
+        );
+        let after = HeaderMap::from_iter([("retry-after".parse().unwrap(), "7".parse().unwrap())]);
+        let expected = Answer::Later("it answered 429".into(), Some(Duration::from_secs(7)));
+        assert_eq!(of_http(429, &after, ""), expected);
+    }
+
+    #[test]
+    fn records_that_were_not_kept_are_told() {
+        let mut writer = Writer::new();
+        writer.message(1, |w| {
+            w.varint_field(1, 3);
+            w.bytes_field(2, b"too old");
+        });
+        let body = writer.into_bytes();
+        let said = |signal, body: &[u8]| partial(signal, body).map(|partial| partial.to_string());
+        assert_eq!(said(Signal::Traces, &body).as_deref(), Some("3 spans were not kept: too old"));
+        assert_eq!(
+            said(Signal::Logs, &body).as_deref(),
+            Some("3 log records were not kept: too old")
+        );
+        assert_eq!(said(Signal::Traces, &[]), None);
+        assert_eq!(said(Signal::Traces, &[0xff; 9]), None);
+    }
+}

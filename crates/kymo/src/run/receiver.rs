@@ -1,0 +1,132 @@
+//! What programs below the command send: taken in on a port of this machine, kept or sent on.
+//!
+//! ```text
+//!  OTLP ─> inlet (bounded) ─┬─> keeper ─> Session::add_request ─> file
+//!                           └─> forward ─> server
+//! ```
+//!
+//! A program is answered as soon as its request is read and checked. If the file does not keep up,
+//! programs are asked to try again, which their exporters do beside their work. A server that does
+//! not keep up costs what it misses, not the file.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use kymo_server::inlet::{Inlet, Received};
+use kymo_service::ExportSettings;
+use kymo_session::{Session, Signal};
+use tokio::runtime::Runtime;
+
+use super::forward::Forward;
+use super::limits::{KEEP_BYTES, KEEP_TIMEOUT};
+
+/// Where requests go.
+#[derive(Debug, Clone)]
+pub(super) struct Sink {
+    /// The session, if it has a file.
+    kept: Option<Session>,
+    forward: Option<Arc<Forward>>,
+}
+
+impl Sink {
+    pub(super) fn new(kept: Option<Session>, export: Option<&ExportSettings>) -> Self {
+        Self { kept, forward: export.and_then(Forward::start).map(Arc::new) }
+    }
+
+    /// Takes a request, in protobuf. Does not wait.
+    pub(super) fn take(&self, signal: Signal, request: Vec<u8>) {
+        if let Some(forward) = &self.forward {
+            forward.send(signal, request.clone().into());
+        }
+        if let Some(session) = &self.kept {
+            session.add_request(signal, request);
+        }
+    }
+
+    /// Everything has to be sent by then.
+    pub(super) fn hurry(&self, until: Instant) {
+        if let Some(forward) = &self.forward {
+            forward.hurry(until);
+        }
+    }
+
+    /// Waits until everything is sent, but not longer than that.
+    pub(super) fn end(&self, until: Instant) {
+        if let Some(forward) = &self.forward {
+            forward.end(until);
+        }
+    }
+}
+
+/// The port, and the threads behind it.
+pub(super) struct Receiver {
+    runtime: Runtime,
+    inlet: Inlet,
+    keeper: Option<JoinHandle<()>>,
+}
+
+impl Receiver {
+    /// Listens.
+    pub(super) fn start(sink: &Sink) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("kymo-receive")
+            .enable_all()
+            .build()?;
+        let (keep, keeper) = match &sink.kept {
+            Some(session) => {
+                let (keep, thread) = keeper(session.clone())?;
+                (Some(keep), Some(thread))
+            }
+            None => (None, None),
+        };
+        let forward = sink.forward.clone();
+        let deliver = move |received: Received| {
+            if let Some(forward) = &forward {
+                forward.send(received.signal, received.request.clone());
+            }
+            if let Some(keep) = &keep {
+                // Lives as long as this does.
+                let _ = keep.send(received);
+            }
+        };
+        let inlet = runtime.block_on(Inlet::listen(deliver))?;
+        Ok(Self { runtime, inlet, keeper })
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.inlet.address()
+    }
+
+    /// Takes in what is still on its way, for some time, and then no more.
+    pub(super) fn end(self, at_most: Duration) {
+        self.runtime.block_on(self.inlet.drain(at_most));
+        // With the last connection goes the way to the keeper.
+        self.runtime.shutdown_timeout(at_most);
+        if let Some(keeper) = self.keeper {
+            let _ = keeper.join();
+        }
+    }
+}
+
+/// A thread that gives requests to the session, no faster than its file takes them.
+fn keeper(session: Session) -> io::Result<(Sender<Received>, JoinHandle<()>)> {
+    let (sender, receiver) = channel::<Received>();
+    let work = move || {
+        let mut bytes = 0;
+        while let Ok(received) = receiver.recv() {
+            session.add_request(received.signal, received.request.to_vec());
+            bytes += received.request.len();
+            if bytes >= KEEP_BYTES {
+                session.flush(KEEP_TIMEOUT);
+                bytes = 0;
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name("kymo-keep".to_owned()).spawn(work)?;
+    Ok((sender, thread))
+}

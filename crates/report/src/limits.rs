@@ -1,0 +1,66 @@
+//! Every bound of the crate, with its reason.
+//!
+//! What lies beyond a bound is counted and said in the report, never dropped in silence.
+
+/// Sessions of one recording: more would be a fleet, which is asked of a server.
+pub const MAX_SESSIONS: usize = 1_000;
+/// Traces without a session of one recording. They are kept until it is known whether a session
+/// owns them.
+pub const MAX_TRACES: usize = 10_000;
+/// Tasks of one recording: about 300 bytes each.
+pub const MAX_TASKS: usize = 1_000_000;
+/// Spans of one recording: about 80 bytes each.
+pub const MAX_SPANS: usize = 4_000_000;
+/// Resource updates of one recording: a hundred nodes with eight GPUs, every 5 s for 15 hours.
+pub const MAX_SAMPLES: usize = 10_000_000;
+/// Events of which numbers are kept, of one recording. Beyond, they are only counted.
+pub const MAX_CUSTOM_EVENTS: usize = 1_000_000;
+/// Numbers kept of one custom event.
+pub const MAX_NUMBERS_PER_EVENT: usize = 16;
+/// Kinds of events that are told apart: names are few unless something is wrong.
+pub const MAX_EVENT_NAMES: usize = 1_000;
+/// Records that are remembered to know a repeated one, and how late they were emitted: 16 bytes
+/// each.
+pub const MAX_REMEMBERED_RECORDS: usize = 16_000_000;
+/// Series of counters: RHAPSODY has one for each task and instrument.
+pub const MAX_COUNTER_SERIES: usize = 2_000_000;
+/// Texts that are kept once for all that have them.
+pub const MAX_INTERNED: usize = 1_000_000;
+/// Bytes of a text: an error message with its stack is cut.
+pub const MAX_TEXT_BYTES: usize = 2_048;
+/// Services that are named when no session was found.
+pub const MAX_SERVICES_NAMED: usize = 5;
+
+/// Bins of a histogram: what an eye tells apart.
+pub const HISTOGRAM_BINS: usize = 24;
+/// Bins of what is shown over time.
+pub const TIME_BINS: usize = 120;
+/// Bins of throughput: wider, since a rate needs something to count.
+pub const THROUGHPUT_BINS: usize = 60;
+/// Points of a curve of quantiles.
+pub const QUANTILE_POINTS: usize = 200;
+/// Groups that are shown of one field; the others are joined.
+pub const MAX_GROUPS: usize = 20;
+/// Stragglers, failures and unfinished tasks that are listed.
+pub const MAX_LISTED: usize = 20;
+/// Nodes and GPUs that are listed, each.
+pub const MAX_DEVICES: usize = 256;
+/// Custom events' fields that are listed.
+pub const MAX_FIELDS: usize = 64;
+
+/// Tasks of a kind from which on one of them can be called slow: with fewer, the slowest is just
+/// the slowest.
+pub const MIN_TASKS_OF_A_KIND: usize = 5;
+/// A straggler takes more than this many times the median of its kind.
+pub const STRAGGLER_MEDIANS: f64 = 3.0;
+/// A GPU below this use, in percent, is idle: drivers report a few percent for a desktop.
+pub const IDLE_GPU_PERCENT: f64 = 5.0;
+
+/// Tasks that are drawn as bars; of more, sums are drawn. A bar takes 150 bytes of the page.
+pub const MAX_BARS: usize = 3_000;
+/// Lanes of bars: a page of 1,200 pixels.
+pub const MAX_LANES: usize = 128;
+/// Rows of a timeline of sums.
+pub const MAX_HEAT_ROWS: usize = 40;
+/// Bins of a row of a timeline of sums.
+pub const HEAT_BINS: usize = 200;

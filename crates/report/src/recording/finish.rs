@@ -1,0 +1,272 @@
+//! The end of a recording: which records are a session, and what they say together.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::add::{Recording, keep_first};
+use super::sessions::{Draft, Room, SpanDraft, TaskDraft};
+use super::values::{hex, moment};
+use super::{Found, LeftOut, Origin, Session, Status, Task};
+
+/// The span of a session, in our library and in RHAPSODY.
+const SESSION_SPAN: &str = "session";
+
+pub(super) fn finish(recording: Recording) -> (Vec<Session>, Found) {
+    let Recording { drafts, mut room, mut found, strangers, .. } = recording;
+    let (mut sessions, traces): (Vec<Draft>, Vec<Draft>) =
+        drafts.into_iter().partition(|draft| draft.session_id.is_some());
+    let by_trace: HashMap<[u8; 16], usize> =
+        sessions.iter().enumerate().filter_map(|(at, draft)| Some((draft.trace_id?, at))).collect();
+    let mut others = Vec::new();
+    for trace in traces {
+        match trace.trace_id.and_then(|id| by_trace.get(&id)) {
+            Some(at) => join(&mut sessions[*at], trace, &mut room),
+            None => others.push(trace),
+        }
+    }
+    found.traces = others.len() as u64;
+    let mut settled: Vec<Session> =
+        sessions.into_iter().map(|draft| settle(draft, Origin::SessionId)).collect();
+    if settled.is_empty() {
+        let of_traces = others.into_iter().filter_map(|draft| {
+            let origin = origin(&draft)?;
+            Some(settle(draft, origin))
+        });
+        settled.extend(of_traces);
+    }
+    if let Some(first) = settled.first_mut() {
+        first.left_out.sessions = strangers;
+    }
+    (settled, found)
+}
+
+/// What a program wrote below a session with an SDK of its own, in the session's trace.
+fn join(session: &mut Draft, trace: Draft, room: &mut Room) {
+    for span in trace.spans {
+        if session.span_ids.insert(span.id) {
+            session.spans.push(span);
+        }
+    }
+    for theirs in trace.tasks {
+        let id = theirs.task.id.clone();
+        if let Some(ours) = session.task(&id, room)
+            && ours.span.is_none()
+            && !ours.has_events
+        {
+            *ours = theirs;
+        }
+    }
+    for (name, count) in trace.event_counts {
+        *session.event_counts.entry(name).or_default() += count;
+    }
+    session.repeated += trace.repeated;
+    if let Some((first, last)) = trace.seen_nanos {
+        session.saw(first);
+        session.saw(last);
+    }
+}
+
+/// What makes a session of a trace without a session's id, if something does.
+fn origin(draft: &Draft) -> Option<Origin> {
+    if !draft.tasks.is_empty() {
+        return Some(Origin::TasksOfTrace);
+    }
+    (roots(draft).count() == 1).then_some(Origin::Trace)
+}
+
+/// Spans whose parent is not there.
+fn roots(draft: &Draft) -> impl Iterator<Item = &SpanDraft> {
+    draft
+        .spans
+        .iter()
+        .filter(|span| span.parent.is_none_or(|parent| !draft.span_ids.contains(&parent)))
+}
+
+/// The span of the session itself: the one its events name, the one with its name, or the only
+/// root.
+fn session_span(draft: &Draft) -> Option<&SpanDraft> {
+    if let Some(id) = draft.session_span {
+        return draft.spans.iter().find(|span| span.id == id);
+    }
+    if let Some(span) = roots(draft).find(|span| &*span.name == SESSION_SPAN) {
+        return Some(span);
+    }
+    let mut roots = roots(draft);
+    let only = roots.next()?;
+    let is_task = || draft.tasks.iter().any(|task| task.task.span_id == Some(only.id));
+    (roots.next().is_none() && !is_task()).then_some(only)
+}
+
+fn settle(mut draft: Draft, origin: Origin) -> Session {
+    let root = session_span(&draft);
+    let root_id = root.map(|span| span.id);
+    let root_nanos = root.and_then(|span| Some((moment(span.start_nanos)?, span.end_nanos)));
+    let root_name = root.map(|span| span.name.clone());
+    let error = root.filter(|span| span.is_error).map(|span| {
+        let said = span.error_message.clone().or_else(|| span.error_type.clone());
+        said.unwrap_or_else(|| "the session's span has the status error".into())
+    });
+    let are_tasks_spans = draft.tasks.is_empty();
+    let tasks: Vec<Task> = if are_tasks_spans {
+        spans_as_tasks(&draft.spans, root_id, origin)
+    } else {
+        draft.tasks.drain(..).map(settle_task).collect()
+    };
+    let spans_nanos =
+        bounds(draft.spans.iter().flat_map(|span| [span.start_nanos, span.end_nanos]));
+    let seen = bounds(
+        [draft.seen_nanos, spans_nanos]
+            .into_iter()
+            .flatten()
+            .flat_map(|(first, last)| [first, last]),
+    );
+    let ended = draft.ended_nanos.or(root_nanos.map(|(_, end)| end));
+    let start_nanos =
+        draft.started_nanos.or(root_nanos.map(|(start, _)| start)).or(seen.map(|(first, _)| first));
+    let span_duration = root_nanos.map(|(start, end)| end.saturating_sub(start) as f64 / 1e9);
+    let mut counters: BTreeMap<Arc<str>, f64> = BTreeMap::new();
+    for ((name, _), point) in &draft.series {
+        *counters.entry((*name).into()).or_default() += point.value;
+    }
+    let trace_id = draft.trace_id.map(|id| hex(&id));
+    let id = draft.session_id.clone().or_else(|| trace_id.as_deref().map(Arc::from));
+    let id = id.unwrap_or_else(|| "unknown".into());
+    let mut name = draft.name.clone();
+    if origin != Origin::SessionId {
+        keep_first(&mut name, &root_name);
+    }
+    keep_first(&mut name, &draft.service);
+    let span_errors = draft.spans.iter().filter(|span| span.is_error).count() as u64;
+    draft.samples.sort_by_key(|sample| sample.time_nanos);
+    draft.events.sort_by_key(|event| event.time_nanos);
+    Session {
+        name: name.unwrap_or_else(|| id.clone()),
+        id,
+        origin,
+        service: draft.service,
+        host: draft.host,
+        backend: draft.backend,
+        trace_id,
+        start_nanos,
+        end_nanos: ended.or(seen.map(|(_, last)| last)),
+        said_duration_secs: draft.said_duration_secs.or(span_duration),
+        // A trace says nothing of what is still to come.
+        has_ended: ended.is_some() || origin != Origin::SessionId,
+        error,
+        tasks,
+        are_tasks_spans,
+        samples: draft.samples,
+        events: draft.events,
+        event_counts: draft.event_counts,
+        emit_nanos: draft.emit_nanos,
+        counters,
+        spans: draft.spans.len() as u64,
+        span_errors,
+        repeated: draft.repeated,
+        events_after_end: draft.events_after_end,
+        left_out: LeftOut { sessions: 0, ..draft.left_out },
+    }
+}
+
+fn bounds(moments: impl Iterator<Item = u64>) -> Option<(u64, u64)> {
+    moments.filter_map(moment).fold(None, |known, nanos| {
+        let (first, last) = known.unwrap_or((nanos, nanos));
+        Some((first.min(nanos), last.max(nanos)))
+    })
+}
+
+/// Events first, the span where they are silent.
+fn settle_task(draft: TaskDraft) -> Task {
+    let TaskDraft { mut task, has_events, is_incomplete, said_duration_secs, span, .. } = draft;
+    if let Some(span) = span {
+        task.span_nanos = moment(span.start_nanos)
+            .map(|start| (start, span.end_nanos))
+            .filter(|(start, end)| start <= end);
+        task.submitted_nanos = task.submitted_nanos.or(span.submitted_nanos);
+        task.queued_nanos = task.queued_nanos.or(span.queued_nanos);
+        task.started_nanos = task.started_nanos.or(span.started_nanos);
+        if !has_events {
+            task.created_nanos = moment(span.start_nanos);
+        }
+        if let (None, Some(status)) = (task.ended_nanos, span.status) {
+            task.ended_nanos = moment(span.end_nanos);
+            task.status = status;
+        }
+    }
+    if task.started_nanos.is_none()
+        && !is_incomplete
+        && let Some(ended) = task.ended_nanos
+    {
+        match said_duration_secs.filter(|secs| *secs > 0.0) {
+            Some(secs) => task.started_nanos = Some(ended.saturating_sub((secs * 1e9) as u64)),
+            None if !has_events => {
+                let before = [task.queued_nanos, task.submitted_nanos, task.created_nanos];
+                task.started_nanos = before.into_iter().flatten().max().map(|at| at.min(ended));
+                task.is_start_assumed = task.started_nanos.is_some();
+            }
+            None => {}
+        }
+    }
+    if !task.status.is_end() {
+        let reached = [
+            (task.submitted_nanos, Status::Submitted),
+            (task.queued_nanos, Status::Queued),
+            (task.started_nanos, Status::Running),
+        ];
+        let reached = reached.into_iter().filter(|(at, _)| at.is_some()).map(|(_, status)| status);
+        task.status = reached.fold(task.status, Status::max);
+    }
+    if task.status != Status::Failed {
+        // A canceled task's span has the status of an error, and no more to say.
+        task.error_type = None;
+        task.error_message = None;
+    }
+    task
+}
+
+/// Where no record has a task's id: the spans below the session's span or, if that has a single
+/// child, below that; the roots if there are several.
+fn spans_as_tasks(spans: &[SpanDraft], root: Option<[u8; 8]>, origin: Origin) -> Vec<Task> {
+    let mut children: HashMap<Option<[u8; 8]>, Vec<&SpanDraft>> = HashMap::new();
+    let known: HashSet<[u8; 8]> = spans.iter().map(|span| span.id).collect();
+    for span in spans {
+        let parent = span.parent.filter(|parent| known.contains(parent) && *parent != span.id);
+        children.entry(parent).or_default().push(span);
+    }
+    let below = |id: Option<[u8; 8]>| children.get(&id).map_or(&[][..], Vec::as_slice);
+    let mut level = match (root, origin) {
+        (Some(root), _) => below(Some(root)),
+        (None, Origin::SessionId) => below(None),
+        (None, _) => &[],
+    };
+    // Each step goes to a span not seen before: a circle of parents has no root to come from.
+    for _ in 0..spans.len() {
+        match level {
+            [only] if !below(Some(only.id)).is_empty() => level = below(Some(only.id)),
+            _ => break,
+        }
+    }
+    let mut tasks: Vec<Task> = level.iter().map(|span| span_as_task(span)).collect();
+    tasks.sort_by_key(|task| task.started_nanos);
+    tasks
+}
+
+fn span_as_task(span: &SpanDraft) -> Task {
+    let mut task = Task::new(hex(&span.id).into(), span.name.clone());
+    task.span_id = Some(span.id);
+    task.backend.clone_from(&span.service);
+    task.created_nanos = moment(span.start_nanos);
+    task.started_nanos = task.created_nanos;
+    task.ended_nanos = moment(span.end_nanos);
+    task.span_nanos = task.started_nanos.zip(task.ended_nanos).filter(|(start, end)| start <= end);
+    task.status = match (span.is_error, task.ended_nanos) {
+        (true, Some(_)) => Status::Failed,
+        (false, Some(_)) => Status::Completed,
+        (_, None) => Status::Running,
+    };
+    if span.is_error {
+        task.error_type.clone_from(&span.error_type);
+        task.error_message.clone_from(&span.error_message);
+    }
+    task
+}

@@ -1,0 +1,136 @@
+//! Spans: of the session, of tasks, and of everything else.
+
+use kymo_wire::{AnyValueView, SpanView, text};
+
+use super::Status;
+use super::add::{Recording, Source, keep_first};
+use super::sessions::{SpanDraft, TaskSpan};
+use super::values::{is_true, moment, readable, span_id, trace_id};
+
+/// OTLP's status of a span that failed.
+const STATUS_ERROR: i32 = 2;
+
+pub(super) fn add(recording: &mut Recording, source: &Source, span: &SpanView<'_>) {
+    recording.found.spans += 1;
+    let texts = &mut recording.texts;
+    let (mut session_id, mut task_id, mut status) = (None, None, None);
+    let (mut backend, mut node, mut executable, mut task_type) = (None, None, None, None);
+    let (mut error_type, mut error_message, mut session_name) = (None, None, None);
+    let mut is_incomplete = false;
+    for (key, value) in readable(&span.attributes) {
+        match key {
+            b"session_id" => {
+                if let AnyValueView::String(id) = value {
+                    session_id = Some(id);
+                }
+            }
+            b"session.name" => session_name = texts.value(&value),
+            b"task_id" => task_id = texts.value(&value),
+            b"status" => status = texts.value(&value),
+            b"backend" => backend = texts.value(&value),
+            b"node_id" => node = texts.value(&value),
+            b"executable" => executable = texts.value(&value),
+            b"task_type" => task_type = texts.value(&value),
+            b"error_type" | b"error.type" => error_type = texts.value(&value),
+            b"error_message" => error_message = texts.value(&value),
+            b"incomplete_lifecycle" => is_incomplete = is_true(&value),
+            _ => {}
+        }
+    }
+    let Some(id) = span_id(span.span_id) else { return };
+    let trace = trace_id(span.trace_id);
+    let Some(owner) = recording.owner(source, session_id, trace) else { return };
+    let draft = &mut recording.drafts[owner];
+    if !draft.is_new_span(id, &mut recording.room) {
+        return;
+    }
+    let texts = &mut recording.texts;
+    let is_error = span.status.is_some_and(|status| status.code == STATUS_ERROR);
+    let mut times = TaskSpan {
+        start_nanos: span.start_time_unix_nano,
+        end_nanos: span.end_time_unix_nano,
+        ..TaskSpan::default()
+    };
+    for event in span.events.iter().map_while(Result::ok) {
+        let slot = match event.name {
+            b"TaskSubmitted" => &mut times.submitted_nanos,
+            b"TaskQueued" => &mut times.queued_nanos,
+            b"TaskStarted" => &mut times.started_nanos,
+            b"exception" => {
+                for (key, value) in readable(&event.attributes) {
+                    match key {
+                        b"exception.type" => error_type = error_type.or(texts.value(&value)),
+                        b"exception.message" => {
+                            error_message = error_message.or(texts.value(&value));
+                        }
+                        _ => {}
+                    }
+                }
+                continue;
+            }
+            _ => continue,
+        };
+        *slot = slot.or(moment(event.time_unix_nano));
+    }
+    if let (true, Some(said)) = (is_error, span.status)
+        && !said.message.is_empty()
+    {
+        let message = texts.keep(&text(said.message));
+        // Some write the type of the error there; that is no message.
+        if error_type.as_ref() != Some(&message) {
+            error_message = error_message.or(Some(message));
+        }
+    }
+    let name = texts.keep(&text(span.name));
+    if let Some(task_id) = &task_id
+        && let Some(task) = draft.task(task_id, &mut recording.room)
+    {
+        let named = status.as_deref().and_then(Status::from_name).filter(|status| status.is_end());
+        times.has_status = status.is_some();
+        times.status = match (named, &status) {
+            (Some(named), _) => Some(named),
+            // `unfinished`, or something else that is no end.
+            (None, Some(_)) => None,
+            (None, None) if is_error => Some(Status::Failed),
+            (None, None) => Some(Status::Completed),
+        };
+        if is_better(&times, task.span.as_ref()) {
+            task.span = Some(times);
+            task.task.span_id = Some(id);
+            task.task.name = name.clone();
+            task.is_named = true;
+        }
+        task.is_incomplete |= is_incomplete;
+        keep_first(&mut task.task.backend, &backend);
+        keep_first(&mut task.task.node, &node);
+        keep_first(&mut task.task.executable, &executable);
+        keep_first(&mut task.task.task_type, &task_type);
+        keep_first(&mut task.task.error_type, &error_type);
+        keep_first(&mut task.task.error_message, &error_message);
+    } else {
+        // The name of the session, not that of a span below it which inherited the attribute.
+        keep_first(&mut draft.name, &session_name);
+    }
+    draft.spans.push(SpanDraft {
+        id,
+        parent: span_id(span.parent_span_id),
+        name,
+        service: source.service.clone(),
+        start_nanos: span.start_time_unix_nano,
+        end_nanos: span.end_time_unix_nano,
+        is_error,
+        error_type,
+        error_message,
+    });
+}
+
+/// Whether a span is more likely that of the task than the one known: others below it may have the
+/// task's id too.
+fn is_better(new: &TaskSpan, known: Option<&TaskSpan>) -> bool {
+    let Some(known) = known else { return true };
+    match (new.has_status, known.has_status) {
+        (true, false) => true,
+        (false, true) => false,
+        _ => new.start_nanos < known.start_nanos,
+    }
+}

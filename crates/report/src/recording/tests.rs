@@ -1,0 +1,144 @@
+//! What becomes of records.
+
+use serde_json::json;
+
+use super::*;
+use crate::fixture::{event, nanos, only, recorded, span, task, ten_seconds};
+
+#[test]
+fn a_session_is_put_together_from_its_events() {
+    let session = only(&ten_seconds());
+    assert_eq!((&*session.id, &*session.name), ("train.1", "train"));
+    assert_eq!((session.start_nanos, session.end_nanos), (Some(nanos(0.0)), Some(nanos(10.0))));
+    assert!(session.has_ended && session.said_duration_secs == Some(10.0));
+    assert_eq!(session.tasks.len(), 6);
+    let failed = &session.tasks[4];
+    assert_eq!((failed.status, failed.error_type.as_deref()), (Status::Failed, Some("ValueError")));
+    assert_eq!(failed.queued_nanos, Some(nanos(2.0)));
+    assert_eq!(session.tasks[5].status, Status::Submitted);
+    assert_eq!(session.samples.len(), 9);
+    assert_eq!(session.counters.get("tasks_submitted"), Some(&6.0));
+    assert_eq!(session.event_counts.get("app.Loss"), Some(&2));
+}
+
+#[test]
+fn what_comes_twice_counts_once() {
+    let mut lines = ten_seconds();
+    lines.push(span("train.1", (1, 0), "session", (0.0, 10.0), json!({})));
+    let once = only(&lines);
+    lines.extend(lines.clone());
+    let twice = only(&lines);
+    assert_eq!(once.event_counts, twice.event_counts);
+    assert_eq!((once.tasks, once.spans), (twice.tasks, twice.spans));
+    assert_eq!((once.samples.len(), once.counters), (twice.samples.len(), twice.counters));
+    assert!(twice.repeated > 30 && once.repeated == 0, "{}", twice.repeated);
+}
+
+#[test]
+fn the_order_of_records_does_not_matter() {
+    let mut lines = ten_seconds();
+    let forward = only(&lines);
+    lines.reverse();
+    let mut backward = only(&lines);
+    backward.tasks.sort_by(|one, other| one.id.cmp(&other.id));
+    assert_eq!(forward.tasks, backward.tasks);
+    assert_eq!(forward.counters, backward.counters);
+}
+
+#[test]
+fn a_task_that_ends_twice_counts_once() {
+    let mut lines = task("s", "t", [0.0, 1.0, 2.0, 3.0], "TaskCompleted", json!({}));
+    lines.push(event("s", "TaskFailed", 4.0, json!({"task_id": "t", "error_type": "Late"})));
+    lines.push(event("s", "TaskStarted", 5.0, json!({"task_id": "t"})));
+    let session = only(&lines);
+    assert_eq!(session.tasks[0].status, Status::Completed);
+    assert_eq!(session.tasks[0].ended_nanos, Some(nanos(3.0)));
+    assert_eq!((session.tasks[0].error_type.clone(), session.events_after_end), (None, 2));
+}
+
+#[test]
+fn tasks_are_known_from_spans_alone() {
+    let fields = json!({"task_id": "a", "status": "failed", "error_type": "E", "queued_at": 1.0});
+    let lines = [
+        span("s", (2, 1), "task", (0.5, 3.0), fields),
+        span("s", (3, 1), "fit", (0.0, 4.0), json!({"task_id": "b", "started_at": 1.5})),
+        // Below a task, with its id: not its span.
+        span("s", (4, 3), "inner", (1.6, 1.7), json!({"task_id": "b"})),
+        span("s", (1, 0), "session", (0.0, 5.0), json!({})),
+    ];
+    let session = only(&lines);
+    let [a, b] = &session.tasks[..] else { panic!("{:?}", session.tasks) };
+    assert_eq!((a.status, a.started_nanos), (Status::Failed, Some(nanos(1.0))));
+    assert!(a.is_start_assumed && !b.is_start_assumed);
+    assert_eq!((&*b.name, b.started_nanos, b.status), ("fit", Some(nanos(1.5)), Status::Completed));
+    assert_eq!((session.has_ended, session.said_duration_secs), (true, Some(5.0)));
+    assert_eq!((session.spans, session.span_errors), (4, 1));
+}
+
+#[test]
+fn a_plain_trace_is_a_session_named_by_its_root() {
+    let lines = [
+        span("", (1, 0), "nightly", (0.0, 10.0), json!({})),
+        span("", (2, 1), "job", (0.0, 10.0), json!({})),
+        span("", (3, 2), "build", (0.0, 4.0), json!({})),
+        span("", (4, 2), "test", (4.0, 9.0), json!({"error_type": "Exit1"})),
+    ];
+    let session = only(&lines);
+    assert_eq!((session.origin, &*session.name), (Origin::Trace, "nightly"));
+    let names: Vec<&str> = session.tasks.iter().map(|task| &*task.name).collect();
+    assert_eq!(names, ["build", "test"]);
+    assert_eq!(session.tasks[1].error_type.as_deref(), Some("Exit1"));
+    // Two roots and no task: it cannot be said what the session would be.
+    let (sessions, found) = recorded(&lines[2..]).finish();
+    assert!(sessions.is_empty());
+    assert_eq!((found.spans, found.traces, found.services), (2, 1, vec!["plain".to_owned()]));
+}
+
+#[test]
+fn spans_of_other_programs_in_the_trace_belong_to_the_session() {
+    let lines = [
+        span("s", (1, 0), "session", (0.0, 5.0), json!({})),
+        span("", (9, 1), "GET /", (1.0, 2.0), json!({})),
+    ];
+    let session = only(&lines);
+    assert_eq!((session.spans, session.are_tasks_spans), (2, true));
+    assert_eq!(&*session.tasks[0].name, "GET /");
+}
+
+#[test]
+fn the_document_of_a_server_is_read() {
+    let document = json!({
+        "session": {"id": "s", "name": "n", "started": "2023-11-14T22:13:20.000000000Z", "ended": null,
+            "state": "running", "duration_seconds": 3.5, "tasks": {"created": 5}, "spans": 2},
+        "tasks": [{"id": "t", "name": "fit", "status": "failed", "error_type": "E",
+            "started": "2023-11-14T22:13:21Z", "ended": "2023-11-14T22:13:22.5Z", "span_id": "000000000000000a"},
+            {"id": "u", "status": "unfinished", "started": "2023-11-14T22:13:21Z"}],
+        "resources": [{"time": "2023-11-14T22:13:21Z", "node_id": "n1", "gpu_id": 0, "gpu_percent": 3}],
+        "events": [{"time": "2023-11-14T22:13:21Z", "name": "a.B", "attributes": {"x": 1, "y": "z"}}],
+        "truncated": {"tasks": true},
+    });
+    let session = Session::from_json(document.to_string().as_bytes()).unwrap();
+    assert!(!session.has_ended && session.start_nanos == Some(nanos(0.0)));
+    assert_eq!(session.tasks[0].ended_nanos, Some(nanos(2.5)));
+    assert_eq!(session.tasks[1].status, Status::Running);
+    assert_eq!((session.samples[0].gpu.as_deref(), session.left_out.tasks), (Some("0"), 3));
+    assert_eq!(session.events[0].numbers, [("x".into(), 1.0)]);
+    assert!(Session::from_json(b"{}").unwrap_err().to_string().contains("GET /api/sessions/ID"));
+}
+
+#[test]
+fn damaged_and_odd_bytes_are_errors_or_nothing() {
+    let mut recording = Recording::new();
+    for signal in kymo_wire::Signal::ALL {
+        let error = recording.add(signal, &[0x0a, 0xff, 0x01]).unwrap_err().to_string();
+        assert!(error.contains(signal.name()), "{error}");
+    }
+    let odd = [
+        event("s", "TaskStarted", 0.0, json!({})),
+        event("s", "ResourceUpdate", 0.0, json!({"cpu_percent": "much"})),
+        span("s", (7, 7), "own parent", (3.0, 1.0), json!({"task_id": 5, "status": 3})),
+    ];
+    let session = only(&odd);
+    assert_eq!((session.tasks.len(), &*session.tasks[0].id), (1, "5"));
+    assert_eq!(session.samples[0].node.as_ref(), "vm");
+}

@@ -1,0 +1,212 @@
+//! Finding sessions: those of some time, or one by its name.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use futures::try_join;
+use serde::Serialize;
+
+use super::asked::{Asked, Failed};
+use super::rows::Table;
+use super::sql::Which;
+use super::summary::{Counts, Seen, Session, TaskCounts};
+use crate::limits::{MAX_SESSIONS, SESSION_ID_MAX_BYTES, SESSIONS_LOOKBACK, SESSIONS_REACH};
+use crate::router::Shared;
+use crate::times::rfc3339_text;
+
+/// Sessions by their names.
+type Found = BTreeMap<String, Seen>;
+
+/// The answer to a question for sessions.
+#[derive(Debug, Serialize)]
+pub(super) struct Listing {
+    sessions: Vec<Session>,
+    /// The time in which there was something of them.
+    range: RangeText,
+    /// Whether there were more.
+    truncated: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct RangeText {
+    since: String,
+    until: String,
+}
+
+/// Sessions of some time, the newest first.
+pub(super) async fn list(shared: &Shared, asked: &Asked) -> Result<Listing, Failed> {
+    let range = asked.range();
+    let mut found = seen(shared, asked, range.clone(), Vec::new()).await?;
+    complete(shared, asked, &range, &mut found).await?;
+    let mut sessions: Vec<(String, Seen)> = found.into_iter().collect();
+    sessions.retain(|(_, seen)| asked.state.is_none_or(|state| seen.state(asked.now) == state));
+    sessions.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.began()));
+    let truncated = sessions.len() > asked.limit;
+    sessions.truncate(asked.limit);
+    // All that was seen of them lies behind the first beginning.
+    let since = sessions.iter().filter_map(|(_, seen)| seen.began()).min();
+    let from = since.map_or(range.start, |since| since.min(range.start));
+    let which =
+        Which { range: from..range.end, ids: sessions.iter().map(|(id, _)| id.clone()).collect() };
+    let mut counts = counts(shared, asked, &which).await?;
+    let shown = sessions.into_iter().map(|(id, seen)| {
+        let counts = counts.remove(&id).unwrap_or_default();
+        Session::new(id, seen, counts, asked.now)
+    });
+    let range = RangeText {
+        since: rfc3339_text(range.start),
+        until: rfc3339_text(asked.until.unwrap_or(asked.now)),
+    };
+    Ok(Listing { sessions: shown.collect(), range, truncated })
+}
+
+/// A session, and the time in which there is something of it.
+pub(super) struct One {
+    pub(super) session: Session,
+    pub(super) which: Which,
+}
+
+/// One session by its name; it is looked for in the last day first, and then everywhere.
+pub(super) async fn one(shared: &Shared, asked: &Asked, id: &str) -> Result<One, Failed> {
+    let all = asked.any_range();
+    let day = asked.now.saturating_sub(SESSIONS_LOOKBACK.as_nanos() as i64);
+    let recent = all.start.max(day)..all.end;
+    let ids = || vec![id.to_owned()];
+    let mut range = recent.clone();
+    let mut found = seen(shared, asked, recent, ids()).await?;
+    let is_whole = found.get(id).is_some_and(|seen| seen.started.is_some());
+    if !is_whole && all.start < range.start {
+        range = all;
+        found = seen(shared, asked, range.clone(), ids()).await?;
+    }
+    let Some(seen) = found.remove(id) else { return Err(Failed::Unknown(id.to_owned())) };
+    let from = seen.began().map_or(range.start, |began| began.min(range.start));
+    let which = Which { range: from..range.end, ids: ids() };
+    let counts = counts(shared, asked, &which).await?.remove(id).unwrap_or_default();
+    let session = Session::new(id.to_owned(), seen, counts, asked.now);
+    Ok(One { session, which })
+}
+
+/// Looks further back for the beginning of sessions that began before.
+async fn complete(
+    shared: &Shared,
+    asked: &Asked,
+    range: &Range<i64>,
+    found: &mut Found,
+) -> Result<(), Failed> {
+    let mut begun_before: Vec<(&String, &Seen)> =
+        found.iter().filter(|(_, seen)| seen.started.is_none()).collect();
+    if begun_before.is_empty() || range.start <= 0 {
+        return Ok(());
+    }
+    // No more than can be shown, those that were heard of last.
+    begun_before.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.last));
+    let ids = begun_before.into_iter().take(MAX_SESSIONS).map(|(id, _)| id.clone()).collect();
+    let reach = i64::try_from(SESSIONS_REACH.as_nanos()).unwrap_or(i64::MAX);
+    let before = range.start.saturating_sub(reach).max(0)..range.start;
+    for (id, seen) in seen(shared, asked, before, ids).await? {
+        found.entry(id).or_default().join(seen);
+    }
+    Ok(())
+}
+
+/// What all kinds of records of a time say of sessions.
+async fn seen(
+    shared: &Shared,
+    asked: &Asked,
+    range: Range<i64>,
+    ids: Vec<String>,
+) -> Result<Found, Failed> {
+    let which = Which { range, ids };
+    let (in_logs, in_spans, in_points) = (which.in_logs(), which.in_spans(), which.in_points());
+    let (logs, spans, points) = try_join!(
+        Table::ask(shared, &asked.tenants, &in_logs),
+        Table::ask(shared, &asked.tenants, &in_spans),
+        Table::ask(shared, &asked.tenants, &in_points),
+    )?;
+    let mut found = Found::new();
+    for (table, has_traces) in [(logs, true), (spans, true), (points, false)] {
+        for (id, seen) in read(&table, has_traces)? {
+            found.entry(id).or_default().join(seen);
+        }
+    }
+    Ok(found)
+}
+
+fn read(table: &Table, has_traces: bool) -> Result<Vec<(String, Seen)>, Failed> {
+    let none = || vec![None; table.len()];
+    let texts = |name: &str| table.texts(name).map(Vec::into_iter);
+    let of_traces = |name: &str| match has_traces {
+        true => texts(name),
+        false => Ok(none().into_iter()),
+    };
+    let times = |name: &str, is_there: bool| match is_there {
+        true => table.integers(name).map(Vec::into_iter),
+        false => Ok(vec![None; table.len()].into_iter()),
+    };
+    let (mut names, mut services, mut hosts) = (texts("name")?, texts("service")?, texts("host")?);
+    let (mut traces, mut any_traces) = (of_traces("trace_id")?, of_traces("any_trace_id")?);
+    let (mut firsts, mut lasts) = (times("first", true)?, times("last", true)?);
+    let (mut started, mut ended) = (times("started", has_traces)?, times("ended", has_traces)?);
+    let rows = table.texts("id")?.into_iter().map(|id| {
+        let seen = Seen {
+            name: names.next().flatten(),
+            service: services.next().flatten(),
+            host: hosts.next().flatten(),
+            trace_id: traces.next().flatten(),
+            any_trace_id: any_traces.next().flatten(),
+            first: firsts.next().flatten(),
+            last: lasts.next().flatten(),
+            started: started.next().flatten(),
+            ended: ended.next().flatten(),
+        };
+        id.map(|id| (id, seen))
+    });
+    let is_name = |id: &str| (1..=SESSION_ID_MAX_BYTES).contains(&id.len());
+    // All rows are read to their end, since columns are read beside one another.
+    let rows: Vec<Option<(String, Seen)>> = rows.collect();
+    Ok(rows.into_iter().flatten().filter(|(id, _)| is_name(id)).collect())
+}
+
+/// Tasks and spans of some sessions.
+async fn counts(
+    shared: &Shared,
+    asked: &Asked,
+    which: &Which,
+) -> Result<BTreeMap<String, Counts>, Failed> {
+    let mut counted: BTreeMap<String, Counts> = BTreeMap::new();
+    if which.ids.is_empty() {
+        return Ok(counted);
+    }
+    let (of_tasks, of_spans) = (which.task_counts(), which.span_counts());
+    let (tasks, spans) = try_join!(
+        Table::ask(shared, &asked.tenants, &of_tasks),
+        Table::ask(shared, &asked.tenants, &of_spans),
+    )?;
+    let numbers = |table: &Table, name: &str| -> Result<Vec<i64>, Failed> {
+        Ok(table.integers(name)?.into_iter().map(Option::unwrap_or_default).collect())
+    };
+    let names = ["created", "submitted", "running", "completed", "failed", "canceled"];
+    let columns = names.map(|name| numbers(&tasks, name));
+    let [created, submitted, running, completed, failed, canceled] = columns;
+    let (created, submitted, running) = (created?, submitted?, running?);
+    let (completed, failed, canceled) = (completed?, failed?, canceled?);
+    for (nth, id) in tasks.texts("id")?.into_iter().enumerate() {
+        let tasks = TaskCounts {
+            created: created[nth],
+            submitted: submitted[nth],
+            running: running[nth],
+            completed: completed[nth],
+            failed: failed[nth],
+            canceled: canceled[nth],
+            unfinished: 0,
+        };
+        counted.entry(id.unwrap_or_default()).or_default().tasks = tasks;
+    }
+    let (of_spans, errors) = (numbers(&spans, "spans")?, numbers(&spans, "errors")?);
+    for (nth, id) in spans.texts("id")?.into_iter().enumerate() {
+        let counts = counted.entry(id.unwrap_or_default()).or_default();
+        (counts.spans, counts.errors) = (of_spans[nth], errors[nth]);
+    }
+    Ok(counted)
+}

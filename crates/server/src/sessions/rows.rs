@@ -1,0 +1,84 @@
+//! Answers of queries as columns.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_cast::cast;
+use arrow_schema::{ArrowError, DataType, TimeUnit};
+use futures::StreamExt;
+use kymo_engine::{EngineError, Tenants};
+
+use super::asked::Failed;
+use crate::router::Shared;
+
+/// All rows of an answer, which the query bounds.
+#[derive(Debug)]
+pub(super) struct Table {
+    batches: Vec<RecordBatch>,
+}
+
+impl Table {
+    /// Asks a query.
+    pub(super) async fn ask(
+        shared: &Shared,
+        tenants: &Tenants,
+        query: &str,
+    ) -> Result<Self, EngineError> {
+        let mut rows = shared.engine.sql(tenants, query).await?;
+        let mut batches = Vec::new();
+        while let Some(batch) = rows.next().await {
+            batches.push(batch?);
+        }
+        Ok(Self { batches })
+    }
+
+    /// How many rows.
+    pub(super) fn len(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    /// A column of texts; ids are written in hexadecimal.
+    pub(super) fn texts(&self, name: &str) -> Result<Vec<Option<String>>, Failed> {
+        self.collect(name, |column| {
+            if let DataType::FixedSizeBinary(_) = column.data_type() {
+                let ids = column.as_fixed_size_binary().iter();
+                return Ok(ids.map(|id| id.map(hex)).collect());
+            }
+            let texts = cast(column, &DataType::Utf8)?;
+            Ok(texts.as_string::<i32>().iter().map(|text| text.map(str::to_owned)).collect())
+        })
+    }
+
+    /// A column of whole numbers, or of moments in nanoseconds since 1970.
+    pub(super) fn integers(&self, name: &str) -> Result<Vec<Option<i64>>, Failed> {
+        self.collect(name, |column| {
+            let numbers = match column.data_type() {
+                DataType::Timestamp(_, zone) => {
+                    let nanos = DataType::Timestamp(TimeUnit::Nanosecond, zone.clone());
+                    cast(&cast(column, &nanos)?, &DataType::Int64)?
+                }
+                _ => cast(column, &DataType::Int64)?,
+            };
+            Ok(numbers.as_primitive::<Int64Type>().iter().collect())
+        })
+    }
+
+    fn collect<T>(
+        &self,
+        name: &str,
+        read: impl Fn(&ArrayRef) -> Result<Vec<T>, ArrowError>,
+    ) -> Result<Vec<T>, Failed> {
+        let mut all = Vec::with_capacity(self.len());
+        for batch in &self.batches {
+            let column = batch.column_by_name(name);
+            let column = column.ok_or_else(|| Failed::Internal(format!("no column {name}")))?;
+            let unread = |error| Failed::Internal(format!("column {name}: {error}"));
+            all.extend(read(column).map_err(unread)?);
+        }
+        Ok(all)
+    }
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,208 @@
+//! What is known of a session, put together from all that was sent of it.
+
+use serde::Serialize;
+
+use crate::limits::SESSION_LOST_AFTER;
+use crate::times::rfc3339_text;
+
+/// Whether a session goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum State {
+    /// It has not said that it ended, and was heard of lately.
+    Running,
+    /// It has ended.
+    Ended,
+    /// It was not heard of for long: killed, or cut off.
+    Lost,
+}
+
+impl State {
+    pub(super) fn of(name: &str) -> Option<Self> {
+        match name {
+            "running" => Some(Self::Running),
+            "ended" => Some(Self::Ended),
+            "lost" => Some(Self::Lost),
+            _ => None,
+        }
+    }
+}
+
+/// What one kind of records says of a session; times in nanoseconds since 1970.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) name: Option<String>,
+    pub(super) service: Option<String>,
+    pub(super) host: Option<String>,
+    /// The trace that the session is, where that is said.
+    pub(super) trace_id: Option<String>,
+    /// A trace that it has something in.
+    pub(super) any_trace_id: Option<String>,
+    pub(super) first: Option<i64>,
+    pub(super) last: Option<i64>,
+    pub(super) started: Option<i64>,
+    pub(super) ended: Option<i64>,
+}
+
+impl Seen {
+    /// Adds what others say. Those that come first are believed more.
+    pub(super) fn join(&mut self, other: Self) {
+        self.name = self.name.take().or(other.name);
+        self.service = self.service.take().or(other.service);
+        self.host = self.host.take().or(other.host);
+        self.trace_id = self.trace_id.take().or(other.trace_id);
+        self.any_trace_id = self.any_trace_id.take().or(other.any_trace_id);
+        self.first = least(self.first, other.first);
+        self.last = self.last.max(other.last);
+        self.started = least(self.started, other.started);
+        self.ended = self.ended.max(other.ended);
+    }
+
+    /// Whether it goes on, at a moment.
+    pub(super) fn state(&self, now: i64) -> State {
+        let silence = now.saturating_sub(self.last.unwrap_or(now));
+        match self.ended {
+            Some(_) => State::Ended,
+            None if u128::try_from(silence).unwrap_or(0) > SESSION_LOST_AFTER.as_nanos() => {
+                State::Lost
+            }
+            None => State::Running,
+        }
+    }
+
+    /// When it began, as far as is known.
+    pub(super) fn began(&self) -> Option<i64> {
+        least(self.started, self.first)
+    }
+}
+
+fn least(one: Option<i64>, other: Option<i64>) -> Option<i64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Tasks by what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(super) struct TaskCounts {
+    /// All that are known.
+    pub(super) created: i64,
+    /// Those that were handed over, whatever became of them.
+    pub(super) submitted: i64,
+    pub(super) running: i64,
+    pub(super) completed: i64,
+    pub(super) failed: i64,
+    pub(super) canceled: i64,
+    /// Those that had not ended when their session did, or was lost.
+    pub(super) unfinished: i64,
+}
+
+impl TaskCounts {
+    /// What runs in a session that does not is unfinished.
+    fn settle(mut self, state: State) -> Self {
+        if state != State::Running {
+            let ended = self.completed + self.failed + self.canceled;
+            self.unfinished = self.created - ended;
+            self.running = 0;
+        }
+        self
+    }
+}
+
+/// What is counted of a session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) tasks: TaskCounts,
+    pub(super) spans: i64,
+    pub(super) errors: i64,
+}
+
+/// A session as it is shown.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Session {
+    pub(super) id: String,
+    name: String,
+    service: Option<String>,
+    trace_id: Option<String>,
+    host: Option<String>,
+    started: Option<String>,
+    pub(super) ended: Option<String>,
+    pub(super) state: State,
+    duration_seconds: Option<f64>,
+    tasks: TaskCounts,
+    spans: i64,
+    errors: i64,
+    last_seen: Option<String>,
+}
+
+impl Session {
+    pub(super) fn new(id: String, seen: Seen, counts: Counts, now: i64) -> Self {
+        let (state, began) = (seen.state(now), seen.began());
+        let until = seen.ended.or(seen.last);
+        let duration = began.zip(until).map(|(began, until)| until.saturating_sub(began).max(0));
+        let name = seen.name.or_else(|| seen.service.clone());
+        Self {
+            name: name.unwrap_or_else(|| id.clone()),
+            id,
+            service: seen.service,
+            trace_id: seen.trace_id.or(seen.any_trace_id),
+            host: seen.host,
+            started: began.map(rfc3339_text),
+            ended: seen.ended.map(rfc3339_text),
+            state,
+            duration_seconds: duration.map(|nanos| nanos as f64 / 1e9),
+            tasks: counts.tasks.settle(state),
+            spans: counts.spans,
+            errors: counts.errors,
+            last_seen: seen.last.map(rfc3339_text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: i64 = 60_000_000_000;
+
+    #[test]
+    fn a_session_is_lost_after_a_while_of_silence_and_ended_only_if_it_said_so() {
+        let seen = |last, ended| Seen { last: Some(last), ended, ..Seen::default() };
+        assert_eq!(seen(0, None).state(10 * MINUTE), State::Running);
+        assert_eq!(seen(0, None).state(10 * MINUTE + 1), State::Lost);
+        assert_eq!(seen(0, Some(0)).state(100 * MINUTE), State::Ended);
+        // A clock that is ahead of ours.
+        assert_eq!(seen(9 * MINUTE, None).state(0), State::Running);
+    }
+
+    #[test]
+    fn kinds_of_records_complete_one_another() {
+        let mut seen = Seen {
+            name: Some("train".to_owned()),
+            first: Some(5),
+            last: Some(9),
+            ..Seen::default()
+        };
+        seen.join(Seen {
+            name: Some("other".to_owned()),
+            trace_id: Some("ab".to_owned()),
+            first: Some(3),
+            last: Some(7),
+            started: Some(3),
+            ..Seen::default()
+        });
+        assert_eq!(seen.name.as_deref(), Some("train"));
+        assert_eq!((seen.began(), seen.last, seen.ended), (Some(3), Some(9), None));
+        assert_eq!(seen.trace_id.as_deref(), Some("ab"));
+    }
+
+    #[test]
+    fn what_ran_when_a_session_ended_is_unfinished() {
+        let tasks =
+            TaskCounts { created: 10, running: 3, completed: 4, failed: 1, ..Default::default() };
+        assert_eq!(tasks.settle(State::Running), tasks);
+        let settled = tasks.settle(State::Lost);
+        assert_eq!((settled.running, settled.unfinished), (0, 5));
+    }
+}

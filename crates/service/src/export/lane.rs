@@ -1,0 +1,303 @@
+//! A bounded queue of one signal and the task that empties it.
+//!
+//! ```text
+//!  push ──> waiting (bounded) ──> batch ──> exporter ──> sent
+//!    │                             ^  │ cannot be reached: pause, again
+//!    └─ full: dropped              └──┤
+//!                                     └ refused, or too old: failed
+//! ```
+//!
+//! Pushing takes a lock for as long as it takes to move the items and never waits for the network.
+//! Each item is counted exactly once: sent, failed or dropped.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::notices::Notices;
+use super::refusal::is_refused;
+use crate::limits::{BATCH_AGE, FIRST_PAUSE, LINGER, LONGEST_PAUSE};
+
+/// What sends the batches of a lane.
+pub(super) trait Export: Send + Sync + 'static {
+    /// What is sent.
+    type Item: Send + Sync + 'static;
+    /// Sends a batch once.
+    fn export(&self, batch: &[Self::Item]) -> impl Future<Output = OTelSdkResult> + Send;
+}
+
+/// What became of the items of a signal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SignalCounts {
+    /// Taken by the endpoint.
+    pub sent: u64,
+    /// Given up: refused, or the endpoint could not be reached for too long.
+    pub failed: u64,
+    /// Not taken into the queue since it was full, or left in it at the end.
+    pub dropped: u64,
+    /// In the queue.
+    pub waiting: usize,
+}
+
+/// Which items go if the queue is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WhenFull {
+    /// Those that come: a trace that is there in part is better than many in part.
+    DropNew,
+    /// Those that have waited longest: newer ones say the same and more.
+    DropOld,
+}
+
+/// A bounded queue of one signal.
+pub(super) struct Lane<T> {
+    state: Mutex<State<T>>,
+    /// There is something to do.
+    wake: Notify,
+    /// Somebody waits: no pauses.
+    urgent: Notify,
+    capacity: usize,
+    batch: usize,
+    when_full: WhenFull,
+}
+
+struct State<T> {
+    waiting: VecDeque<T>,
+    /// Since when the first of them waits.
+    since: Option<Instant>,
+    /// Items that were taken into the queue, ever.
+    accepted: u64,
+    /// Those of them that are no longer in it, nor on their way.
+    done: u64,
+    counts: SignalCounts,
+    flushes: Vec<Flush>,
+    /// Until when the lane may go on, once it was told to end.
+    stop: Option<Instant>,
+    is_stopped: bool,
+}
+
+/// Somebody who waits until what was accepted by then is done.
+struct Flush {
+    until: u64,
+    lost_before: u64,
+    reply: SyncSender<bool>,
+}
+
+impl<T> State<T> {
+    fn lost(&self) -> u64 {
+        self.counts.failed + self.counts.dropped
+    }
+
+    fn answer_flushes(&mut self) {
+        let (done, lost, is_over) = (self.done, self.lost(), self.is_stopped);
+        self.flushes.retain(|flush| {
+            let is_done = flush.until <= done || is_over;
+            if is_done {
+                // Who no longer waits gets no answer.
+                let _ = flush.reply.try_send(flush.until <= done && flush.lost_before == lost);
+            }
+            !is_done
+        });
+    }
+
+    fn drop_waiting(&mut self) {
+        let count = self.waiting.len() as u64;
+        self.waiting.clear();
+        self.counts.dropped += count;
+        self.done += count;
+    }
+}
+
+impl<T: Send + Sync + 'static> Lane<T> {
+    pub(super) fn new(capacity: usize, batch: usize, when_full: WhenFull) -> Arc<Self> {
+        let state = State {
+            waiting: VecDeque::new(),
+            since: None,
+            accepted: 0,
+            done: 0,
+            counts: SignalCounts::default(),
+            flushes: Vec::new(),
+            stop: None,
+            is_stopped: false,
+        };
+        Arc::new(Self {
+            state: Mutex::new(state),
+            wake: Notify::new(),
+            urgent: Notify::new(),
+            capacity: capacity.max(1),
+            batch: batch.max(1),
+            when_full,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn push(&self, items: impl IntoIterator<Item = T>) {
+        let mut state = self.lock();
+        let before = state.waiting.len();
+        for item in items {
+            if state.stop.is_some() {
+                state.counts.dropped += 1;
+                continue;
+            }
+            if state.waiting.len() >= self.capacity {
+                state.counts.dropped += 1;
+                match self.when_full {
+                    WhenFull::DropNew => continue,
+                    WhenFull::DropOld => {
+                        state.waiting.pop_front();
+                        state.done += 1;
+                    }
+                }
+            }
+            state.waiting.push_back(item);
+            state.accepted += 1;
+        }
+        let after = state.waiting.len();
+        if before == 0 && after > 0 {
+            state.since = Some(Instant::now());
+        }
+        let is_news = after > 0 && (before == 0 || (before < self.batch && after >= self.batch));
+        drop(state);
+        if is_news {
+            self.wake.notify_one();
+        }
+    }
+
+    pub(super) fn counts(&self) -> SignalCounts {
+        let state = self.lock();
+        SignalCounts { waiting: state.waiting.len(), ..state.counts }
+    }
+
+    /// Counts items that went another way than through the queue.
+    pub(super) fn count(&self, items: u64, is_sent: bool) {
+        let mut state = self.lock();
+        if is_sent { state.counts.sent += items } else { state.counts.failed += items }
+    }
+
+    /// Asks for everything that is queued now; whether nothing of it was lost comes as an answer.
+    pub(super) fn flush(&self, reply: SyncSender<bool>) {
+        let mut state = self.lock();
+        let (until, lost_before) = (state.accepted, state.lost());
+        state.flushes.push(Flush { until, lost_before, reply });
+        state.answer_flushes();
+        drop(state);
+        self.hurry();
+    }
+
+    /// Tells the lane to end: it takes nothing more, and what it cannot send within `time` is
+    /// dropped.
+    pub(super) fn stop(&self, time: Duration) {
+        let mut state = self.lock();
+        let at = Instant::now() + time;
+        state.stop = Some(state.stop.map_or(at, |earlier| earlier.min(at)));
+        drop(state);
+        self.hurry();
+    }
+
+    fn hurry(&self) {
+        self.wake.notify_one();
+        self.urgent.notify_one();
+    }
+
+    /// Empties the queue until the lane is stopped.
+    pub(super) async fn run<E: Export<Item = T>>(self: Arc<Self>, exporter: E, notices: Notices) {
+        while let Some(batch) = self.next().await {
+            let count = batch.len() as u64;
+            let is_sent = self.deliver(&batch, &exporter, &notices).await;
+            let mut state = self.lock();
+            state.done += count;
+            if is_sent {
+                state.counts.sent += count
+            } else {
+                state.counts.failed += count
+            }
+            state.answer_flushes();
+        }
+    }
+
+    /// The next batch, when it is due; nothing at the end.
+    async fn next(&self) -> Option<Vec<T>> {
+        loop {
+            let pause = {
+                let mut state = self.lock();
+                let now = Instant::now();
+                if state.stop.is_some_and(|stop| stop <= now) {
+                    state.drop_waiting();
+                }
+                if state.waiting.is_empty() {
+                    state.is_stopped = state.stop.is_some();
+                    state.answer_flushes();
+                    if state.is_stopped {
+                        return None;
+                    }
+                    None
+                } else {
+                    let is_hurried = !state.flushes.is_empty() || state.stop.is_some();
+                    let due = state.since.unwrap_or(now) + LINGER;
+                    if is_hurried || state.waiting.len() >= self.batch || due <= now {
+                        let count = state.waiting.len().min(self.batch);
+                        let batch = state.waiting.drain(..count).collect();
+                        state.since = Some(now);
+                        return Some(batch);
+                    }
+                    Some(due - now)
+                }
+            };
+            match pause {
+                None => self.wake.notified().await,
+                // Either way there is something to look at.
+                Some(pause) => drop(timeout(pause, self.wake.notified()).await),
+            }
+        }
+    }
+
+    /// Sends a batch, again and again if need be; whether it was taken.
+    async fn deliver<E: Export<Item = T>>(
+        &self,
+        batch: &[T],
+        exporter: &E,
+        notices: &Notices,
+    ) -> bool {
+        let first = Instant::now();
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let sending = exporter.export(batch);
+            let stop = self.lock().stop;
+            let result = match stop {
+                None => sending.await,
+                Some(stop) => timeout_at(stop, sending).await.unwrap_or_else(|_| {
+                    Err(OTelSdkError::Timeout(stop.saturating_duration_since(first)))
+                }),
+            };
+            let error = match result {
+                Ok(()) => {
+                    notices.works(self.lock().lost());
+                    return true;
+                }
+                Err(error) => error,
+            };
+            let is_refused = is_refused(&error);
+            notices.fails(&error, is_refused);
+            let now = Instant::now();
+            let is_over = self.lock().stop.is_some_and(|stop| stop <= now + pause);
+            if is_refused || is_over || now + pause > first + BATCH_AGE {
+                return false;
+            }
+            // Whether the time is over or somebody waits: it is tried again.
+            drop(timeout(pause, self.urgent.notified()).await);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "lane_tests.rs"]
+mod tests;

@@ -1,0 +1,186 @@
+//! Tests of the queue: with an exporter that does as it is told.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+
+use super::super::notices::Shared;
+use super::super::settings::{Destination, Signal};
+use super::*;
+
+/// Takes batches, or fails in the way that is set.
+#[derive(Clone, Default)]
+struct Fake {
+    taken: Arc<Mutex<Vec<Vec<u32>>>>,
+    fail_times: Arc<AtomicUsize>,
+    error: &'static str,
+    tries: Arc<AtomicUsize>,
+}
+
+impl Export for Fake {
+    type Item = u32;
+
+    async fn export(&self, batch: &[u32]) -> OTelSdkResult {
+        self.tries.fetch_add(1, Ordering::SeqCst);
+        let left = self.fail_times.load(Ordering::SeqCst);
+        if left > 0 {
+            self.fail_times.store(left - 1, Ordering::SeqCst);
+            return Err(OTelSdkError::InternalFailure(self.error.to_owned()));
+        }
+        self.taken.lock().unwrap().push(batch.to_vec());
+        Ok(())
+    }
+}
+
+fn notices() -> Notices {
+    Notices::new(Shared::new(Some(Arc::new(|_| {}))), Signal::Traces, &Destination::Console)
+}
+
+/// Runs a test on a clock that only goes when everybody waits.
+fn run(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(test);
+}
+
+fn start(capacity: usize, batch: usize, fake: &Fake) -> Arc<Lane<u32>> {
+    let lane = Lane::new(capacity, batch, WhenFull::DropNew);
+    tokio::spawn(Arc::clone(&lane).run(fake.clone(), notices()));
+    lane
+}
+
+#[test]
+fn items_linger_for_others_and_full_batches_go_at_once() {
+    run(async {
+        let fake = Fake::default();
+        let lane = start(100, 3, &fake);
+        let begun = Instant::now();
+        lane.push([1]);
+        tokio::time::sleep(LINGER / 2).await;
+        lane.push([2]);
+        assert!(fake.taken.lock().unwrap().is_empty());
+        tokio::time::sleep(LINGER).await;
+        assert_eq!(*fake.taken.lock().unwrap(), [vec![1, 2]]);
+        lane.push(3..=6);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(fake.taken.lock().unwrap()[1], [3, 4, 5]);
+        assert!(begun.elapsed() < LINGER * 2);
+        tokio::time::sleep(LINGER).await;
+        assert_eq!(fake.taken.lock().unwrap()[2], [6]);
+        assert_eq!(lane.counts(), SignalCounts { sent: 6, ..SignalCounts::default() });
+    });
+}
+
+#[test]
+fn what_does_not_fit_is_dropped_and_counted() {
+    let lane = Lane::new(4, 2, WhenFull::DropNew);
+    lane.push(0..10);
+    assert_eq!((lane.counts().waiting, lane.counts().dropped), (4, 6));
+    assert_eq!(lane.lock().waiting, [0, 1, 2, 3]);
+    let lane = Lane::new(4, 2, WhenFull::DropOld);
+    lane.push(0..10);
+    assert_eq!((lane.counts().waiting, lane.counts().dropped), (4, 6));
+    assert_eq!(lane.lock().waiting, [6, 7, 8, 9]);
+}
+
+#[test]
+fn a_server_that_is_away_for_a_while_gets_everything() {
+    run(async {
+        let fake = Fake { error: "network error", ..Fake::default() };
+        fake.fail_times.store(4, Ordering::SeqCst);
+        let lane = start(100, 10, &fake);
+        lane.push([1, 2]);
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(*fake.taken.lock().unwrap(), [vec![1, 2]]);
+        assert_eq!(fake.tries.load(Ordering::SeqCst), 5);
+        assert_eq!(lane.counts().failed, 0);
+    });
+}
+
+#[test]
+fn a_server_that_stays_away_costs_the_batch_in_the_end() {
+    run(async {
+        let fake = Fake { error: "network error", ..Fake::default() };
+        fake.fail_times.store(usize::MAX, Ordering::SeqCst);
+        let lane = start(2, 2, &fake);
+        lane.push([1, 2]);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        lane.push([3, 4, 5]);
+        tokio::time::sleep(BATCH_AGE + LINGER).await;
+        let counts = lane.counts();
+        assert_eq!((counts.sent, counts.failed, counts.dropped), (0, 2, 1));
+        assert!(fake.tries.load(Ordering::SeqCst) < 25, "pauses grow");
+    });
+}
+
+#[test]
+fn what_is_refused_is_not_sent_again() {
+    run(async {
+        let fake = Fake { error: "with gRPC code: InvalidArgument", ..Fake::default() };
+        fake.fail_times.store(1, Ordering::SeqCst);
+        let lane = start(10, 1, &fake);
+        lane.push([1, 2]);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(*fake.taken.lock().unwrap(), [vec![2]]);
+        assert_eq!((lane.counts().sent, lane.counts().failed), (1, 1));
+    });
+}
+
+#[test]
+fn a_flush_goes_at_once_and_tells_of_losses() {
+    run(async {
+        let fake = Fake { error: "with gRPC code: InvalidArgument", ..Fake::default() };
+        let lane = start(10, 10, &fake);
+        let flush = async || {
+            let (reply, answers) = sync_channel(1);
+            lane.flush(reply);
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            answers.try_recv()
+        };
+        assert_eq!(flush().await, Ok(true), "nothing to do");
+        lane.push([1]);
+        assert_eq!(flush().await, Ok(true));
+        lane.push([2]);
+        fake.fail_times.store(1, Ordering::SeqCst);
+        assert_eq!(flush().await, Ok(false));
+        assert_eq!(flush().await, Ok(true), "what was lost before is no concern of this flush");
+    });
+}
+
+#[test]
+fn a_flush_does_not_wait_for_the_pause_of_an_outage() {
+    run(async {
+        let fake = Fake { error: "network error", ..Fake::default() };
+        fake.fail_times.store(6, Ordering::SeqCst);
+        let lane = start(10, 1, &fake);
+        lane.push([1]);
+        tokio::time::sleep(Duration::from_secs(16)).await;
+        fake.fail_times.store(0, Ordering::SeqCst);
+        let (reply, answers) = sync_channel(1);
+        lane.flush(reply);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(answers.try_recv(), Ok(true));
+    });
+}
+
+#[test]
+fn the_end_sends_what_it_can_and_counts_the_rest() {
+    run(async {
+        let fake = Fake { error: "network error", ..Fake::default() };
+        fake.fail_times.store(usize::MAX, Ordering::SeqCst);
+        let lane = start(10, 1, &fake);
+        lane.push([1, 2, 3]);
+        lane.stop(Duration::from_secs(3));
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        lane.push([4]);
+        let counts = lane.counts();
+        assert_eq!(counts.failed + counts.dropped, 4);
+        assert_eq!(counts.waiting, 0);
+        assert!(lane.lock().is_stopped);
+        let (reply, answers) = sync_channel(1);
+        lane.flush(reply);
+        assert_eq!(answers.try_recv(), Ok(true));
+    });
+}

@@ -1,0 +1,135 @@
+//! What puts an SDK's spans, metrics and log records into an [`Outlet`].
+
+use std::time::Duration;
+
+use opentelemetry::{Context, InstrumentationScope};
+use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
+use opentelemetry_sdk::logs::{LogProcessor, SdkLogRecord};
+use opentelemetry_sdk::metrics::Temporality;
+use opentelemetry_sdk::metrics::data::ResourceMetrics;
+use opentelemetry_sdk::metrics::exporter::PushMetricExporter;
+use opentelemetry_sdk::trace::{Span, SpanData, SpanProcessor};
+
+use super::exporter::{MetricExporter, metric_exporter};
+use super::notices::Notices;
+use super::outlet::Outlet;
+use super::refusal::is_refused;
+use super::settings::{ExportSettings, Signal};
+use crate::error::ServiceError;
+use crate::limits::SHUTDOWN_TIMEOUT;
+
+impl Outlet {
+    /// For a tracer provider: spans that end go into this outlet. Shutting it down flushes; the
+    /// outlet itself goes on.
+    #[must_use]
+    pub fn span_processor(&self) -> OutletSpanProcessor {
+        OutletSpanProcessor(self.clone())
+    }
+
+    /// For a logger provider: log records go into this outlet. Shutting it down flushes; the outlet
+    /// itself goes on.
+    #[must_use]
+    pub fn log_processor(&self) -> OutletLogProcessor {
+        OutletLogProcessor(self.clone())
+    }
+
+    /// For a periodic reader: metrics are sent on its thread, since the SDK hands them out by
+    /// reference only, and are counted here. What fails is not kept: the next collection says the
+    /// same and more.
+    ///
+    /// # Errors
+    /// Settings that cannot be used.
+    pub fn metric_exporter(
+        &self,
+        settings: &ExportSettings,
+    ) -> Result<OutletMetricExporter, ServiceError> {
+        Ok(OutletMetricExporter {
+            exporter: metric_exporter(&settings.metrics)?,
+            notices: self.metric_notices(settings),
+            outlet: self.clone(),
+        })
+    }
+}
+
+fn flushed(outlet: &Outlet, signal: Signal, timeout: Duration) -> OTelSdkResult {
+    if outlet.flush_signals(&[signal], timeout) {
+        Ok(())
+    } else {
+        Err(OTelSdkError::InternalFailure(format!(
+            "not all {} were sent within {:.1} s",
+            signal.items(),
+            timeout.as_secs_f64()
+        )))
+    }
+}
+
+/// Puts spans into an [`Outlet`].
+#[derive(Debug, Clone)]
+pub struct OutletSpanProcessor(Outlet);
+
+impl SpanProcessor for OutletSpanProcessor {
+    fn on_start(&self, _: &mut Span, _: &Context) {}
+
+    fn on_end(&self, span: SpanData) {
+        if span.span_context.is_sampled() {
+            self.0.spans([span]);
+        }
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        flushed(&self.0, Signal::Traces, SHUTDOWN_TIMEOUT)
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        flushed(&self.0, Signal::Traces, timeout)
+    }
+}
+
+/// Puts log records into an [`Outlet`].
+#[derive(Debug, Clone)]
+pub struct OutletLogProcessor(Outlet);
+
+impl LogProcessor for OutletLogProcessor {
+    fn emit(&self, record: &mut SdkLogRecord, scope: &InstrumentationScope) {
+        self.0.logs([(record.clone(), scope.clone())]);
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        flushed(&self.0, Signal::Logs, SHUTDOWN_TIMEOUT)
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        flushed(&self.0, Signal::Logs, timeout)
+    }
+}
+
+/// Sends metrics and counts them in an [`Outlet`].
+pub struct OutletMetricExporter {
+    exporter: MetricExporter,
+    notices: Notices,
+    outlet: Outlet,
+}
+
+impl PushMetricExporter for OutletMetricExporter {
+    async fn export(&self, metrics: &ResourceMetrics) -> OTelSdkResult {
+        let result = self.exporter.export(metrics).await;
+        self.outlet.count_metrics(result.is_ok());
+        match &result {
+            Ok(()) => self.notices.works(self.outlet.counts().metrics.failed),
+            Err(error) => self.notices.fails(error, is_refused(error)),
+        }
+        result
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        Ok(())
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.exporter.shutdown_with_timeout(timeout)
+    }
+
+    fn temporality(&self) -> Temporality {
+        self.exporter.temporality()
+    }
+}

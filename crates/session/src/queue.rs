@@ -1,0 +1,332 @@
+//! The bounded queue between calls and the worker.
+//!
+//! A vector behind a lock: a call appends, the worker takes all there is by swapping in an empty one.
+//! Calls do not wake the worker, since a wake-up costs more than everything else together; it looks
+//! by itself every few milliseconds, and is woken when the queue is half full or somebody waits for
+//! it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use kymo_wire::Signal;
+use opentelemetry::KeyValue;
+use opentelemetry::trace::SpanId;
+
+use crate::event::Event;
+use crate::options::{AroundWait, WhenFull};
+
+/// What is told to the worker.
+pub(crate) enum Message {
+    Event(Event),
+    /// A scope has ended; with an error if there is one.
+    EndSpan {
+        span: SpanId,
+        time_nanos: u64,
+        error: Option<String>,
+    },
+    /// Something happened in a span, or in a task's.
+    Annotate {
+        span: SpanId,
+        time_nanos: u64,
+        name: String,
+        attributes: Vec<KeyValue>,
+    },
+    /// A span has more attributes.
+    SetAttributes {
+        span: SpanId,
+        attributes: Vec<KeyValue>,
+    },
+    Log(Box<Log>),
+    /// OTLP of others.
+    Request(Signal, Vec<u8>),
+    /// The session has failed.
+    Fail(String),
+    /// Everything before is to be in the file and synced.
+    Flush,
+}
+
+/// A line of somebody's log.
+pub(crate) struct Log {
+    pub(crate) time_nanos: u64,
+    pub(crate) severity: u8,
+    pub(crate) body: String,
+    pub(crate) span: SpanId,
+    pub(crate) attributes: Vec<KeyValue>,
+}
+
+pub(crate) struct Queue {
+    inner: Mutex<Inner>,
+    /// There is room again.
+    room: Condvar,
+    /// The worker has something to do at once.
+    wake: Condvar,
+    /// The worker has done something.
+    done: Condvar,
+    capacity: usize,
+    /// Lost because the queue was full, or the session had ended.
+    dropped: AtomicU64,
+}
+
+#[derive(Default)]
+struct Inner {
+    messages: Vec<Message>,
+    is_closed: bool,
+    /// How many were ever taken in, handled, and are in the file.
+    pushed: u64,
+    handled: u64,
+    stored: u64,
+    /// Calls that wait for room.
+    blocked: usize,
+    /// Somebody waits for the worker.
+    is_urgent: bool,
+    has_finished: bool,
+}
+
+impl Queue {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self {
+            inner: Mutex::default(),
+            room: Condvar::new(),
+            wake: Condvar::new(),
+            done: Condvar::new(),
+            capacity,
+            dropped: AtomicU64::new(0),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Nothing panics while it holds the lock; and if, what is there is still a queue.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a message in; false if it is lost. If it has to wait for room, it does that inside of
+    /// `around`.
+    pub(crate) fn push(
+        &self,
+        message: Message,
+        when_full: WhenFull,
+        around: Option<AroundWait>,
+    ) -> bool {
+        let mut inner = self.lock();
+        while inner.messages.len() >= self.capacity && !inner.is_closed {
+            if when_full == WhenFull::Drop {
+                break;
+            }
+            inner = match around {
+                None => self.wait_for_room(inner),
+                // Whatever else it does, it must not do it while the queue is locked.
+                Some(around) => {
+                    drop(inner);
+                    around(&mut || drop(self.wait_for_room(self.lock())));
+                    self.lock()
+                }
+            };
+        }
+        if inner.is_closed || inner.messages.len() >= self.capacity {
+            drop(inner);
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return false;
+        }
+        inner.messages.push(message);
+        inner.pushed += 1;
+        let is_half_full = inner.messages.len() == self.capacity.div_ceil(2);
+        drop(inner);
+        if is_half_full {
+            self.wake.notify_one();
+        }
+        true
+    }
+
+    fn wait_for_room<'a>(&'a self, mut inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
+        while inner.messages.len() >= self.capacity && !inner.is_closed {
+            inner.blocked += 1;
+            self.wake.notify_one();
+            inner = self.room.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            inner.blocked -= 1;
+        }
+        inner
+    }
+
+    /// The last message: what comes later is lost. False if there was one before.
+    pub(crate) fn close(&self, last: Message) -> bool {
+        let mut inner = self.lock();
+        if inner.is_closed {
+            return false;
+        }
+        inner.messages.push(last);
+        inner.pushed += 1;
+        inner.is_closed = true;
+        drop(inner);
+        self.wake.notify_one();
+        self.room.notify_all();
+        true
+    }
+
+    /// All there is, into an empty vector; waits up to `nap` for something to do. False when there
+    /// will be nothing more.
+    pub(crate) fn take(&self, into: &mut Vec<Message>, nap: Duration) -> bool {
+        let mut inner = self.lock();
+        let is_idle = |inner: &Inner| {
+            !inner.is_closed && !inner.is_urgent && inner.messages.len() * 2 < self.capacity
+        };
+        if is_idle(&inner) && !nap.is_zero() {
+            let waited = self.wake.wait_timeout_while(inner, nap, |inner| is_idle(inner));
+            inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        inner.is_urgent = false;
+        std::mem::swap(&mut inner.messages, into);
+        let (is_open, blocked) = (!inner.is_closed, inner.blocked);
+        drop(inner);
+        if blocked > 0 {
+            self.room.notify_all();
+        }
+        is_open || !into.is_empty()
+    }
+
+    /// So many more are handled.
+    pub(crate) fn handled(&self, count: usize) {
+        self.lock().handled += count as u64;
+        self.done.notify_all();
+    }
+
+    /// How many are handled so far.
+    pub(crate) fn handled_count(&self) -> u64 {
+        self.lock().handled
+    }
+
+    /// Everything up to this one is in the file and synced, or never will be.
+    pub(crate) fn stored(&self, count: u64) {
+        let mut inner = self.lock();
+        inner.stored = inner.stored.max(count);
+        drop(inner);
+        self.done.notify_all();
+    }
+
+    /// The worker has ended.
+    pub(crate) fn finished(&self) {
+        self.lock().has_finished = true;
+        self.done.notify_all();
+    }
+
+    /// Waits until everything that was taken in so far is handled; false if that takes too long.
+    pub(crate) fn wait_handled(&self, timeout: Duration) -> bool {
+        let pushed = self.urge();
+        self.wait(timeout, |inner| inner.handled >= pushed || inner.has_finished)
+    }
+
+    /// Waits until everything that was taken in so far is in the file.
+    pub(crate) fn wait_stored(&self, timeout: Duration) -> bool {
+        let pushed = self.urge();
+        self.wait(timeout, |inner| inner.stored >= pushed || inner.has_finished)
+    }
+
+    /// Waits until the worker has ended.
+    pub(crate) fn wait_finished(&self, timeout: Duration) -> bool {
+        self.wait(timeout, |inner| inner.has_finished)
+    }
+
+    fn urge(&self) -> u64 {
+        let mut inner = self.lock();
+        inner.is_urgent = true;
+        let pushed = inner.pushed;
+        drop(inner);
+        self.wake.notify_one();
+        pushed
+    }
+
+    fn wait(&self, timeout: Duration, is_done: impl Fn(&Inner) -> bool) -> bool {
+        let until = Instant::now() + timeout;
+        let mut inner = self.lock();
+        while !is_done(&inner) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.done.wait_timeout(inner, left);
+            inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    /// How many were lost.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Counts one that never came here.
+    pub(crate) fn count_dropped(&self) {
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::thread;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn a_full_queue_drops_and_counts_if_that_was_chosen() {
+        let queue = Queue::new(3);
+        let kept = (0..10).filter(|_| queue.push(Message::Flush, WhenFull::Drop, None)).count();
+        assert_eq!((kept, queue.dropped()), (3, 7));
+        let mut taken = Vec::new();
+        assert!(queue.take(&mut taken, Duration::ZERO));
+        assert_eq!(taken.len(), 3);
+        assert!(queue.push(Message::Flush, WhenFull::Drop, None));
+    }
+
+    #[test]
+    fn a_full_queue_blocks_until_there_is_room_and_loses_nothing() {
+        let queue = Arc::new(Queue::new(4));
+        let pushing = {
+            let queue = queue.clone();
+            thread::spawn(move || {
+                (0..1000).all(|_| queue.push(Message::Flush, WhenFull::Block, None))
+            })
+        };
+        let (mut total, mut taken) = (0, Vec::new());
+        while total < 1000 {
+            assert!(queue.take(&mut taken, LONG));
+            assert!(taken.len() <= 4);
+            total += taken.len();
+            taken.clear();
+        }
+        assert!(pushing.join().unwrap());
+        assert_eq!(queue.dropped(), 0);
+    }
+
+    #[test]
+    fn who_waits_is_woken_when_it_is_done_or_too_late() {
+        let queue = Arc::new(Queue::new(100));
+        queue.push(Message::Flush, WhenFull::Block, None);
+        assert!(!queue.wait_handled(Duration::from_millis(1)));
+        let working = {
+            let queue = queue.clone();
+            thread::spawn(move || {
+                let mut taken = Vec::new();
+                queue.take(&mut taken, LONG);
+                queue.handled(taken.len());
+            })
+        };
+        assert!(queue.wait_handled(LONG));
+        working.join().unwrap();
+    }
+
+    #[test]
+    fn what_comes_after_the_end_is_lost_and_counted() {
+        let queue = Queue::new(2);
+        assert!(queue.close(Message::Flush));
+        assert!(!queue.close(Message::Flush));
+        assert!(!queue.push(Message::Flush, WhenFull::Block, None));
+        assert_eq!(queue.dropped(), 1);
+        let mut taken = Vec::new();
+        assert!(queue.take(&mut taken, LONG));
+        taken.clear();
+        assert!(!queue.take(&mut taken, LONG));
+    }
+}

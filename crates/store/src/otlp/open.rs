@@ -1,0 +1,276 @@
+//! Spans that have begun and have not arrived.
+//!
+//! A span is sent when it ends. Until then, and for ever if its process was killed, it can be known
+//! from the event that opened it: a log record with an event name, the ids of the span, and
+//! attributes `span_name` and `parent_span_id` (`docs/formats/checkpoint.md`). Of such an event a
+//! span is made that carries the event's attributes and `kymo.open`, has no status, and ends where
+//! its session was last heard of. Once the span itself is there, the event says nothing more.
+//!
+//! A session is what has one resource attribute `session_id`; a trace may have several.
+
+use hashbrown::{HashMap, HashSet};
+use kymo_wire::encode::SpanFields;
+use kymo_wire::{AnyValueView, LogRecordView, SpanView, View};
+
+use super::records::Records;
+use super::trace::{Finder, is_damage};
+use crate::block::source::{RowRef, Source};
+use crate::chunk::Chunk;
+use crate::column::Values;
+use crate::error::StoreError;
+use crate::origin::Origin;
+use crate::scan::{ColumnCache, ColumnRef, Predicate, Scalar, Scope, matching_rows};
+use crate::tables::logs::{TABLE, field};
+
+/// Attributes of an event that opens a span: its name, and its parent in hexadecimal.
+const SPAN_NAME: &str = "span_name";
+const PARENT_SPAN_ID: &str = "parent_span_id";
+/// The attribute of a resource that names a session.
+const SESSION_ID: &[u8] = b"session_id";
+/// The attribute by which a span that has not ended is told from others.
+const OPEN: &[u8] = b"kymo.open";
+/// The kind of such spans, `SPAN_KIND_INTERNAL`: events do not tell any.
+const KIND_INTERNAL: i32 = 1;
+
+/// An event that opens a span.
+struct Opening {
+    at: RowRef,
+    span_id: [u8; 8],
+    time_nanos: i64,
+}
+
+/// When something was last heard of each session.
+type LastHeard = HashMap<Vec<u8>, i64>;
+
+impl Finder<'_, '_> {
+    /// Adds the spans that events have opened and that were not found. `sources` hold log records.
+    pub(crate) fn add_open(
+        &mut self,
+        sources: &[Source],
+        cache: &ColumnCache,
+    ) -> Result<(), StoreError> {
+        let mut opening = Vec::new();
+        for (nth, source) in sources.iter().enumerate() {
+            self.go_on_with(opening.len() * size_of::<Opening>())?;
+            let found = openings(nth, source, self.trace_id, cache);
+            opening.extend(unless_damaged(found)?);
+        }
+        if opening.is_empty() {
+            return Ok(());
+        }
+        let mut known = self.span_ids()?;
+        // Of an event that was stored twice, one counts.
+        opening.sort_unstable_by_key(|event| (event.time_nanos, event.at));
+        opening.retain(|event| known.insert(event.span_id));
+        if opening.is_empty() {
+            return Ok(());
+        }
+        let mut last = self.last_of_spans()?;
+        for source in sources {
+            self.go_on_with(opening.len() * size_of::<Opening>())?;
+            unless_damaged(hear(source, self.trace_id, cache, &mut last))?;
+        }
+        opening.sort_unstable_by_key(|event| event.at);
+        for of_source in opening.chunk_by(|one, other| one.at.source == other.at.source) {
+            let Some(source) = sources.get(of_source[0].at.source as usize) else { continue };
+            let rows: Vec<u32> = of_source.iter().map(|event| event.at.row).collect();
+            let mut events = Records::default();
+            events.add_logs(source, &rows)?;
+            self.add_spans_of(&events, &last)?;
+            self.go_on_with(opening.len() * size_of::<Opening>())?;
+        }
+        Ok(())
+    }
+
+    /// Ids of the spans that were found.
+    fn span_ids(&self) -> Result<HashSet<[u8; 8]>, StoreError> {
+        let ids = (0..self.records.len()).map(|nth| {
+            let span = SpanView::parse(self.records.message(nth))?;
+            Ok(span.span_id.try_into().unwrap_or_default())
+        });
+        ids.collect()
+    }
+
+    /// The last end of a span of each session.
+    fn last_of_spans(&self) -> Result<LastHeard, StoreError> {
+        let mut last = LastHeard::new();
+        for nth in 0..self.records.len() {
+            let end = SpanView::parse(self.records.message(nth))?.end_time_unix_nano as i64;
+            let heard = last.entry_ref(session_of(self.records.origin(nth))).or_insert(end);
+            *heard = end.max(*heard);
+        }
+        Ok(last)
+    }
+
+    fn add_spans_of(&mut self, events: &Records, last: &LastHeard) -> Result<(), StoreError> {
+        for nth in 0..events.len() {
+            let (event, origin) = (LogRecordView::parse(events.message(nth))?, events.origin(nth));
+            let start = events.time_nanos(nth);
+            let heard = last.get(session_of(origin)).copied().unwrap_or(start);
+            let (mut name, mut parent) = (&b""[..], None);
+            for attribute in event.attributes.iter().flatten() {
+                match (attribute.key, attribute.value) {
+                    (key, AnyValueView::String(text)) if key == SPAN_NAME.as_bytes() => name = text,
+                    (key, AnyValueView::String(text)) if key == PARENT_SPAN_ID.as_bytes() => {
+                        parent = span_id_of(text);
+                    }
+                    _ => {}
+                }
+            }
+            let fields = SpanFields {
+                trace_id: event.trace_id,
+                span_id: event.span_id,
+                parent_span_id: parent.as_ref().map_or(&[], |id| &id[..]),
+                flags: event.flags,
+                name,
+                kind: KIND_INTERNAL,
+                start_time_unix_nano: start as u64,
+                end_time_unix_nano: start.max(heard) as u64,
+                dropped_attributes_count: event.dropped_attributes_count,
+                ..SpanFields::default()
+            };
+            self.records.add_span(origin, start, |writer| {
+                writer.span(&fields, |writer| {
+                    for attribute in event.attributes.iter().flatten() {
+                        let is_field = [SPAN_NAME, PARENT_SPAN_ID]
+                            .iter()
+                            .any(|field| field.as_bytes() == attribute.key);
+                        if !is_field {
+                            writer.span_attribute(attribute.key, &attribute.value);
+                        }
+                    }
+                    writer.span_attribute(OPEN, &AnyValueView::Bool(true));
+                });
+            });
+        }
+        Ok(())
+    }
+}
+
+/// What came of reading log records; nothing if they are damaged, which is logged.
+fn unless_damaged<T: Default>(read: Result<T, StoreError>) -> Result<T, StoreError> {
+    match read {
+        Err(error) if is_damage(&error) => {
+            tracing::warn!(%error, "damaged: spans that are open may be left out of a trace");
+            Ok(T::default())
+        }
+        read => read,
+    }
+}
+
+/// Events of a source that open spans of a trace.
+fn openings(
+    nth: usize,
+    source: &Source,
+    trace_id: &[u8; 16],
+    cache: &ColumnCache,
+) -> Result<Vec<Opening>, StoreError> {
+    let named = Predicate::Exists(ColumnRef::attribute(Scope::Own, SPAN_NAME));
+    let rows = rows_of_trace(source, trace_id, named, cache)?;
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (ids, times) = (source.field(field::SPAN_ID)?, source.field(field::TIME)?);
+    let (Some(ids), Some(times)) = (ids, times) else { return Ok(Vec::new()) };
+    let (Values::Id8(span_ids), Values::Int(nanos)) = (&ids.values, &times.values) else {
+        return Err(StoreError::corrupt("span ids or times of another type"));
+    };
+    let opening = |row: u32| {
+        let at = RowRef { source: nth as u32, row };
+        let span_id = span_ids[ids.index_of(row)?];
+        Some(Opening { at, span_id, time_nanos: nanos[times.index_of(row)?] })
+    };
+    let is_one = |event: &Opening| event.span_id != [0; 8];
+    Ok(rows.into_iter().filter_map(opening).filter(is_one).collect())
+}
+
+/// Notes when events of a trace were last heard of, by session.
+fn hear(
+    source: &Source,
+    trace_id: &[u8; 16],
+    cache: &ColumnCache,
+    last: &mut LastHeard,
+) -> Result<(), StoreError> {
+    let event = Predicate::Exists(ColumnRef::Field(field::EVENT_NAME));
+    let rows = rows_of_trace(source, trace_id, event, cache)?;
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let (times, numbers) = (source.field(field::TIME)?, source.field(field::ORIGIN)?);
+    let (Some(times), Some(numbers)) = (times, numbers) else { return Ok(()) };
+    let (Values::Int(nanos), Values::Int(origins)) = (&times.values, &numbers.values) else {
+        return Err(StoreError::corrupt("times or origins of another type"));
+    };
+    let mut by_origin: HashMap<i64, i64> = HashMap::new();
+    for row in rows {
+        let (Some(time), Some(origin)) = (times.index_of(row), numbers.index_of(row)) else {
+            continue;
+        };
+        let heard = by_origin.entry(origins[origin]).or_insert(nanos[time]);
+        *heard = nanos[time].max(*heard);
+    }
+    let encoded = source.origins()?;
+    for (origin, time) in by_origin {
+        let session = session_of(encoded.get(u32::try_from(origin).unwrap_or(u32::MAX)));
+        let heard = last.entry_ref(session).or_insert(time);
+        *heard = time.max(*heard);
+    }
+    Ok(())
+}
+
+/// Rows of a trace that pass a test, without those that are hidden.
+fn rows_of_trace(
+    source: &Source,
+    trace_id: &[u8; 16],
+    test: Predicate,
+    cache: &ColumnCache,
+) -> Result<Vec<u32>, StoreError> {
+    if let Source::Chunk(chunk) = source
+        && !has_trace(chunk, trace_id)
+    {
+        return Ok(Vec::new());
+    }
+    let is_of_trace =
+        Predicate::equal(ColumnRef::Field(field::TRACE_ID), Scalar::Bytes(trace_id.to_vec()));
+    let predicate = Predicate::And(vec![test, is_of_trace]);
+    let matching = matching_rows(source, &TABLE, &predicate, cache)?;
+    let is_hidden = |row: usize| source.hidden().is_some_and(|hidden| hidden[row]);
+    let rows = matching.iter().enumerate().filter(|(row, matches)| **matches && !is_hidden(*row));
+    Ok(rows.map(|(row, _)| row as u32).collect())
+}
+
+/// Whether a chunk, for which there is no filter of traces, has something of one.
+fn has_trace(chunk: &Chunk, trace_id: &[u8; 16]) -> bool {
+    let ids = chunk.fields[field::TRACE_ID].as_ref().map(|column| &column.values);
+    matches!(ids, Some(Values::Id16(ids)) if ids.contains(trace_id))
+}
+
+/// The session of an encoded origin; empty if it is of none.
+fn session_of(origin: &[u8]) -> &[u8] {
+    match Origin::decode(origin).resource_attribute(SESSION_ID) {
+        Some(AnyValueView::String(id)) => id,
+        _ => b"",
+    }
+}
+
+/// A span's id of its hexadecimal digits; `None` if it is none.
+fn span_id_of(digits: &[u8]) -> Option<[u8; 8]> {
+    let text = std::str::from_utf8(digits).ok().filter(|text| text.len() == 16)?;
+    let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let id = is_hex.then(|| u64::from_str_radix(text, 16).ok()).flatten()?;
+    (id != 0).then_some(id.to_be_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parent_is_sixteen_hexadecimal_digits_or_none() {
+        assert_eq!(span_id_of(b"00000000000000ff"), Some([0, 0, 0, 0, 0, 0, 0, 255]));
+        for none in [&b""[..], b"ff", b"0000000000000000", b"+00000000000000f", b"00000000000000fg"]
+        {
+            assert_eq!(span_id_of(none), None, "{none:?}");
+        }
+    }
+}

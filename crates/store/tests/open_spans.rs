@@ -1,0 +1,155 @@
+//! Spans that have begun and not arrived are in their trace, and give way to those that arrive.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use kymo_journal::{Compression, Format, Journal, OsDisk, Record};
+use kymo_store::{Options, Signal, Store};
+use kymo_wire::{AnyValueView, SpanView, TracesView, View, text};
+
+const TRACE: [u8; 16] = [0xab; 16];
+
+fn store(place: &Path) -> Store {
+    let disk = Arc::new(OsDisk);
+    let (journal, _) =
+        Journal::open(disk.clone(), &place.join("journal"), Default::default()).unwrap();
+    let blocks = place.join("blocks").to_string_lossy().into_owned();
+    let objects = kymo_store::objects::open(&blocks, disk.clone()).unwrap();
+    Store::open(disk, journal, objects, Options::default()).unwrap()
+}
+
+fn send(store: &Store, signal: kymo_journal::Signal, json: String) {
+    let record = Record {
+        signal,
+        format: Format::OtlpJson,
+        compression: Compression::None,
+        tenant: "one",
+        body: json.into_bytes().into(),
+        received_nanos: 0,
+    };
+    store.journal().append(record).unwrap();
+}
+
+/// Name, time, span, and attributes as pairs of text.
+type Event<'a> = (&'a str, u64, u64, &'a [(&'a str, &'a str)]);
+
+/// Sends events of a session.
+fn events(store: &Store, session: &str, events: &[Event<'_>]) {
+    let records: Vec<String> = events
+        .iter()
+        .map(|(name, time, span, attributes)| {
+            let attributes: Vec<String> = attributes
+                .iter()
+                .map(|(key, value)| {
+                    format!(r#"{{"key":"{key}","value":{{"stringValue":"{value}"}}}}"#)
+                })
+                .collect();
+            format!(
+                r#"{{"timeUnixNano":"{time}","eventName":"{name}","traceId":"{}","spanId":"{span:016x}","attributes":[{}]}}"#,
+                "ab".repeat(16),
+                attributes.join(",")
+            )
+        })
+        .collect();
+    let body = format!(
+        r#"{{"resourceLogs":[{{"resource":{},"scopeLogs":[{{"logRecords":[{}]}}]}}]}}"#,
+        resource(session),
+        records.join(",")
+    );
+    send(store, kymo_journal::Signal::Logs, body);
+}
+
+fn span(store: &Store, session: &str, id: u64, name: &str, start: u64, end: u64) {
+    let body = format!(
+        r#"{{"resourceSpans":[{{"resource":{},"scopeSpans":[{{"spans":[{{"traceId":"{}","spanId":"{id:016x}","name":"{name}","startTimeUnixNano":"{start}","endTimeUnixNano":"{end}"}}]}}]}}]}}"#,
+        resource(session),
+        "ab".repeat(16),
+    );
+    send(store, kymo_journal::Signal::Traces, body);
+}
+
+fn resource(session: &str) -> String {
+    format!(r#"{{"attributes":[{{"key":"session_id","value":{{"stringValue":"{session}"}}}}]}}"#)
+}
+
+/// Name, start, end and whether it is open, of each span of the trace.
+fn trace(store: &Store, id: [u8; 16]) -> Vec<(String, u64, u64, bool)> {
+    let events = store.event_snapshot(["one"]).unwrap();
+    let spans = store.snapshot_of(["one"], Signal::Spans).unwrap();
+    let found = store.trace_with_open(&spans, &events, &id, &mut |_| Ok(())).unwrap();
+    let Some(found) = found else { return Vec::new() };
+    let mut shown = Vec::new();
+    for resource in TracesView::parse(&found.body).unwrap().resources {
+        for scope in resource.unwrap().scopes {
+            shown.extend(scope.unwrap().items.iter().map(|span| shown_span(&span.unwrap())));
+        }
+    }
+    assert_eq!(shown.len(), found.spans);
+    shown.sort();
+    shown
+}
+
+fn shown_span(span: &SpanView<'_>) -> (String, u64, u64, bool) {
+    let open = span.attributes.iter().flatten().find(|attribute| attribute.key == b"kymo.open");
+    let is_open = open.is_some_and(|attribute| attribute.value == AnyValueView::Bool(true));
+    let (start, end) = (span.start_time_unix_nano, span.end_time_unix_nano);
+    (text(span.name).into_owned(), start, end, is_open)
+}
+
+#[test]
+fn a_span_is_open_from_its_event_until_it_arrives() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    events(
+        &store,
+        "s",
+        &[
+            ("SessionStarted", 100, 1, &[("span_name", "session")]),
+            ("TaskCreated", 200, 2, &[("span_name", "train"), ("task_id", "t1")]),
+            ("ResourceUpdate", 900, 1, &[]),
+        ],
+    );
+    let open = [("session".to_owned(), 100, 900, true), ("train".to_owned(), 200, 900, true)];
+    assert_eq!(trace(&store, TRACE), open);
+    assert_eq!(trace(&store, [7; 16]), []);
+
+    // From blocks it is the same, and what was heard later moves the end.
+    store.flush().unwrap();
+    assert_eq!(trace(&store, TRACE), open);
+    events(&store, "s", &[("TaskCompleted", 1000, 2, &[])]);
+    span(&store, "s", 2, "train", 200, 1000);
+    let arrived = [("session".to_owned(), 100, 1000, true), ("train".to_owned(), 200, 1000, false)];
+    assert_eq!(trace(&store, TRACE), arrived);
+    span(&store, "s", 1, "session", 100, 1100);
+    store.flush().unwrap();
+    let ended = [("session".to_owned(), 100, 1100, false), ("train".to_owned(), 200, 1000, false)];
+    assert_eq!(trace(&store, TRACE), ended);
+}
+
+#[test]
+fn each_session_of_a_trace_ends_where_it_was_last_heard_of_itself() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    events(&store, "outer", &[("SessionStarted", 100, 1, &[("span_name", "session")])]);
+    // It was killed, and is not heard of again; it comes twice, as replays do.
+    let inner = ("SessionStarted", 200, 2, &[("span_name", "inner")][..]);
+    events(&store, "inner", &[inner]);
+    events(&store, "inner", &[inner, ("ResourceUpdate", 300, 2, &[])]);
+    span(&store, "outer", 3, "step", 400, 5000);
+    let shown = trace(&store, TRACE);
+    assert_eq!(shown[0], ("inner".to_owned(), 200, 300, true));
+    assert_eq!(shown[1], ("session".to_owned(), 100, 5000, true));
+    assert_eq!(shown.len(), 3);
+}
+
+#[test]
+fn log_records_that_open_nothing_make_no_trace() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    events(&store, "s", &[("browser.click", 100, 1, &[("target", "a")])]);
+    assert_eq!(trace(&store, TRACE), []);
+    store.flush().unwrap();
+    assert_eq!(trace(&store, TRACE), []);
+}

@@ -1,0 +1,274 @@
+"""Tasks and workers of Dask, in a session.
+
+    with kymograph.session("train") as session, Client() as client:
+        with DaskAdapter(client, session):
+            client.gather(client.map(work, range(100)))
+
+A plugin in the scheduler tells of every task that this client submits while the adapter is on:
+created, queued, started, completed, failed, canceled. The task's id is Dask's key, its name the
+key's prefix, its node the worker. Start and end are measured by the worker; a task that runs long
+is shown as started as soon as its worker's heartbeat says so. An attempt that is lost (an error
+with `retries` left, a worker that died) is an event `dask.Retry` of the task.
+
+Every interval each worker gives a `ResourceUpdate`: CPU in percent of one core as Dask counts it
+(a worker with four busy threads has 400), memory of the worker's process against its limit, bytes
+that this process read and wrote, bytes over the network of its whole host.
+
+Nothing needs to be installed on the scheduler or the workers. What is not followed: tasks that were
+submitted before the adapter was on, and those of other clients unless `all_clients` is set.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ._dask_plugins import scheduler_plugin, worker_plugin
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from .._core import OpenSpan
+    from ..session import Session, Task
+
+__all__ = ["DaskAdapter"]
+
+#: How long leaving the adapter waits for records that are under way.
+FLUSH_SECONDS = 10.0
+#: Of how many ended tasks the key is remembered, to tell a second run from the first.
+REMEMBERED_KEYS = 100_000
+
+
+class DaskAdapter:
+    """Follows a client's tasks and its cluster's workers. Use with `with`, or with `async with` if
+    the client is asynchronous."""
+
+    def __init__(
+        self,
+        client: Client,
+        session: Session,
+        interval: float = 5.0,
+        *,
+        backend: str = "dask",
+        all_clients: bool = False,
+    ) -> None:
+        """`interval` is the time in seconds between looks at the workers."""
+        if interval < 0.1:
+            raise ValueError(f"interval is {interval}: expected 0.1 seconds or more")
+        self._client: Any = client
+        self._session = session
+        self._name = f"kymograph-{uuid.uuid4().hex[:8]}"
+        self._follow = None if all_clients else client.id
+        self._interval = interval
+        self._records = _Records(session, backend)
+
+    def __enter__(self) -> DaskAdapter:
+        if self._client.asynchronous:
+            raise TypeError("the client is asynchronous: use `async with`")
+        self._client.subscribe_topic(self._name, self._records.take)
+        for plugin in self._plugins():
+            self._client.register_plugin(plugin)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            token = uuid.uuid4().hex
+            self._client.run_on_scheduler(_last_words(self._name, token))
+            self._records.wait(token)
+        finally:
+            self._client.unregister_scheduler_plugin(self._name)
+            self._client.unregister_worker_plugin(self._name)
+            self._client.unsubscribe_topic(self._name)
+
+    async def __aenter__(self) -> DaskAdapter:
+        self._client.subscribe_topic(self._name, self._records.take)
+        for plugin in self._plugins():
+            await self._client.register_plugin(plugin)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        import asyncio
+
+        try:
+            token = uuid.uuid4().hex
+            await self._client.run_on_scheduler(_last_words(self._name, token))
+            await asyncio.to_thread(self._records.wait, token)
+        finally:
+            await self._client.unregister_scheduler_plugin(self._name)
+            await self._client.unregister_worker_plugin(self._name)
+            self._client.unsubscribe_topic(self._name)
+
+    @contextmanager
+    def span(self, name: str, attributes: dict[str, Any] | None = None) -> Iterator[OpenSpan]:
+        """A scope of the session; tasks that are submitted in it lie below it."""
+        import dask
+
+        with self._session.span(name, attributes) as span:
+            with dask.annotate(kymograph_parent=span.span_id):
+                yield span
+
+    def _plugins(self) -> tuple[Any, Any]:
+        scheduler = scheduler_plugin(self._name, self._name, self._follow, self._interval)
+        return worker_plugin(self._name), scheduler
+
+
+def _last_words(name: str, token: str) -> Any:
+    """A function for the scheduler. It is made here so that it is pickled by value."""
+
+    def flush(dask_scheduler: Any) -> None:
+        plugin = dask_scheduler.plugins[name]
+        plugin.flush(token)
+        plugin.stop()
+
+    return flush
+
+
+class _Records:
+    """Turns what the scheduler sends into events of the session."""
+
+    def __init__(self, session: Session, backend: str) -> None:
+        self._session = session
+        self._backend = backend
+        self._tasks: dict[str, _Followed] = {}
+        self._runs: OrderedDict[str, int] = OrderedDict()
+        self._counters: dict[str, dict[str, int]] = {}
+        self._tokens: set[str] = set()
+        self._arrived = threading.Condition()
+
+    def wait(self, token: str) -> bool:
+        """Waits until everything up to the token has come."""
+        with self._arrived:
+            return self._arrived.wait_for(lambda: token in self._tokens, FLUSH_SECONDS)
+
+    def take(self, message: tuple[float, list[list[Any]]]) -> None:
+        """Handles one message."""
+        for kind, *fields in message[1]:
+            getattr(self, f"_{kind}")(*fields)
+
+    def _flushed(self, token: str) -> None:
+        with self._arrived:
+            self._tokens.add(token)
+            self._arrived.notify_all()
+
+    def _created(self, key: str, time: float, prefix: str, parent: str | None) -> None:
+        run = self._runs.pop(key, 0) + 1
+        self._runs[key] = run
+        if len(self._runs) > REMEMBERED_KEYS:
+            self._runs.popitem(last=False)
+        task = self._session.create_task(
+            prefix,
+            id=key if run == 1 else f"{key}#{run}",
+            backend=self._backend,
+            task_type="dask",
+            executable=prefix,
+            parent=parent,
+            time=time,
+        )
+        task.submitted(time=time)
+        self._tasks[key] = _Followed(task)
+
+    def _queued(self, key: str, time: float) -> None:
+        if (followed := self._tasks.get(key)) is not None and followed.queued_at is None:
+            followed.queued_at = time
+            followed.task.queued(time=time)
+
+    def _started(self, key: str, time: float, worker: str | None) -> None:
+        if (followed := self._tasks.get(key)) is not None:
+            followed.start(time, worker)
+
+    def _completed(
+        self, key: str, time: float, start: float | None, stop: float | None, worker: str | None
+    ) -> None:
+        if (followed := self._tasks.pop(key, None)) is not None:
+            followed.task.completed(time=followed.ran(time, start, stop, worker))
+
+    def _failed(
+        self,
+        key: str,
+        time: float,
+        start: float | None,
+        stop: float | None,
+        worker: str | None,
+        text: str,
+    ) -> None:
+        if (followed := self._tasks.pop(key, None)) is not None:
+            end = followed.ran(time, start, stop, worker)
+            followed.task.failed(text.partition("(")[0] or "unknown", text, time=end)
+
+    def _canceled(self, key: str, time: float) -> None:
+        if (followed := self._tasks.pop(key, None)) is not None:
+            followed.task.canceled(time=time)
+
+    def _again(self, key: str, time: float, reason: str) -> None:
+        if (followed := self._tasks.get(key)) is not None:
+            followed.attempt += 1
+            # Dask's reasons end in the time: task-erred-1794907105.5146024
+            self._session.emit(
+                "dask.Retry",
+                task_id=followed.task.id,
+                backend=self._backend,
+                time=time,
+                attempt=followed.attempt,
+                reason=reason.rstrip("0123456789.").rstrip("-"),
+            )
+
+    def _resources(self, time: float, workers: list[dict[str, Any]]) -> None:
+        before, self._counters = self._counters, {}
+        for sample in workers:
+            worker = sample.pop("worker")
+            counters = sample.pop("counters") or {}
+            self._counters[worker] = counters
+            for name, value in counters.items():
+                if name in before.get(worker, {}):
+                    sample[name] = max(value - before[worker][name], 0)
+            if sample["memory_total_bytes"] and sample["memory_used_bytes"] is not None:
+                used = sample["memory_used_bytes"] / sample["memory_total_bytes"]
+                sample["memory_percent"] = 100 * used
+            known = {name: value for name, value in sample.items() if value is not None}
+            self._session.resource_update(worker, backend=self._backend, time=time, **known)
+
+
+class _Followed:
+    """A task that has not ended."""
+
+    __slots__ = ("task", "queued_at", "is_started", "attempt")
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.queued_at: float | None = None
+        self.is_started = False
+        self.attempt = 1
+
+    def start(self, time: float, worker: str | None) -> None:
+        if not self.is_started:
+            self.is_started = True
+            self.task.started(worker, time=max(time, self.queued_at or 0.0))
+
+    def ran(
+        self, told: float, start: float | None, stop: float | None, worker: str | None
+    ) -> float:
+        """Says when it started, unless that is known, and gives the time of its end.
+
+        Dask corrects the worker's clock by an estimate that is some milliseconds off, so a task
+        may seem to end after the scheduler knew of it. The duration is right: both are moved.
+        """
+        if start is None or stop is None:
+            return told
+        late = max(stop - told, 0.0)
+        self.start(start - late, worker)
+        return max(stop - late, self.queued_at or 0.0)

@@ -1,0 +1,434 @@
+//! The session: starting, telling, ending. What it knows is in `known`.
+//!
+//! Calls that tell something hold the GIL, since they only append to a queue; what waits (questions,
+//! flushing, ending) releases it. The session's own thread never needs it.
+
+use std::mem::ManuallyDrop;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kymo_service::export::{Protocol, process_environment};
+use kymo_service::{Asked, ExportSettings};
+use kymo_session::{
+    Checkpoint, Event, EventName, KeyValue, Parent, SessionError, SessionOptions, SpanId, TraceId,
+    WhenFull,
+};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::context;
+use crate::event::{self, Channel};
+use crate::span::OpenSpan;
+use crate::task::Task;
+use crate::values::{attributes, attributes_of, nanos};
+
+/// Variables that name a server.
+const ENDPOINTS: [&str; 5] = [
+    "KYMO_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
+];
+/// Events that wait for subscribers in Python: some 30 MB. What does not fit is lost for them and
+/// counted.
+const CHANNEL_EVENTS: usize = 100_000;
+
+/// What `kymograph.session.Session` is a subclass of.
+#[pyclass(frozen, subclass, weakref, module = "kymograph._core")]
+pub(crate) struct Session {
+    session: ManuallyDrop<kymo_session::Session>,
+    /// The process that started it. In a child of a fork there is no thread to wait for, and locks
+    /// may be held by nobody.
+    pid: u32,
+    has_ended: AtomicBool,
+    /// Whether everything was written when it ended: then nothing waits for it any more.
+    is_clean: AtomicBool,
+    enrichers: Mutex<Vec<Py<PyAny>>>,
+    has_enrichers: AtomicBool,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // The last clone ends a session and waits for its threads. One that has ended needs no
+        // waiting; one that has not must not be waited for here, where the GIL is held.
+        if self.is_clean.load(Ordering::Relaxed) && !self.is_inert() {
+            // SAFETY: it is not used after this, since this is the end of what holds it.
+            #[allow(unsafe_code, reason = "the only way to drop it here and not elsewhere")]
+            unsafe {
+                ManuallyDrop::drop(&mut self.session);
+            }
+        }
+    }
+}
+
+impl Session {
+    pub(crate) fn ids(&self) -> (TraceId, SpanId) {
+        (self.session.trace_id(), self.session.span_id())
+    }
+
+    /// Whether this is a child of the process that started it.
+    pub(crate) fn is_inert(&self) -> bool {
+        self.pid != std::process::id()
+    }
+
+    /// The session, for questions: none in a child of a fork.
+    pub(crate) fn asked(&self) -> Option<&kymo_session::Session> {
+        (!self.is_inert()).then_some(&*self.session)
+    }
+
+    /// The span that something belongs to that is told here.
+    fn place(&self, py: Python<'_>, parent: Option<&Bound<'_, PyAny>>) -> PyResult<SpanId> {
+        match parent.filter(|parent| !parent.is_none()) {
+            Some(parent) => context::parent(parent),
+            None => {
+                let current = context::current_span(py, self.session.trace_id())?;
+                Ok(current.unwrap_or_else(|| self.session.span_id()))
+            }
+        }
+    }
+
+    /// What enrichers say of a task. One that raises is counted as any error of a callback.
+    fn enriched(&self, py: Python<'_>, created: &Event) -> Vec<KeyValue> {
+        if !self.has_enrichers.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let lock = self.enrichers.lock().unwrap_or_else(PoisonError::into_inner);
+        let enrichers: Vec<Py<PyAny>> = lock.iter().map(|one| one.clone_ref(py)).collect();
+        drop(lock);
+        let Ok(event) = Py::new(py, event::Event::new(created.clone(), self.session.trace_id()))
+        else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for enricher in enrichers {
+            let said = enricher.call1(py, (event.clone_ref(py),));
+            match said.and_then(|said| attributes(Some(said.bind(py)))) {
+                Ok(more) => found.extend(more),
+                Err(error) => error.write_unraisable(py, Some(enricher.bind(py))),
+            }
+        }
+        found
+    }
+}
+
+#[pymethods]
+impl Session {
+    #[new]
+    #[pyo3(signature = (
+        name, *, id, service_name, backend, directory, file, endpoint, protocol, headers,
+        poll_interval, flush_interval, queue_events, drop_when_full, keep_spans, attributes, parent,
+        use_environment_parent, debug
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they are named where they are given")]
+    fn new(
+        py: Python<'_>,
+        name: String,
+        id: Option<String>,
+        service_name: Option<String>,
+        backend: Option<String>,
+        directory: Option<PathBuf>,
+        file: Option<PathBuf>,
+        endpoint: Option<String>,
+        protocol: Option<String>,
+        headers: Vec<(String, String)>,
+        poll_interval: Option<f64>,
+        flush_interval: f64,
+        queue_events: usize,
+        drop_when_full: bool,
+        keep_spans: usize,
+        attributes: Option<&Bound<'_, PyAny>>,
+        parent: Option<String>,
+        use_environment_parent: bool,
+        debug: bool,
+    ) -> PyResult<Self> {
+        let mut options = SessionOptions::new(name);
+        options.id = id;
+        options.service_name = service_name;
+        options.backend = backend;
+        options.attributes = self::attributes(attributes)?;
+        options.checkpoint = match (file, directory) {
+            (Some(file), _) => Checkpoint::File(file),
+            (None, Some(directory)) => Checkpoint::Directory(directory),
+            (None, None) => Checkpoint::None,
+        };
+        options.poll_every =
+            poll_interval.map(|every| interval("poll_interval", every)).transpose()?;
+        options.flush_every = interval("flush_interval", flush_interval)?;
+        options.queue_events = queue_events;
+        options.when_full = if drop_when_full { WhenFull::Drop } else { WhenFull::Block };
+        // Other threads of Python go on while one waits for room. Without an interpreter (it ends, or
+        // the call is not from Python) there is nothing to let go of.
+        options.around_wait = Some(|wait| {
+            if Python::try_attach(|py| py.detach(&mut *wait)).is_none() {
+                wait();
+            }
+        });
+        options.keep_spans = keep_spans;
+        options.language = "python";
+        options.parent = match parent {
+            Some(parent) => Parent::Traceparent(parent),
+            None if use_environment_parent => Parent::Environment,
+            None => Parent::None,
+        };
+        options.export = export(endpoint, protocol, headers, debug)?;
+        let session = py.detach(|| kymo_session::Session::start(options)).map_err(refused)?;
+        Ok(Self {
+            session: ManuallyDrop::new(session),
+            pid: std::process::id(),
+            has_ended: AtomicBool::new(false),
+            is_clean: AtomicBool::new(false),
+            enrichers: Mutex::default(),
+            has_enrichers: AtomicBool::new(false),
+        })
+    }
+
+    #[getter]
+    fn id(&self) -> &str {
+        self.session.id()
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.session.name()
+    }
+
+    #[getter]
+    fn trace_id(&self) -> String {
+        self.session.trace_id().to_string()
+    }
+
+    #[getter]
+    fn span_id(&self) -> String {
+        self.session.span_id().to_string()
+    }
+
+    #[getter]
+    fn traceparent(&self) -> String {
+        self.session.traceparent()
+    }
+
+    /// The checkpoint.
+    #[getter]
+    fn path(&self) -> Option<String> {
+        self.session.checkpoint_path().map(|path| path.to_string_lossy().into_owned())
+    }
+
+    #[getter]
+    fn is_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed) || self.is_inert()
+    }
+
+    #[pyo3(signature = (
+        name, *, id=None, backend=None, node_id=None, executable=None, task_type=None,
+        attributes=None, parent=None, time=None
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they are named where they are given")]
+    fn create_task(
+        &self,
+        py: Python<'_>,
+        name: String,
+        id: Option<&str>,
+        backend: Option<&str>,
+        node_id: Option<&str>,
+        executable: Option<String>,
+        task_type: Option<String>,
+        attributes: Option<&Bound<'_, PyAny>>,
+        parent: Option<&Bound<'_, PyAny>>,
+        time: Option<f64>,
+    ) -> PyResult<Task> {
+        let place = self.place(py, parent)?;
+        let mut task = self.session.task(name).parent(place).at(nanos(time)?);
+        if let Some(id) = id {
+            task = task.id(id);
+        }
+        if let Some(backend) = backend {
+            task = task.backend(backend);
+        }
+        if let Some(node) = node_id {
+            task = task.node(node);
+        }
+        let mut known = Vec::new();
+        known.extend(executable.map(|executable| KeyValue::new("executable", executable)));
+        known.extend(task_type.map(|task_type| KeyValue::new("task_type", task_type)));
+        known.extend(self::attributes(attributes)?);
+        if self.has_enrichers.load(Ordering::Relaxed) {
+            let created = Event {
+                task_id: id.map(Arc::from),
+                backend: backend.map(Arc::from),
+                node_id: node_id.map(Arc::from),
+                time_nanos: nanos(time)?,
+                attributes: known.clone(),
+                ..Event::new(EventName::TaskCreated)
+            };
+            known.extend(self.enriched(py, &created));
+        }
+        for attribute in known {
+            task = task.attribute(attribute);
+        }
+        Ok(Task::new(task.create()))
+    }
+
+    #[pyo3(signature = (name, attributes=None, *, parent=None))]
+    fn start_span(
+        &self,
+        py: Python<'_>,
+        name: String,
+        attributes: Option<&Bound<'_, PyAny>>,
+        parent: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<OpenSpan> {
+        let place = self.place(py, parent)?;
+        let attributes = self::attributes(attributes)?;
+        let span = self.session.start_span(name, Some(place), attributes);
+        Ok(OpenSpan::new(span, self.session.trace_id()))
+    }
+
+    #[pyo3(signature = (name, attributes=None))]
+    fn annotate(
+        &self,
+        py: Python<'_>,
+        name: String,
+        attributes: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let place = self.place(py, None)?;
+        self.session.annotate_span(place, name, self::attributes(attributes)?);
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "called by kymograph.session alone")]
+    fn _emit(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        fields: &Bound<'_, PyDict>,
+        task_id: Option<&str>,
+        backend: Option<&str>,
+        node_id: Option<&str>,
+        time: Option<f64>,
+        emit_time: Option<f64>,
+    ) -> PyResult<()> {
+        let name = EventName::of(name);
+        if let EventName::Custom(name) = &name {
+            crate::service::check_event_name(name)?;
+        }
+        let mut event = Event {
+            time_nanos: nanos(time)?,
+            emitted_nanos: nanos(emit_time)?,
+            task_id: task_id.map(Arc::from),
+            backend: backend.map(Arc::from),
+            node_id: node_id.map(Arc::from),
+            attributes: attributes_of(fields)?,
+            ..Event::new(name)
+        };
+        if matches!(event.name, EventName::Custom(_)) && task_id.is_none() {
+            event.span_id = context::current_span(py, self.session.trace_id())?;
+        }
+        if event.name == EventName::TaskCreated {
+            let more = self.enriched(py, &event);
+            event.attributes.extend(more);
+        }
+        self.session.emit(event);
+        Ok(())
+    }
+
+    /// `enricher(event)` gives more attributes of every task, when it is created.
+    fn enrich(&self, enricher: Py<PyAny>) {
+        let mut enrichers = self.enrichers.lock().unwrap_or_else(PoisonError::into_inner);
+        enrichers.push(enricher);
+        self.has_enrichers.store(true, Ordering::Relaxed);
+    }
+
+    fn _channel(&self) -> Option<Channel> {
+        let session = self.asked()?;
+        Some(Channel::new(session.channel(CHANNEL_EVENTS), session.trace_id()))
+    }
+
+    fn _fail(&self, message: String) {
+        self.session.fail(message);
+    }
+
+    #[pyo3(signature = (timeout=5.0))]
+    fn flush(&self, py: Python<'_>, timeout: f64) -> PyResult<bool> {
+        let timeout = interval("timeout", timeout)?;
+        py.detach(|| Ok(self.asked().is_some_and(|session| session.flush(timeout))))
+    }
+
+    fn _end(&self, py: Python<'_>, timeout: f64) -> PyResult<bool> {
+        let timeout = interval("timeout", timeout)?;
+        let Some(session) = self.asked() else { return Ok(false) };
+        self.has_ended.store(true, Ordering::Relaxed);
+        let is_clean = py.detach(|| session.end(timeout));
+        self.is_clean.fetch_or(is_clean, Ordering::Relaxed);
+        Ok(is_clean)
+    }
+
+    fn _summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        crate::known::summary(py, self)
+    }
+
+    fn task_count<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        crate::known::task_count(py, self)
+    }
+
+    fn _spans<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        crate::known::spans(py, self)
+    }
+
+    fn _metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        crate::known::metrics(py, self)
+    }
+
+    fn _resources<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        crate::known::resources(py, self)
+    }
+
+    fn _stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        crate::known::stats(py, self)
+    }
+}
+
+fn interval(what: &str, seconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds).map_err(|_| {
+        PyValueError::new_err(format!("{what} is {seconds}: expected seconds, 0 or more"))
+    })
+}
+
+/// Where it is sent: to what was asked for, else to what the environment names, else nowhere.
+fn export(
+    endpoint: Option<String>,
+    protocol: Option<String>,
+    headers: Vec<(String, String)>,
+    debug: bool,
+) -> PyResult<Option<ExportSettings>> {
+    if debug {
+        return Ok(Some(ExportSettings::console()));
+    }
+    let protocol = protocol.map(|word| crate::service::protocol(&word)).transpose()?;
+    let is_named = ENDPOINTS.iter().any(|name| process_environment(name).is_some());
+    if endpoint.is_none() && !is_named {
+        return Ok(None);
+    }
+    settings(endpoint, protocol, headers).map(Some)
+}
+
+/// Settings of exporters, as the library's rules have them.
+pub(crate) fn settings(
+    endpoint: Option<String>,
+    protocol: Option<Protocol>,
+    headers: Vec<(String, String)>,
+) -> PyResult<ExportSettings> {
+    let asked = Asked { endpoint, protocol, headers, timeout: None };
+    ExportSettings::resolve(&asked, process_environment)
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// A session that could not be started.
+fn refused(error: SessionError) -> PyErr {
+    match error {
+        SessionError::Thread(_) => PyOSError::new_err(error.to_string()),
+        _ => PyValueError::new_err(error.to_string()),
+    }
+}

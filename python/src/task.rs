@@ -1,0 +1,127 @@
+//! Tasks. Python's hot path: each method is one call into the session's queue.
+
+use kymo_session::{SpanId, TraceId};
+use pyo3::exceptions::PyBaseException;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use crate::context;
+use crate::values::nanos;
+
+/// A task of a session, made by `Session.create_task`.
+#[pyclass(frozen, module = "kymograph._core")]
+pub(crate) struct Task {
+    task: kymo_session::Task,
+}
+
+impl Task {
+    pub(crate) fn new(task: kymo_session::Task) -> Self {
+        Self { task }
+    }
+
+    pub(crate) fn ids(&self) -> (TraceId, SpanId) {
+        (self.task.trace_id(), self.task.span_id())
+    }
+}
+
+#[pymethods]
+impl Task {
+    #[getter]
+    fn id(&self) -> &str {
+        self.task.id()
+    }
+
+    #[getter]
+    fn trace_id(&self) -> String {
+        self.task.trace_id().to_string()
+    }
+
+    #[getter]
+    fn span_id(&self) -> String {
+        self.task.span_id().to_string()
+    }
+
+    #[getter]
+    fn traceparent(&self) -> String {
+        self.task.traceparent()
+    }
+
+    #[getter]
+    fn has_ended(&self) -> bool {
+        self.task.has_ended()
+    }
+
+    #[pyo3(signature = (time=None))]
+    fn submitted(&self, time: Option<f64>) -> PyResult<()> {
+        self.task.submitted_at(nanos(time)?);
+        Ok(())
+    }
+
+    #[pyo3(signature = (time=None))]
+    fn queued(&self, time: Option<f64>) -> PyResult<()> {
+        self.task.queued_at(nanos(time)?);
+        Ok(())
+    }
+
+    #[pyo3(signature = (node_id=None, time=None))]
+    fn started(&self, node_id: Option<&str>, time: Option<f64>) -> PyResult<()> {
+        match node_id {
+            None => self.task.started_at(nanos(time)?),
+            Some(node) => self.task.started_on(node, nanos(time)?),
+        }
+        Ok(())
+    }
+
+    #[pyo3(signature = (time=None))]
+    fn completed(&self, time: Option<f64>) -> PyResult<()> {
+        self.task.completed_at(nanos(time)?);
+        Ok(())
+    }
+
+    #[pyo3(signature = (error, message=None, time=None))]
+    fn failed(
+        &self,
+        error: &Bound<'_, PyAny>,
+        message: Option<String>,
+        time: Option<f64>,
+    ) -> PyResult<()> {
+        let (error_type, said) = described(error)?;
+        self.task.failed_at(error_type, message.unwrap_or(said), nanos(time)?);
+        Ok(())
+    }
+
+    #[pyo3(signature = (time=None))]
+    fn canceled(&self, time: Option<f64>) -> PyResult<()> {
+        self.task.canceled_at(nanos(time)?);
+        Ok(())
+    }
+
+    #[pyo3(signature = (name, attributes=None))]
+    fn annotate(&self, name: String, attributes: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.task.annotate(name, crate::values::attributes(attributes)?);
+        Ok(())
+    }
+
+    fn context<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        context::make_current(slf.as_any())
+    }
+
+    fn __repr__(&self) -> String {
+        let state = if self.task.has_ended() { " (ended)" } else { "" };
+        format!("<kymograph task {}{state}>", self.task.id())
+    }
+}
+
+/// Type and message of an error: of an exception, of a class of exceptions, or of the type's name.
+fn described(error: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
+    let name = |kind: &Bound<'_, PyType>| kind.name().map(|name| name.to_string());
+    if error.is_instance_of::<PyBaseException>() {
+        // An exception whose text cannot be had is one all the same.
+        let said = error.str().map(|said| said.to_string_lossy().into_owned());
+        return Ok((name(&error.get_type())?, said.unwrap_or_default()));
+    }
+    if let Ok(kind) = error.cast::<PyType>() {
+        return Ok((name(kind)?, String::new()));
+    }
+    Ok((error.str()?.to_string_lossy().into_owned(), String::new()))
+}

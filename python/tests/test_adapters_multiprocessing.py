@@ -1,0 +1,112 @@
+"""Pools and processes, however they are started."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+
+import pytest
+from adapter_helpers import open_session, states_of, tasks_of
+from opentelemetry import trace
+
+from kymograph.adapters.multiprocessing import TracedPool, TracedProcess
+
+METHODS = [m for m in ("spawn", "fork") if m in multiprocessing.get_all_start_methods()]
+
+
+def square(n: int) -> int:
+    time.sleep(0.01)
+    return n * n
+
+
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+def fail() -> None:
+    raise ValueError("no")
+
+
+def leave(code: int) -> None:
+    sys.exit(code)
+
+
+def kill_itself() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def write_context(path: str) -> None:
+    ids = trace.get_current_span().get_span_context()
+    with open(path, "w") as file:
+        file.write(f"{os.environ['TRACEPARENT']} 00-{ids.trace_id:032x}-{ids.span_id:016x}-01")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_calls_of_a_pool_are_tasks(method, tmp_path):
+    with open_session(tmp_path) as session:
+        with TracedPool(session, 2, context=method) as pool:
+            assert pool.map(square, range(5)) == [0, 1, 4, 9, 16]
+            assert pool.starmap(add, [(1, 2), (3, 4)]) == [3, 7]
+            assert sorted(pool.imap_unordered(square, [2, 3])) == [4, 9]
+            assert pool.apply(add, (1,), {"b": 5}) == 6
+            with pytest.raises(ValueError, match="no"):
+                pool.apply(fail)
+    tasks = tasks_of(session)
+    assert {name: len(spans) for name, spans in tasks.items()} == {"square": 7, "add": 3, "fail": 1}
+    for task in tasks["square"]:
+        assert task.attributes["backend"] == "multiprocessing"
+        assert task.attributes["process.pid"] != os.getpid()
+        assert task.end_time - states_of(task)["TaskStarted"] > 0.005
+
+
+def test_calls_of_a_pool_whose_worker_is_killed_fail(tmp_path):
+    with open_session(tmp_path) as session:
+        with TracedPool(session, 1, context="spawn") as pool:
+            with pytest.raises(Exception, match="terminated abruptly"):
+                pool.apply(kill_itself)
+    (task,) = tasks_of(session)["kill_itself"]
+    assert task.attributes["status"] == "failed"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_process_is_a_task_and_continues_its_trace(method, tmp_path):
+    path = tmp_path / "context"
+    with open_session(tmp_path) as session:
+        process = TracedProcess(
+            session, target=write_context, args=(str(path),), context=method, name="writer"
+        )
+        process.start()
+        process.join()
+        assert process.exitcode == 0 and not process.is_alive()
+    (task,) = tasks_of(session)["writer"]
+    expected = f"00-{task.trace_id}-{task.span_id}-01"
+    assert path.read_text().split() == [expected, expected]
+    assert task.attributes["status"] == "completed"
+    assert task.attributes["process.pid"] == process.pid
+    assert states_of(task)["TaskSubmitted"] <= states_of(task)["TaskStarted"] <= task.end_time
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("target", "args", "error_type"),
+    [(fail, (), "ValueError"), (leave, (3,), "ExitCode"), (kill_itself, (), "SIGKILL")],
+)
+def test_a_process_that_ends_badly_fails_its_task(method, target, args, error_type, tmp_path):
+    with open_session(tmp_path) as session:
+        process = TracedProcess(session, target=target, args=args, context=method)
+        process.start()
+        process.join()
+    (task,) = tasks_of(session)[target.__name__]
+    assert task.attributes["error_type"] == error_type
+    assert "TaskStarted" in states_of(task)
+
+
+def test_a_process_that_leaves_well_is_completed(tmp_path):
+    with open_session(tmp_path) as session:
+        process = TracedProcess(session, target=leave, args=(0,), context="spawn")
+        process.start()
+        process.join()
+    assert tasks_of(session)["leave"][0].attributes["status"] == "completed"

@@ -1,0 +1,500 @@
+//! `kymo run`: commands of all kinds, and what is recorded of them.
+
+#![allow(clippy::unwrap_used, clippy::panic, unreachable_pub, reason = "a test")]
+
+mod harness;
+
+use std::collections::BTreeSet;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use harness::programs::{Ran, clients, kymo, python, run};
+use harness::{Server, eventually};
+use serde_json::Value;
+
+/// A directory to run in.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// `kymo run` with flags, in this directory.
+    fn command(&self, flags: &[&str], words: &[&str]) -> Command {
+        let mut command = kymo();
+        command.current_dir(self.path()).arg("run").args(flags).arg("--").args(words);
+        command
+    }
+
+    fn run(&self, flags: &[&str], words: &[&str]) -> Ran {
+        run(&mut self.command(flags, words))
+    }
+
+    /// A shell script.
+    fn sh(&self, flags: &[&str], script: &str) -> Ran {
+        self.run(flags, &["sh", "-c", script])
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = std::fs::read_dir(self.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.to_string_lossy().ends_with(".kymo.jsonl"))
+            .collect();
+        files.sort();
+        files
+    }
+
+    /// The only file.
+    fn recorded(&self) -> Recorded {
+        let files = self.files();
+        assert_eq!(files.len(), 1, "{files:?}");
+        Recorded::read(&files[0])
+    }
+}
+
+/// A checkpoint, read.
+struct Recorded {
+    head: Value,
+    lines: Vec<Value>,
+}
+
+impl Recorded {
+    #[track_caller]
+    fn read(path: &Path) -> Self {
+        let text = std::fs::read_to_string(path).unwrap();
+        // What follows the last line break was cut off.
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let mut lines = whole.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let head = lines.next().expect("a first line");
+        assert_eq!(head["kymo"], "checkpoint");
+        let lines: Vec<Value> = lines.collect();
+        for line in &lines {
+            let members = ["resourceSpans", "resourceLogs", "resourceMetrics"];
+            let known = members.iter().filter(|member| line[**member].is_array()).count();
+            assert_eq!(known, 1, "not one request of OTLP: {line}");
+        }
+        Self { head, lines }
+    }
+
+    /// Records of a kind: the member of a line, of a group, and of a scope.
+    fn records<'a>(&'a self, members: [&str; 3]) -> Vec<&'a Value> {
+        let [groups, scopes, records] = members;
+        let list = |value: &'a Value, member: &str| value[member].as_array().into_iter().flatten();
+        let mut found = Vec::new();
+        for line in &self.lines {
+            for group in list(line, groups) {
+                for scope in list(group, scopes) {
+                    found.extend(list(scope, records));
+                }
+            }
+        }
+        found
+    }
+
+    fn spans(&self) -> Vec<&Value> {
+        self.records(["resourceSpans", "scopeSpans", "spans"])
+    }
+
+    fn logs(&self) -> Vec<&Value> {
+        self.records(["resourceLogs", "scopeLogs", "logRecords"])
+    }
+
+    fn metrics(&self) -> Vec<&Value> {
+        self.records(["resourceMetrics", "scopeMetrics", "metrics"])
+    }
+
+    fn events(&self, name: &str) -> Vec<&Value> {
+        self.logs().into_iter().filter(|log| log["eventName"] == name).collect()
+    }
+
+    /// The session's own span.
+    #[track_caller]
+    fn session(&self) -> &Value {
+        let session = self.spans().into_iter().find(|span| span["spanId"] == self.head["span_id"]);
+        session.expect("the session's span")
+    }
+
+    fn trace_ids(&self) -> BTreeSet<String> {
+        let ids = |records: Vec<&Value>| -> Vec<String> {
+            records.iter().filter_map(|one| Some(one["traceId"].as_str()?.to_owned())).collect()
+        };
+        ids(self.spans()).into_iter().chain(ids(self.logs())).collect()
+    }
+}
+
+/// An attribute of a record.
+fn attribute(record: &Value, key: &str) -> Value {
+    let attributes = record["attributes"].as_array().into_iter().flatten();
+    let found = attributes.into_iter().find(|attribute| attribute["key"] == key);
+    let value = found.map_or(Value::Null, |found| found["value"].clone());
+    value.as_object().and_then(|value| value.values().next().cloned()).unwrap_or(Value::Null)
+}
+
+fn number(record: &Value, key: &str) -> f64 {
+    let value = attribute(record, key);
+    let text = value.as_str().and_then(|text| text.parse().ok());
+    text.or_else(|| value.as_f64()).unwrap_or(f64::NAN)
+}
+
+#[test]
+fn the_status_and_the_output_are_those_of_the_command() {
+    let place = Place::new();
+    let ran = place.sh(&["--quiet"], "cat; echo out; echo err >&2; exit 37").expect(37);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("out\n", "err\n"));
+    let ran = place.sh(&["--quiet", "--output"], "echo out; echo err >&2; exit 3").expect(3);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("out\n", "err\n"));
+    place.sh(&[], "kill -9 $$").expect(137);
+    let missing = place.run(&[], &["/nowhere/at/all"]).expect(127);
+    assert!(missing.stderr.contains("cannot run /nowhere/at/all"), "{}", missing.stderr);
+    place.run(&[], &["/etc/hostname"]).expect(126);
+}
+
+#[test]
+fn stdin_is_the_commands() {
+    let place = Place::new();
+    let mut child = place
+        .command(&["--quiet"], &["cat"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"hello").unwrap();
+    assert_eq!(child.wait_with_output().unwrap().stdout, b"hello");
+}
+
+#[test]
+fn signals_reach_the_command_and_its_answer_is_ours() {
+    let place = Place::new();
+    for (signal, expected) in [("TERM", 7), ("USR1", 8), ("INT", 9)] {
+        let script = format!(
+            "trap 'exit 7' TERM; trap 'exit 8' USR1; trap 'exit 9' INT; echo ready; \
+             while :; do sleep 0.05; done # {signal}"
+        );
+        let mut child = place
+            .command(&["--quiet"], &["sh", "-c", &script])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first = [0; 6];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(expected), "{signal}");
+    }
+}
+
+#[test]
+fn a_run_is_a_file_of_one_trace_with_what_the_command_did() {
+    let place = Place::new();
+    let script = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; sleep 0.5; exit 4";
+    let flags = ["--name", "busy", "--tag", "team=ml", "--poll", "0.1s"];
+    let ran = place.run(&flags, &["sh", "-c", script, "--token", "hunter2hunter2"]).expect(4);
+    assert_eq!(place.files(), [place.path().join("busy.kymo.jsonl")]);
+    let recorded = place.recorded();
+    let trace = recorded.head["trace_id"].as_str().unwrap();
+    assert_eq!(recorded.trace_ids(), BTreeSet::from([trace.to_owned()]));
+    let last = ran.stderr.lines().last().unwrap();
+    for part in ["kymo: busy.kymo.jsonl", trace, "exit 4"] {
+        assert!(last.contains(part), "{part} is not in {last}");
+    }
+
+    let session = recorded.session();
+    assert_eq!(session["name"], "session");
+    assert_eq!(session["status"]["message"], "exit status 4");
+    assert_eq!(number(session, "process.exit.code"), 4.0);
+    assert!(number(session, "process.cpu_user_seconds") > 0.0);
+    assert!(number(session, "process.max_resident_bytes") > 100_000.0);
+    let words = attribute(session, "process.command_args").to_string();
+    assert!(words.contains("while") && !words.contains("hunter2"), "{words}");
+
+    let started = recorded.events("kymo.ProcessStarted");
+    assert_eq!(number(started[0], "process.pid"), number(session, "process.pid"));
+    let updates = recorded.events("kymo.ProcessUpdate");
+    assert!(!updates.is_empty());
+    assert!(updates.iter().any(|update| number(update, "processes") >= 1.0), "{updates:?}");
+    let names: BTreeSet<&str> =
+        recorded.metrics().iter().filter_map(|metric| metric["name"].as_str()).collect();
+    for name in ["process_cpu_seconds", "process_memory_bytes", "process_disk_write_bytes"] {
+        assert!(names.contains(name), "{names:?}");
+    }
+    let of_logs = recorded.lines.iter().find(|line| line["resourceLogs"].is_array()).unwrap();
+    let resource = &of_logs["resourceLogs"][0]["resource"];
+    assert_eq!(attribute(resource, "team"), "ml");
+    assert_eq!(attribute(resource, "session_id"), recorded.head["session_id"]);
+}
+
+#[test]
+fn a_file_that_is_there_is_not_written_over() {
+    let place = Place::new();
+    for _ in 0..3 {
+        place.run(&["--quiet", "--name", "a"], &["true"]).expect(0);
+    }
+    assert_eq!(place.files().len(), 3);
+    let sessions: BTreeSet<String> = place
+        .files()
+        .iter()
+        .map(|file| Recorded::read(file).head["session_id"].to_string())
+        .collect();
+    assert_eq!(sessions.len(), 3);
+}
+
+#[test]
+fn lines_of_output_are_log_records_of_the_trace() {
+    let place = Place::new();
+    let script = "echo one; echo oops >&2; printf '10\\r100 percent\\n'; printf unended";
+    place.sh(&["--output", "--quiet"], script).expect(0);
+    let recorded = place.recorded();
+    let lines = |stream: &str| -> Vec<&str> {
+        let logs = recorded.logs().into_iter();
+        let of_stream = logs.filter(|log| attribute(log, "log.iostream") == stream);
+        of_stream.map(|log| log["body"]["stringValue"].as_str().unwrap()).collect()
+    };
+    assert_eq!(lines("stdout"), ["one", "100 percent", "unended"]);
+    assert_eq!(lines("stderr"), ["oops"]);
+    let log = recorded.logs().into_iter().find(|log| log["body"]["stringValue"] == "oops").unwrap();
+    assert_eq!((&log["spanId"], &log["severityNumber"]), (&recorded.head["span_id"], &13.into()));
+    assert_eq!(number(recorded.session(), "output.lines_left_out"), 0.0);
+}
+
+#[test]
+fn a_flood_of_lines_passes_and_is_not_all_kept() {
+    let place = Place::new();
+    let script = "i=0; while [ $i -lt 200 ]; do i=$((i+1)); done; seq 1 200000";
+    let ran = place.sh(&["--output", "--quiet"], script).expect(0);
+    assert_eq!(ran.stdout.lines().count(), 200_000, "all of it passes");
+    let recorded = place.recorded();
+    let left_out = number(recorded.session(), "output.lines_left_out");
+    let is_line = |log: &&&Value| {
+        attribute(log, "log.iostream") == "stdout"
+            && attribute(log, "output.lines_left_out").is_null()
+    };
+    let kept = recorded.logs().iter().filter(is_line).count() as f64;
+    assert!(left_out > 0.0 && kept >= 5000.0, "{left_out} {kept}");
+    assert_eq!(kept + left_out, 200_000.0);
+}
+
+#[test]
+fn processes_that_came_and_went_between_two_looks_count() {
+    let place = Place::new();
+    // Each of them is gone long before the next look; together they take some time.
+    let script = "for n in 1 2 3 4 5 6 7 8 9 10; do \
+                    sh -c 'i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done'; done";
+    place.run(&["--quiet", "--poll", "60s"], &["bash", "-c", script]).expect(0);
+    let recorded = place.recorded();
+    let session = recorded.session();
+    let nanos = |key: &str| session[key].as_str().unwrap().parse::<f64>().unwrap();
+    let elapsed = (nanos("endTimeUnixNano") - nanos("startTimeUnixNano")) / 1e9;
+    let cpu = number(session, "process.cpu_user_seconds");
+    assert!(cpu > 0.1 && cpu <= elapsed * 1.2, "{cpu} s of {elapsed} s");
+    let measured = number(session, "process.cores_busy");
+    assert!(measured > 0.05, "{measured}");
+}
+
+#[test]
+fn a_daemon_counts_while_the_command_runs_and_nobody_waits_for_it() {
+    let place = Place::new();
+    // The middle process ends at once, so that the last is nobody's child.
+    let script = "(sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo $i > done' &) ; \
+                  while [ ! -e done ]; do sleep 0.05; done; (sleep 60 >/dev/null 2>&1 & echo $! > pid)";
+    let began = Instant::now();
+    place.sh(&["--quiet", "--poll", "0.1s"], script).expect(0);
+    assert!(began.elapsed() < Duration::from_secs(50));
+    let pid = std::fs::read_to_string(place.path().join("pid")).unwrap();
+    assert!(Command::new("kill").arg(pid.trim()).status().unwrap().success(), "it still lives");
+    let recorded = place.recorded();
+    let session = recorded.session();
+    assert!(number(session, "process.cpu_user_seconds") > 0.1, "{session}");
+    assert!(number(session, "process.tree_most_processes") >= 2.0, "{session}");
+}
+
+#[test]
+fn bytes_that_an_ended_process_wrote_count() {
+    let place = Place::new();
+    let script = "sh -c 'dd if=/dev/zero of=big bs=1M count=4 conv=fsync 2>/dev/null'; true";
+    place.sh(&["--quiet", "--poll", "60s"], script).expect(0);
+    let written = number(place.recorded().session(), "process.disk_write_bytes");
+    // A file system in memory writes to no disk.
+    let is_on_disk = std::fs::metadata(place.path().join("big")).unwrap().len() == 4 << 20;
+    assert!(is_on_disk);
+    assert!(written == 0.0 || written >= f64::from(4 << 20), "{written}");
+}
+
+const PROGRAM: &str = r#"
+import os
+from opentelemetry import trace
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+if os.environ["OTEL_EXPORTER_OTLP_PROTOCOL"] == "grpc":
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+else:
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+provider = TracerProvider(resource=Resource.create())
+provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+context = TraceContextTextMapPropagator().extract({"traceparent": os.environ["TRACEPARENT"]})
+with provider.get_tracer("t").start_as_current_span("work in python", context=context):
+    pass
+provider.shutdown()
+"#;
+
+#[test]
+fn spans_of_the_python_sdk_land_in_the_same_trace() {
+    let Some(clients) = clients("the OpenTelemetry SDK for Python below kymo run") else { return };
+    let python = python(&clients).get_program().to_string_lossy().into_owned();
+    for protocol in ["grpc", "http/protobuf"] {
+        for compression in [None, Some("gzip")] {
+            let place = Place::new();
+            let mut command = place.command(&["--quiet"], &[&python, "-c", PROGRAM]);
+            command.env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol);
+            command.envs(compression.map(|word| ("OTEL_EXPORTER_OTLP_COMPRESSION", word)));
+            run(&mut command).expect(0);
+            let recorded = place.recorded();
+            let spans = recorded.spans();
+            let span = spans.iter().find(|span| span["name"] == "work in python");
+            let span = span.unwrap_or_else(|| panic!("{protocol} {compression:?}: {spans:?}"));
+            assert_eq!(span["traceId"], recorded.head["trace_id"]);
+            assert_eq!(span["parentSpanId"], recorded.head["span_id"]);
+            let groups = recorded.lines.iter().flat_map(|line| line["resourceSpans"].as_array());
+            let is_own =
+                |group: &&Value| group["scopeSpans"][0]["spans"][0]["name"] == span["name"];
+            let resource = &groups.flatten().find(is_own).unwrap()["resource"];
+            assert_eq!(attribute(resource, "session_id"), recorded.head["session_id"]);
+        }
+    }
+}
+
+#[test]
+fn one_run_in_another_lies_in_its_trace() {
+    let place = Place::new();
+    let inner = env!("CARGO_BIN_EXE_kymo");
+    place.run(&["--name", "outer"], &[inner, "run", "--name", "inner", "--", "true"]).expect(0);
+    let outer = place.recorded();
+    assert_eq!(outer.head["name"], "outer", "the inner one has a server to send to");
+    let spans = outer.spans();
+    let inner = spans.iter().find(|span| attribute(span, "session.name") == "inner");
+    let inner = inner.unwrap_or_else(|| panic!("{spans:?}"));
+    assert_eq!(inner["traceId"], outer.head["trace_id"]);
+    assert_eq!(inner["parentSpanId"], outer.head["span_id"]);
+}
+
+#[test]
+fn a_server_gets_everything_and_no_file_is_written() {
+    let server = Server::start();
+    let place = Place::new();
+    let endpoint = format!("http://{}", server.otlp_grpc());
+    let inner = [env!("CARGO_BIN_EXE_kymo"), "run", "--name", "inner", "--", "echo", "hello"];
+    let flags = ["--name", "sent", "--output", "--endpoint", &endpoint];
+    let ran = place.run(&flags, &inner).expect(0);
+    assert!(ran.stderr.contains(&endpoint), "{}", ran.stderr);
+    assert!(place.files().is_empty());
+    eventually(Duration::from_secs(20), "spans of both sessions are stored", || {
+        server.number("SELECT count(*) AS n FROM spans WHERE name = 'session'") == 2
+    });
+    assert_eq!(server.number("SELECT count(DISTINCT trace_id) AS n FROM spans"), 1);
+    eventually(Duration::from_secs(20), "the line of output is stored", || {
+        server.number("SELECT count(*) AS n FROM logs WHERE body = 'hello'") >= 1
+    });
+
+    let both = ["--quiet", "--name", "both", "--file", "both.kymo.jsonl"];
+    let mut command = place.command(&both, &["true"]);
+    run(command.env("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint)).expect(0);
+    assert_eq!(place.recorded().head["name"], "both");
+    eventually(Duration::from_secs(20), "and the server has it too", || {
+        server.number("SELECT count(*) AS n FROM spans WHERE name = 'session'") == 3
+    });
+}
+
+#[test]
+fn a_server_that_is_down_costs_a_moment_and_a_word() {
+    let place = Place::new();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", free.local_addr().unwrap());
+    drop(free);
+    let began = Instant::now();
+    let ran = place.sh(&["--endpoint", &endpoint], "echo out; exit 5").expect(5);
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert_eq!(ran.stdout, "out\n");
+    let last = ran.stderr.lines().last().unwrap();
+    assert!(last.contains("not all of it") && last.contains("exit 5"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_server_that_never_answers_does_not_hold_the_command_up() {
+    let place = Place::new();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", silent.local_addr().unwrap());
+    let began = Instant::now();
+    place.sh(&["--quiet", "--endpoint", &endpoint], "date +%s%N > ended").expect(0);
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(place.path().join("ended").exists());
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_a_warning_and_the_command_runs() {
+    let place = Place::new();
+    // Read-only for everybody, root included.
+    let flags = ["--file", "/proc/no/such/run.kymo.jsonl"];
+    let ran = place.sh(&flags, "echo out; exit 6").expect(6);
+    assert_eq!(ran.stdout, "out\n");
+    let warnings = ran.stderr.lines().filter(|line| line.contains("run.kymo.jsonl")).count();
+    assert_eq!(warnings, 1, "{}", ran.stderr);
+    assert!(ran.stderr.lines().last().unwrap().contains("not recorded"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_is_wrong_with_our_settings_does_not_stop_the_command() {
+    let place = Place::new();
+    for (name, value) in [
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "pigeon"),
+        ("KYMO_LOG", "no such level"),
+        ("TRACEPARENT", "nonsense"),
+        ("OTEL_RESOURCE_ATTRIBUTES", "%%%,=,==,a"),
+    ] {
+        let mut command = place.command(&[], &["sh", "-c", "exit 9"]);
+        command.env("KYMO_OTLP_ENDPOINT", "http://127.0.0.1:1").env(name, value);
+        run(&mut command).expect(9);
+    }
+    place.sh(&["--name", " "], "exit 9").expect(9);
+    place.sh(&["--redact", "("], "exit 9").expect(9);
+    place.run(&["--poll", "1ms"], &["true"]).expect(2);
+    place.run(&["--tag", "novalue"], &["true"]).expect(2);
+}
+
+#[test]
+fn what_was_recorded_outlives_a_kill() {
+    let place = Place::new();
+    let script = "echo running; exec sleep 600";
+    let mut child = place
+        .command(&["--name", "killed", "--output", "--poll", "0.1s"], &["sh", "-c", script])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let file = place.path().join("killed.kymo.jsonl");
+    eventually(Duration::from_secs(20), "what runs is in the file", || {
+        file.exists() && {
+            let text = std::fs::read_to_string(&file).unwrap();
+            text.contains("kymo.ProcessUpdate") && text.contains("\"running\"")
+        }
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let recorded = Recorded::read(&file);
+    let started = recorded.events("kymo.ProcessStarted");
+    let pid = number(started[0], "process.pid");
+    // Without kymo the command goes on; that is not for this test to leave behind.
+    assert!(Command::new("kill").arg(format!("{pid}")).status().unwrap().success());
+    assert_eq!(recorded.events("SessionStarted").len(), 1);
+    assert!(recorded.spans().is_empty(), "the session never ended");
+}
