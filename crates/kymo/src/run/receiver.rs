@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use kymo_server::inlet::{Inlet, Received};
 use kymo_service::ExportSettings;
-use kymo_session::{Session, Signal};
+use kymo_session::Session;
 use tokio::runtime::Runtime;
 
 use super::forward::Forward;
@@ -35,16 +35,6 @@ pub(super) struct Sink {
 impl Sink {
     pub(super) fn new(kept: Option<Session>, export: Option<&ExportSettings>) -> Self {
         Self { kept, forward: export.and_then(Forward::start).map(Arc::new) }
-    }
-
-    /// Takes a request, in protobuf. Does not wait.
-    pub(super) fn take(&self, signal: Signal, request: Vec<u8>) {
-        if let Some(forward) = &self.forward {
-            forward.send(signal, request.clone().into());
-        }
-        if let Some(session) = &self.kept {
-            session.add_request(signal, request);
-        }
     }
 
     /// Everything has to be sent by then.
