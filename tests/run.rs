@@ -193,6 +193,49 @@ fn signals_reach_the_command_and_its_answer_is_ours() {
 }
 
 #[test]
+fn messages_that_cannot_be_written_do_not_change_the_status() {
+    let place = Place::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = place.command(&[], &["sh", "-c", "exit 3"]);
+    let status = command.stdin(Stdio::null()).stderr(full).status().unwrap();
+    assert_eq!(status.code(), Some(3));
+}
+
+#[test]
+fn a_signal_that_is_ignored_stays_ignored() {
+    let place = Place::new();
+    let kymo = env!("CARGO_BIN_EXE_kymo");
+    // The parent of the inner shell is kymo. A shell cannot set what was ignored when it began.
+    let inner = "kill -HUP $PPID; kill -HUP $$; exit 6";
+    let script = format!("trap '' HUP; exec {kymo} run --quiet -- sh -c '{inner}'");
+    let mut command = Command::new("sh");
+    run(command.current_dir(place.path()).args(["-c", &script])).expect(6);
+}
+
+#[test]
+fn a_command_whose_reader_has_gone_ends_with_output_kept_too() {
+    let place = Place::new();
+    let mut child = place
+        .command(&["--quiet", "--output"], &["yes"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 2];
+    let mut stdout = child.stdout.take().unwrap();
+    std::io::Read::read_exact(&mut stdout, &mut first).unwrap();
+    drop(stdout);
+    eventually(Duration::from_secs(20), "the command has ended", || {
+        child.try_wait().unwrap().is_some()
+    });
+    assert_eq!(&first, b"y\n");
+    // SIGPIPE, or the complaint of one that was told to ignore it.
+    let code = child.wait().unwrap().code();
+    assert!(matches!(code, Some(141 | 1)), "{code:?}");
+}
+
+#[test]
 fn a_run_is_a_file_of_one_trace_with_what_the_command_did() {
     let place = Place::new();
     let script = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; sleep 0.5; exit 4";
@@ -212,7 +255,7 @@ fn a_run_is_a_file_of_one_trace_with_what_the_command_did() {
     assert_eq!(session["status"]["message"], "exit status 4");
     assert_eq!(number(session, "process.exit.code"), 4.0);
     assert!(number(session, "process.cpu_user_seconds") > 0.0);
-    assert!(number(session, "process.max_resident_bytes") > 100_000.0);
+    assert!(number(session, "process.tree_peak_resident_bytes") > 100_000.0);
     let words = attribute(session, "process.command_args").to_string();
     assert!(words.contains("while") && !words.contains("hunter2"), "{words}");
 
@@ -434,9 +477,11 @@ fn a_server_that_never_answers_does_not_hold_the_command_up() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", silent.local_addr().unwrap());
     let began = Instant::now();
-    place.sh(&["--quiet", "--endpoint", &endpoint], "date +%s%N > ended").expect(0);
+    let ran = place.sh(&["--endpoint", &endpoint], "date +%s%N > ended").expect(0);
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     assert!(place.path().join("ended").exists());
+    let last = ran.stderr.lines().last().unwrap();
+    assert!(last.contains("not all of it"), "{}", ran.stderr);
 }
 
 #[test]

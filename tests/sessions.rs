@@ -111,6 +111,44 @@ fn what_was_stored_twice_counts_once() {
     }
 }
 
+#[test]
+fn spans_of_the_programs_own_end_neither_a_session_nor_a_task() {
+    let server = Server::start();
+    let client = Client::new(&server, "own", 0xb2, Duration::from_secs(60));
+    client.events(client.life());
+    client.spans(vec![
+        // A page of the program's own, within the session and beside it.
+        client.span(51, ROOT, "session", [1.0, 2.0], &[]),
+        client.span(52, 0, "session", [1.0, 2.0], &[]),
+        // A step of a task that goes on.
+        client.span(53, 13, "step", [5.0, 6.0], &[("task_id", json!("t3"))]),
+    ]);
+    let document = client.document();
+    let session = &document["session"];
+    assert_eq!((&session["state"], &session["ended"]), (&json!("running"), &Value::Null));
+    assert_eq!(
+        (&session["tasks"]["running"], &session["tasks"]["completed"]),
+        (&json!(1), &json!(1))
+    );
+    let task = &document["tasks"][2];
+    assert_eq!((&task["status"], &task["ended"]), (&json!("running"), &Value::Null));
+    assert_eq!(
+        (&task["name"], &task["span_id"]),
+        (&json!("train"), &json!(format!("{:016x}", 13)))
+    );
+    // Those whose end was told are not open, though their spans are missing.
+    let open = document["open_spans"].as_array().unwrap();
+    let names: Vec<&Value> = open.iter().map(|span| &span["name"]).collect();
+    assert_eq!(names, ["session", "train", "train"]);
+
+    // Its own span ends it; run again, it has not ended.
+    client.spans(vec![client.span(ROOT, 0, "session", [0.0, 20.0], &[])]);
+    assert_eq!(client.document()["session"]["state"], "ended");
+    let again = client.event("SessionStarted", 30.0, 60, &[("span_name", json!("session"))]);
+    client.events(vec![again]);
+    assert_eq!(client.document()["session"]["state"], "running");
+}
+
 /// RHAPSODY's exporters send spans and metrics, and no events.
 #[test]
 fn a_client_with_spans_and_metrics_alone_has_sessions_too() {
@@ -192,6 +230,9 @@ fn sessions_are_listed_newest_first_by_state_and_time() {
     assert_eq!(listed(&server, "state=lost"), ["lost"]);
     assert_eq!(listed(&server, "since=48h"), ["new", "ended", "lost", "long", "old"]);
     assert_eq!(listed(&server, "since=48h&until=35h"), ["old"]);
+    // States are those of the end of that time.
+    assert_eq!(listed(&server, "until=14m&since=20m&state=running"), ["lost"]);
+    assert_eq!(listed(&server, "until=4m&since=10m&state=running"), ["ended"]);
     let document = server.get("/api/sessions?limit=2").expect(200).json();
     assert_eq!(document["sessions"].as_array().unwrap().len(), 2);
     assert_eq!(document["truncated"], true);
@@ -411,9 +452,7 @@ fn spans_that_have_not_ended_are_in_their_trace_until_they_arrive() {
         client.events(client.life());
         let open = |name: &str| (name.to_owned(), true);
         let arrived = |name: &str| (name.to_owned(), false);
-        let begun = ["session", "simulate", "simulate", "train", "train"].map(open);
-        assert_eq!(tempo_spans(&server, trace), begun);
-        client.spans(client.ended_spans());
+        // Events tell that some have ended, before or without their spans.
         let some = [
             open("session"),
             arrived("simulate"),
@@ -421,6 +460,8 @@ fn spans_that_have_not_ended_are_in_their_trace_until_they_arrive() {
             open("train"),
             open("train"),
         ];
+        assert_eq!(tempo_spans(&server, trace), some);
+        client.spans(client.ended_spans());
         assert_eq!(tempo_spans(&server, trace), some);
 
         // The same for Jaeger, whose tree hangs together.

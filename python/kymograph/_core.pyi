@@ -153,7 +153,8 @@ class Session:
         time: Optional[float] = None,
     ) -> Task:
         """A task that is told by hand. It lies in the current span unless ``parent`` is given: a
-        task, a span, 16 hex digits or a traceparent."""
+        task, a span, 16 hex digits or a traceparent. A ``time`` that is none (not finite, negative,
+        after the year 2199) is now, here as everywhere."""
     def start_span(
         self,
         name: str,
@@ -170,7 +171,7 @@ class Session:
         """Tasks by state."""
     def flush(self, timeout: float = 5.0) -> bool:
         """Waits until everything so far is in the file, synced, and sent; false if that takes
-        longer."""
+        longer. Raises ``ValueError`` for a timeout that is none."""
     def _emit(
         self,
         name: str,

@@ -75,13 +75,13 @@ def observe(provider: Any, prefix: str) -> None:
 
     gauges = [
         ("cpu.utilization_percent", "%", of_node("cpu_percent")),
-        ("memory.used_bytes", "bytes", of_node("memory_used_bytes")),
-        ("memory.total_bytes", "bytes", of_node("memory_total_bytes")),
+        ("memory.used_bytes", "By", of_node("memory_used_bytes")),
+        ("memory.total_bytes", "By", of_node("memory_total_bytes")),
         ("memory.utilization_percent", "%", of_node("memory_percent")),
         ("gpu.utilization_percent", "%", of_gpus("gpu_percent")),
-        ("gpu.memory_used_bytes", "bytes", of_gpus("gpu_memory_used_bytes")),
-        ("gpu.memory_total_bytes", "bytes", of_gpus("gpu_memory_total_bytes")),
-        ("process.memory_used_bytes", "bytes", of_process),
+        ("gpu.memory_used_bytes", "By", of_gpus("gpu_memory_used_bytes")),
+        ("gpu.memory_total_bytes", "By", of_gpus("gpu_memory_total_bytes")),
+        ("process.memory_used_bytes", "By", of_process),
     ]
     for name, unit, read in gauges:
         meter.create_observable_gauge(f"{prefix}.resource.{name}", callbacks=[read], unit=unit)

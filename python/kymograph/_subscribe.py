@@ -50,7 +50,9 @@ class Delivery:
                 return
             try:
                 callback(argument)
-            except Exception:
+            except BaseException:
+                # Also sys.exit(), which ends a thread and not the program: others are served by
+                # this one.
                 self._failed(callback)
 
     def _failed(self, callback: Callable[[Any], Any]) -> None:
@@ -181,16 +183,18 @@ class Subscribers:
         delivery.close()
 
     def _run(self, channel: Channel) -> None:
-        while True:
-            events = channel.take(BATCH_EVENTS, WAIT_SECONDS)
-            # A channel that was opened while the session ended may not have been closed by it.
-            if events is None or (not events and self._has_ended):
-                break
-            if events:
-                for delivery in self._known():
-                    delivery.deliver(events)
-        for delivery in self._known():
-            delivery.close()
+        try:
+            while True:
+                events = channel.take(BATCH_EVENTS, WAIT_SECONDS)
+                # A channel that was opened while the session ended may not have been closed by it.
+                if events is None or (not events and self._has_ended):
+                    break
+                if events:
+                    for delivery in self._known():
+                        delivery.deliver(events)
+        finally:
+            for delivery in self._known():
+                delivery.close()
 
     def _known(self) -> List[Delivery]:
         with self._lock:

@@ -15,7 +15,9 @@ from __future__ import annotations
 import logging
 import os
 import re
+import socket
 import threading
+import time
 from typing import Any, Dict, List, Mapping, Optional, Union
 
 from . import _core
@@ -28,6 +30,9 @@ _service: Optional["Service"] = None
 #: Milliseconds between two exports of metrics, unless somebody says otherwise. The SDK's own minute
 #: is long when one waits for a first number.
 METRICS_EVERY_MILLIS = 10_000
+
+#: The longest that shutting down waits: clocks have no room for much more.
+LONGEST_SECONDS = 365.0 * 24 * 3600
 
 
 class Service:
@@ -46,14 +51,35 @@ class Service:
         providers = [self.tracer_provider, self.meter_provider, self.logger_provider]
         return all([p.force_flush(millis) for p in providers if p is not None])
 
-    def _shutdown(self) -> None:
+    def _shutdown(self, timeout: float) -> bool:
+        if not self.is_enabled:
+            return True
         if self._log_handler is not None:
             logging.getLogger().removeHandler(self._log_handler)
             self._log_handler = None
-        for provider in (self.tracer_provider, self.meter_provider, self.logger_provider):
-            if provider is not None:
-                provider.shutdown()
         self.is_enabled = False
+        # Side by side, since a server that does not answer holds each as long as the SDK tries
+        # again, whatever it is told. Daemons, so that the program can end meanwhile.
+        threads = [
+            threading.Thread(
+                target=_end_provider, args=(one,), name="kymograph-shutdown", daemon=True
+            )
+            for one in (self.tracer_provider, self.meter_provider, self.logger_provider)
+            if one is not None
+        ]
+        for thread in threads:
+            thread.start()
+        until = time.monotonic() + timeout
+        for thread in threads:
+            thread.join(max(until - time.monotonic(), 0.0))
+        return not any(thread.is_alive() for thread in threads)
+
+
+def _end_provider(provider: Any) -> None:
+    try:
+        provider.shutdown()
+    except Exception:
+        _log.warning("OpenTelemetry could not be shut down", exc_info=True)
 
 
 def configure(
@@ -139,14 +165,15 @@ def configure(
         return service
 
 
-def shutdown() -> None:
-    """Sends what is left and ends it. Does nothing if nothing was set up.
+def shutdown(timeout: float = 5.0) -> bool:
+    """Sends what is left and ends it; false if that takes longer than ``timeout`` seconds. Does
+    nothing if nothing was set up.
 
     OpenTelemetry's providers are set once in a process: after this there is no telemetry.
     """
     with _lock:
-        if _service is not None:
-            _service._shutdown()
+        service = _service
+    return service is None or service._shutdown(min(max(timeout, 0.0), LONGEST_SECONDS))
 
 
 class _Settings:
@@ -174,8 +201,10 @@ def _resource(settings: _Settings) -> Any:
     attributes = dict(settings.attributes)
     if settings["service_name"] is not None:
         attributes.setdefault("service.name", settings["service_name"])
-    # What is explicit wins over OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME.
-    return Resource.create().merge(Resource(attributes))
+    # What is explicit wins over OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME, and these over
+    # what is only found out.
+    found = Resource({"host.name": socket.gethostname(), "process.pid": os.getpid()})
+    return found.merge(Resource.create()).merge(Resource(attributes))
 
 
 def _traces(resource: Any, place: Any) -> Any:

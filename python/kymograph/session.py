@@ -14,9 +14,11 @@ The core is Rust (``kymograph._core``): calls put events into a bounded queue; o
 checkpoint and keeps instruments and spans. :class:`Session` adds what belongs
 to Python: ``with``, decorators, the current span of a context, event loops.
 
-What a session promises: a call costs microseconds and raises nothing once the session has begun;
-after the session's end, and in the child of a fork, it does nothing. A session that nobody closes
-is closed when the interpreter ends.
+What a session promises: a call costs microseconds and, once the session has begun, does not fail
+because of what it is told: text that is no Unicode is replaced, what has no text is
+``<unprintable>``, and a time that is none is now. Only what is wrong in the program itself raises:
+a type, a parent or the name of an event that cannot be. After the session's end, and in the child
+of a fork, a call does nothing. A session that nobody closes is closed when the interpreter ends.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ import atexit
 import concurrent.futures
 import functools
 import inspect
+import logging
+import math
 import os
 import threading
 import time as clock
@@ -43,6 +47,11 @@ Task = _core.Task
 #: How long closing waits for the queue to be empty, in all, at the end of the interpreter.
 EXIT_SECONDS = 5.0
 
+#: The longest time that closing waits: a year is for ever, and clocks have no room for much more.
+LONGEST_SECONDS = 365.0 * 24 * 3600
+
+_log = logging.getLogger("kymograph")
+
 #: What ends a task as canceled.
 _CANCELED = (asyncio.CancelledError, concurrent.futures.CancelledError)
 
@@ -56,6 +65,8 @@ class Session(_core.Session):
 
     def __init__(self, *_arguments: Any, **_options: Any) -> None:
         self._current: List[Current] = []
+        #: What adapters still wait for; see :meth:`_wait_before_end`.
+        self._waits: List[Callable[[float], Any]] = []
         self._subscribers = Subscribers(self._channel)
         # pyo3 classes compare by identity, so sessions can be members of sets.
         with _lock:
@@ -151,7 +162,8 @@ class Session(_core.Session):
         """Emits an event: one of a declared kind, or a name and its fields.
 
         Names of the reference (``TaskStarted`` and so on) do what they say, so that whole life
-        cycles can be told with times of their own.
+        cycles can be told with times of their own. Raises ``ValueError`` for a name that no event
+        may have.
         """
         if isinstance(event, EventValue):
             name, values = event.name, {**event.fields, **fields}
@@ -229,7 +241,8 @@ class Session(_core.Session):
         resources: Dict[str, Any] = {}
         for resource in self.resources():
             if resource.gpu_id is None:
-                place = f"{resource.backend}/{resource.node_id}"
+                backend = resource.backend
+                place = f"{backend}/{resource.node_id}" if backend else resource.node_id
                 resources[place] = {
                     "backend": resource.backend,
                     "node_id": resource.node_id,
@@ -260,12 +273,31 @@ class Session(_core.Session):
 
     def close(self, timeout: float = 5.0) -> bool:
         """Ends the session: everything is handled, written and sent, or ``timeout`` seconds have
-        passed (then false). Once is enough."""
-        until = clock.monotonic() + timeout
+        passed (then false). Once is enough. ``math.inf`` waits as long as it takes.
+
+        Raises ``ValueError`` for a timeout that is none; the session then goes on."""
+        if math.isnan(timeout) or timeout < 0:
+            raise ValueError(f"timeout is {timeout}: expected seconds, 0 or more")
+        until = clock.monotonic() + min(timeout, LONGEST_SECONDS)
+        if not self.is_ended:
+            self._wait_for_adapters(until)
+        is_written = self._end(max(until - clock.monotonic(), 0.0))
         with _lock:
             _open.discard(self)
-        is_written = self._end(timeout)
         return self._subscribers.finish(max(until - clock.monotonic(), 0.0)) and is_written
+
+    def _wait_before_end(self, wait: Callable[[float], Any]) -> None:
+        """For adapters: calls ``wait(seconds)`` before the session ends, once."""
+        self._waits.append(wait)
+
+    def _wait_for_adapters(self, until: float) -> None:
+        while self._waits:
+            wait = self._waits.pop()
+            try:
+                # Half of the time, so that there is some left for writing.
+                wait(max(until - clock.monotonic(), 0.0) / 2)
+            except Exception:
+                _log.warning("an adapter could not end what it follows", exc_info=True)
 
     def __enter__(self) -> "Session":
         current = Current(self)
@@ -274,24 +306,28 @@ class Session(_core.Session):
         return self
 
     def __exit__(self, kind: Any, error: Any, _traceback: Any) -> None:
-        self._leave(error)
-        self.close()
+        try:
+            self._leave(error)
+        finally:
+            self.close()
 
     async def __aenter__(self) -> "Session":
         return self.__enter__()
 
     async def __aexit__(self, kind: Any, error: Any, _traceback: Any) -> None:
-        self._leave(error)
-        # In another thread, so that coroutines that are subscribed run meanwhile.
         until = clock.monotonic() + EXIT_SECONDS
-        await asyncio.get_running_loop().run_in_executor(None, self.close)
+        try:
+            self._leave(error)
+        finally:
+            # In another thread, so that coroutines that are subscribed run meanwhile.
+            await asyncio.get_running_loop().run_in_executor(None, self.close)
         await self._subscribers.drained(max(until - clock.monotonic(), 0.1))
 
     def _leave(self, error: Optional[BaseException]) -> None:
         if self._current:
             self._current.pop().__exit__(None, None, None)
         if error is not None and not isinstance(error, (SystemExit, *_CANCELED)):
-            self._fail(f"{type(error).__name__}: {error}")
+            self._fail(_described(error))
 
     def __repr__(self) -> str:
         state = "ended" if self.is_ended else "running"
@@ -350,7 +386,7 @@ class Scope:
         if error is None or isinstance(error, GeneratorExit):
             self._span.end()
         else:
-            self._span.fail(f"{type(error).__name__}: {error}")
+            self._span.fail(_described(error))
 
 
 def session(
@@ -392,7 +428,8 @@ def session(
     :param attributes: more attributes of the resource
     :param parent: a traceparent to lie below; false for a trace of its own; unless given, the span
         that is current (OpenTelemetry's or kymograph's), else ``TRACEPARENT``
-    :param debug: everything that would be sent goes to stdout as well; as ``KYMO_OTEL_DEBUG=1``
+    :param debug: what would be sent goes to stdout instead of the endpoint, also if there is none;
+        as ``KYMO_OTEL_DEBUG=1``
 
     Raises ``ValueError`` for what cannot work.
     """
@@ -446,6 +483,16 @@ def _span(row: Any) -> Span:
     *members, events = row
     members.append([SpanEvent(*event) for event in events])
     return Span(*members)
+
+
+def _described(error: BaseException) -> str:
+    """An exception as text. Whatever it says of itself, this raises nothing."""
+    try:
+        said = str(error)
+    except Exception:
+        said = "<unprintable>"
+    text = f"{type(error).__name__}: {said}"
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _nothing(*_arguments: Any) -> None:

@@ -23,7 +23,7 @@ use crate::context;
 use crate::event::{self, Channel};
 use crate::span::OpenSpan;
 use crate::task::Task;
-use crate::values::{attributes, attributes_of, nanos};
+use crate::values::{Text, attributes, attributes_of, nanos};
 
 /// Variables that name a server.
 const ENDPOINTS: [&str; 5] = [
@@ -36,6 +36,8 @@ const ENDPOINTS: [&str; 5] = [
 /// Events that wait for subscribers in Python: some 30 MB. What does not fit is lost for them and
 /// counted.
 const CHANNEL_EVENTS: usize = 100_000;
+/// A year: who waits longer waits for ever, and clocks have no room for much more.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// What `kymograph.session.Session` is a subclass of.
 #[pyclass(frozen, subclass, weakref, module = "kymograph._core")]
@@ -45,8 +47,9 @@ pub(crate) struct Session {
     /// may be held by nobody.
     pid: u32,
     has_ended: AtomicBool,
-    /// Whether everything was written when it ended: then nothing waits for it any more.
-    is_clean: AtomicBool,
+    /// Whether its thread has ended, also if not everything was sent: then nothing waits for it any
+    /// more.
+    has_finished: AtomicBool,
     enrichers: Mutex<Vec<Py<PyAny>>>,
     has_enrichers: AtomicBool,
 }
@@ -55,7 +58,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         // The last clone ends a session and waits for its threads. One that has ended needs no
         // waiting; one that has not must not be waited for here, where the GIL is held.
-        if self.is_clean.load(Ordering::Relaxed) && !self.is_inert() {
+        if self.has_finished.load(Ordering::Relaxed) && !self.is_inert() {
             // SAFETY: it is not used after this, since this is the end of what holds it.
             #[allow(unsafe_code, reason = "the only way to drop it here and not elsewhere")]
             unsafe {
@@ -180,7 +183,7 @@ impl Session {
             session: ManuallyDrop::new(session),
             pid: std::process::id(),
             has_ended: AtomicBool::new(false),
-            is_clean: AtomicBool::new(false),
+            has_finished: AtomicBool::new(false),
             enrichers: Mutex::default(),
             has_enrichers: AtomicBool::new(false),
         })
@@ -230,37 +233,37 @@ impl Session {
     fn create_task(
         &self,
         py: Python<'_>,
-        name: String,
-        id: Option<&str>,
-        backend: Option<&str>,
-        node_id: Option<&str>,
-        executable: Option<String>,
-        task_type: Option<String>,
+        name: Text,
+        id: Option<Text>,
+        backend: Option<Text>,
+        node_id: Option<Text>,
+        executable: Option<Text>,
+        task_type: Option<Text>,
         attributes: Option<&Bound<'_, PyAny>>,
         parent: Option<&Bound<'_, PyAny>>,
         time: Option<f64>,
     ) -> PyResult<Task> {
         let place = self.place(py, parent)?;
-        let mut task = self.session.task(name).parent(place).at(nanos(time)?);
-        if let Some(id) = id {
-            task = task.id(id);
+        let mut task = self.session.task(name.0).parent(place).at(nanos(time));
+        if let Some(Text(id)) = &id {
+            task = task.id(id.as_str());
         }
-        if let Some(backend) = backend {
-            task = task.backend(backend);
+        if let Some(Text(backend)) = &backend {
+            task = task.backend(backend.as_str());
         }
-        if let Some(node) = node_id {
-            task = task.node(node);
+        if let Some(Text(node)) = &node_id {
+            task = task.node(node.as_str());
         }
         let mut known = Vec::new();
-        known.extend(executable.map(|executable| KeyValue::new("executable", executable)));
-        known.extend(task_type.map(|task_type| KeyValue::new("task_type", task_type)));
+        known.extend(executable.map(|given| KeyValue::new("executable", given.0)));
+        known.extend(task_type.map(|given| KeyValue::new("task_type", given.0)));
         known.extend(self::attributes(attributes)?);
         if self.has_enrichers.load(Ordering::Relaxed) {
             let created = Event {
-                task_id: id.map(Arc::from),
-                backend: backend.map(Arc::from),
-                node_id: node_id.map(Arc::from),
-                time_nanos: nanos(time)?,
+                task_id: shared(id),
+                backend: shared(backend),
+                node_id: shared(node_id),
+                time_nanos: nanos(time),
                 attributes: known.clone(),
                 ..Event::new(EventName::TaskCreated)
             };
@@ -276,13 +279,13 @@ impl Session {
     fn start_span(
         &self,
         py: Python<'_>,
-        name: String,
+        name: Text,
         attributes: Option<&Bound<'_, PyAny>>,
         parent: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<OpenSpan> {
         let place = self.place(py, parent)?;
         let attributes = self::attributes(attributes)?;
-        let span = self.session.start_span(name, Some(place), attributes);
+        let span = self.session.start_span(name.0, Some(place), attributes);
         Ok(OpenSpan::new(span, self.session.trace_id()))
     }
 
@@ -290,11 +293,11 @@ impl Session {
     fn annotate(
         &self,
         py: Python<'_>,
-        name: String,
+        name: Text,
         attributes: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let place = self.place(py, None)?;
-        self.session.annotate_span(place, name, self::attributes(attributes)?);
+        self.session.annotate_span(place, name.0, self::attributes(attributes)?);
         Ok(())
     }
 
@@ -302,28 +305,28 @@ impl Session {
     fn _emit(
         &self,
         py: Python<'_>,
-        name: &str,
+        name: Text,
         fields: &Bound<'_, PyDict>,
-        task_id: Option<&str>,
-        backend: Option<&str>,
-        node_id: Option<&str>,
+        task_id: Option<Text>,
+        backend: Option<Text>,
+        node_id: Option<Text>,
         time: Option<f64>,
         emit_time: Option<f64>,
     ) -> PyResult<()> {
-        let name = EventName::of(name);
+        let name = EventName::of(&name.0);
         if let EventName::Custom(name) = &name {
             crate::service::check_event_name(name)?;
         }
         let mut event = Event {
-            time_nanos: nanos(time)?,
-            emitted_nanos: nanos(emit_time)?,
-            task_id: task_id.map(Arc::from),
-            backend: backend.map(Arc::from),
-            node_id: node_id.map(Arc::from),
+            time_nanos: nanos(time),
+            emitted_nanos: nanos(emit_time),
+            task_id: shared(task_id),
+            backend: shared(backend),
+            node_id: shared(node_id),
             attributes: attributes_of(fields)?,
             ..Event::new(name)
         };
-        if matches!(event.name, EventName::Custom(_)) && task_id.is_none() {
+        if matches!(event.name, EventName::Custom(_)) && event.task_id.is_none() {
             event.span_id = context::current_span(py, self.session.trace_id())?;
         }
         if event.name == EventName::TaskCreated {
@@ -346,8 +349,8 @@ impl Session {
         Some(Channel::new(session.channel(CHANNEL_EVENTS), session.trace_id()))
     }
 
-    fn _fail(&self, message: String) {
-        self.session.fail(message);
+    fn _fail(&self, message: Text) {
+        self.session.fail(message.0);
     }
 
     #[pyo3(signature = (timeout=5.0))]
@@ -361,7 +364,7 @@ impl Session {
         let Some(session) = self.asked() else { return Ok(false) };
         self.has_ended.store(true, Ordering::Relaxed);
         let is_clean = py.detach(|| session.end(timeout));
-        self.is_clean.fetch_or(is_clean, Ordering::Relaxed);
+        self.has_finished.store(session.has_finished(), Ordering::Relaxed);
         Ok(is_clean)
     }
 
@@ -390,10 +393,18 @@ impl Session {
     }
 }
 
+/// Seconds as a duration, a year at the most.
 fn interval(what: &str, seconds: f64) -> PyResult<Duration> {
+    if seconds >= LONGEST.as_secs_f64() {
+        return Ok(LONGEST);
+    }
     Duration::try_from_secs_f64(seconds).map_err(|_| {
         PyValueError::new_err(format!("{what} is {seconds}: expected seconds, 0 or more"))
     })
+}
+
+fn shared(text: Option<Text>) -> Option<Arc<str>> {
+    text.map(|Text(text)| Arc::from(text))
 }
 
 /// Where it is sent: to what was asked for, else to what the environment names, else nowhere.

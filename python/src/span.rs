@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::context;
-use crate::values::{attributes, attributes_of, nanos};
+use crate::values::{Text, attributes, attributes_of, nanos};
 
 /// A span that somebody ends; `Session.span` makes a `with` of it.
 #[pyclass(frozen, module = "kymograph._core")]
@@ -42,12 +42,12 @@ impl OpenSpan {
     }
 
     #[pyo3(signature = (name, attributes=None))]
-    fn annotate(&self, name: String, attributes: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        self.span.annotate(name, crate::values::attributes(attributes)?);
+    fn annotate(&self, name: Text, attributes: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.span.annotate(name.0, crate::values::attributes(attributes)?);
         Ok(())
     }
 
-    fn set_attribute(&self, key: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn set_attribute(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let pair = PyDict::new(value.py());
         pair.set_item(key, value)?;
         self.span.set_attributes(attributes_of(&pair)?);
@@ -61,15 +61,13 @@ impl OpenSpan {
     }
 
     #[pyo3(signature = (time=None))]
-    fn end(&self, time: Option<f64>) -> PyResult<()> {
-        self.span.end_at(nanos(time)?, None);
-        Ok(())
+    fn end(&self, time: Option<f64>) {
+        self.span.end_at(nanos(time), None);
     }
 
     #[pyo3(signature = (message, time=None))]
-    fn fail(&self, message: String, time: Option<f64>) -> PyResult<()> {
-        self.span.end_at(nanos(time)?, Some(message));
-        Ok(())
+    fn fail(&self, message: Text, time: Option<f64>) {
+        self.span.end_at(nanos(time), Some(message.0));
     }
 
     fn context<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use crate::context;
-use crate::values::nanos;
+use crate::values::{Text, nanos, text};
 
 /// A task of a session, made by `Session.create_task`.
 #[pyclass(frozen, module = "kymograph._core")]
@@ -52,53 +52,42 @@ impl Task {
     }
 
     #[pyo3(signature = (time=None))]
-    fn submitted(&self, time: Option<f64>) -> PyResult<()> {
-        self.task.submitted_at(nanos(time)?);
-        Ok(())
+    fn submitted(&self, time: Option<f64>) {
+        self.task.submitted_at(nanos(time));
     }
 
     #[pyo3(signature = (time=None))]
-    fn queued(&self, time: Option<f64>) -> PyResult<()> {
-        self.task.queued_at(nanos(time)?);
-        Ok(())
+    fn queued(&self, time: Option<f64>) {
+        self.task.queued_at(nanos(time));
     }
 
     #[pyo3(signature = (node_id=None, time=None))]
-    fn started(&self, node_id: Option<&str>, time: Option<f64>) -> PyResult<()> {
+    fn started(&self, node_id: Option<Text>, time: Option<f64>) {
         match node_id {
-            None => self.task.started_at(nanos(time)?),
-            Some(node) => self.task.started_on(node, nanos(time)?),
+            None => self.task.started_at(nanos(time)),
+            Some(Text(node)) => self.task.started_on(node, nanos(time)),
         }
-        Ok(())
     }
 
     #[pyo3(signature = (time=None))]
-    fn completed(&self, time: Option<f64>) -> PyResult<()> {
-        self.task.completed_at(nanos(time)?);
-        Ok(())
+    fn completed(&self, time: Option<f64>) {
+        self.task.completed_at(nanos(time));
     }
 
     #[pyo3(signature = (error, message=None, time=None))]
-    fn failed(
-        &self,
-        error: &Bound<'_, PyAny>,
-        message: Option<String>,
-        time: Option<f64>,
-    ) -> PyResult<()> {
-        let (error_type, said) = described(error)?;
-        self.task.failed_at(error_type, message.unwrap_or(said), nanos(time)?);
-        Ok(())
+    fn failed(&self, error: &Bound<'_, PyAny>, message: Option<Text>, time: Option<f64>) {
+        let (error_type, said) = described(error);
+        self.task.failed_at(error_type, message.map_or(said, |Text(said)| said), nanos(time));
     }
 
     #[pyo3(signature = (time=None))]
-    fn canceled(&self, time: Option<f64>) -> PyResult<()> {
-        self.task.canceled_at(nanos(time)?);
-        Ok(())
+    fn canceled(&self, time: Option<f64>) {
+        self.task.canceled_at(nanos(time));
     }
 
     #[pyo3(signature = (name, attributes=None))]
-    fn annotate(&self, name: String, attributes: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        self.task.annotate(name, crate::values::attributes(attributes)?);
+    fn annotate(&self, name: Text, attributes: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.task.annotate(name.0, crate::values::attributes(attributes)?);
         Ok(())
     }
 
@@ -113,15 +102,16 @@ impl Task {
 }
 
 /// Type and message of an error: of an exception, of a class of exceptions, or of the type's name.
-fn described(error: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
-    let name = |kind: &Bound<'_, PyType>| kind.name().map(|name| name.to_string());
+fn described(error: &Bound<'_, PyAny>) -> (String, String) {
+    let name = |kind: &Bound<'_, PyType>| {
+        kind.name()
+            .map_or_else(|_| "unknown".to_owned(), |name| name.to_string_lossy().into_owned())
+    };
     if error.is_instance_of::<PyBaseException>() {
-        // An exception whose text cannot be had is one all the same.
-        let said = error.str().map(|said| said.to_string_lossy().into_owned());
-        return Ok((name(&error.get_type())?, said.unwrap_or_default()));
+        return (name(&error.get_type()), text(error));
     }
-    if let Ok(kind) = error.cast::<PyType>() {
-        return Ok((name(kind)?, String::new()));
+    match error.cast::<PyType>() {
+        Ok(kind) => (name(kind), String::new()),
+        Err(_) => (text(error), String::new()),
     }
-    Ok((error.str()?.to_string_lossy().into_owned(), String::new()))
 }

@@ -1,13 +1,31 @@
 //! Values of attributes, from Python and to it.
 //!
-//! Nothing is refused: what OpenTelemetry has no type for is its text, as `str()` gives it. `None` is
-//! no value, and its key is left out.
+//! Nothing is refused: what OpenTelemetry has no type for is its text, as `str()` gives it, and what
+//! `str()` raises for is `<unprintable>`. `None` is no value, and its key is left out. A time that is
+//! none is now.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use kymo_session::{Array, KeyValue, StringValue, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 const NANOS_PER_SECOND: f64 = 1e9;
+/// The beginning of the year 2200. Later times are milliseconds, or worse, taken for seconds.
+const LATEST_SECONDS: f64 = 7_258_118_400.0;
+/// The text of what has none.
+const UNPRINTABLE: &str = "<unprintable>";
+
+/// A string of Python. What is no Unicode in it (names of files, output of programs) is replaced.
+pub(crate) struct Text(pub(crate) String);
+
+impl FromPyObject<'_, '_> for Text {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        Ok(Self(given.cast::<PyString>()?.to_string_lossy().into_owned()))
+    }
+}
 
 /// Attributes of a mapping; none of `None`.
 pub(crate) fn attributes(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<KeyValue>> {
@@ -24,17 +42,23 @@ pub(crate) fn attributes(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<KeyVa
 
 /// Attributes of a dictionary.
 pub(crate) fn attributes_of(pairs: &Bound<'_, PyDict>) -> PyResult<Vec<KeyValue>> {
+    // First all, since making a text of one may run anything, also what changes the dictionary.
+    let pairs: Vec<_> = pairs.iter().collect();
     let mut attributes = Vec::with_capacity(pairs.len());
     for (key, given) in pairs {
         if let Some(value) = value(&given)? {
-            attributes.push(KeyValue::new(text(&key)?, value));
+            attributes.push(KeyValue::new(text(&key), value));
         }
     }
     Ok(attributes)
 }
 
-fn text(given: &Bound<'_, PyAny>) -> PyResult<String> {
-    Ok(given.str()?.to_string_lossy().into_owned())
+/// What `str()` gives.
+pub(crate) fn text(given: &Bound<'_, PyAny>) -> String {
+    match given.str() {
+        Ok(text) => text.to_string_lossy().into_owned(),
+        Err(_) => UNPRINTABLE.to_owned(),
+    }
 }
 
 /// A value; nothing of `None`.
@@ -48,10 +72,12 @@ fn value(given: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
         return array(given).map(Some);
     }
-    Ok(Some(match scalar(given) {
-        Some(value) => value,
-        None => Value::String(text(given)?.into()),
-    }))
+    Ok(Some(single(given)))
+}
+
+/// A value that is no list: a list is its text.
+fn single(given: &Bound<'_, PyAny>) -> Value {
+    scalar(given).unwrap_or_else(|| Value::String(text(given).into()))
 }
 
 /// A number or a switch, also of a library such as NumPy.
@@ -66,6 +92,9 @@ fn scalar(given: &Bound<'_, PyAny>) -> Option<Value> {
         // One that is too long is text, and every digit is kept.
         return given.extract().ok().map(Value::I64);
     }
+    if is_numpy_bool(given) {
+        return given.is_truthy().ok().map(Value::Bool);
+    }
     let has = |name: &str| given.hasattr(name).unwrap_or(false);
     if has("__index__") {
         return given.extract().ok().map(Value::I64);
@@ -76,11 +105,24 @@ fn scalar(given: &Bound<'_, PyAny>) -> Option<Value> {
     None
 }
 
-/// A list of one type; numbers of both kinds are floats, everything else is text.
+/// Whether it is one of NumPy's `True` and `False`, which would pass for numbers.
+fn is_numpy_bool(given: &Bound<'_, PyAny>) -> bool {
+    let kind = given.get_type();
+    let is_called = |names: &[&str], name: PyResult<Bound<'_, PyString>>| {
+        name.is_ok_and(|name| names.contains(&&*name.to_string_lossy()))
+    };
+    is_called(&["bool", "bool_"], kind.name()) && is_called(&["numpy"], kind.module())
+}
+
+/// A list of one type; numbers of both kinds are floats, everything else is text. So are lists in it:
+/// they may be deep, or contain themselves.
 fn array(given: &Bound<'_, PyAny>) -> PyResult<Value> {
     let mut values = Vec::new();
     for item in given.try_iter()? {
-        values.extend(value(&item?)?);
+        let item = item?;
+        if !item.is_none() {
+            values.push(single(&item));
+        }
     }
     let all = |is: fn(&Value) -> bool| values.iter().all(is);
     let array = if all(|value| matches!(value, Value::Bool(_))) && !values.is_empty() {
@@ -140,20 +182,24 @@ fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     })
 }
 
-/// Seconds since 1970 as nanoseconds; 0, which stands for now, if there are none.
-pub(crate) fn nanos(seconds: Option<f64>) -> PyResult<u64> {
-    match seconds {
-        None => Ok(0),
-        Some(seconds) if seconds.is_finite() && seconds >= 0.0 => {
-            // Whole seconds apart, since a float has no room for nanoseconds since 1970.
-            let whole = seconds.trunc();
-            let fraction = ((seconds - whole) * NANOS_PER_SECOND).round();
-            Ok((whole as u64).saturating_mul(1_000_000_000).saturating_add(fraction as u64))
-        }
-        Some(seconds) => Err(pyo3::exceptions::PyValueError::new_err(format!(
-            "{seconds} is no time: expected seconds since 1970"
-        ))),
+/// Seconds since 1970 as nanoseconds; 0, which stands for now, if there are none or it is no time.
+pub(crate) fn nanos(seconds: Option<f64>) -> u64 {
+    static IS_SAID: AtomicBool = AtomicBool::new(false);
+    let Some(seconds) = seconds else { return 0 };
+    if (0.0..LATEST_SECONDS).contains(&seconds) {
+        // Whole seconds apart, since a float has no room for nanoseconds since 1970.
+        let whole = seconds.trunc();
+        let fraction = ((seconds - whole) * NANOS_PER_SECOND).round();
+        return (whole as u64) * 1_000_000_000 + fraction as u64;
     }
+    if !IS_SAID.swap(true, Ordering::Relaxed) {
+        tracing::warn!(
+            target: "kymo_python",
+            "{seconds} is no time: expected seconds since 1970, before the year 2200; now is taken \
+             in its place (this is said once)"
+        );
+    }
+    0
 }
 
 /// Nanoseconds since 1970 as seconds.

@@ -209,3 +209,34 @@ def test_intervals_that_cannot_work_are_refused(tmp_path):
 
     with pytest.raises(ValueError, match="0.1 seconds or more"):
         DaskAdapter(Nobody(), None, interval=0)
+
+
+def test_leaving_waits_for_tasks_that_run(tmp_path):
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster, Client(cluster) as client, open_session(tmp_path) as session:
+        with DaskAdapter(client, session, interval=60):
+            futures = client.map(square, range(5))
+        assert len(tasks_of(session)["square"]) == 5
+        assert {task.attributes["status"] for task in tasks_of(session)["square"]} == {"completed"}
+        began = time.monotonic()
+        with DaskAdapter(client, session, interval=60, drain=0.2):
+            path = str(tmp_path / "go")
+            waiting = client.submit(wait_for, path)
+        assert time.monotonic() - began < 10
+        open(path, "w").close()
+        waiting.result()
+        assert client.gather(futures) == [0, 1, 4, 9, 16]
+
+
+def test_a_cluster_that_is_gone_replaces_no_error(tmp_path, caplog):
+    with open_session(tmp_path) as session:
+        with LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as cluster:
+            client = Client(cluster)
+            with pytest.raises(KeyError, match="mine"):
+                with DaskAdapter(client, session, interval=60):
+                    client.close()
+                    raise KeyError("mine")
+    assert "could not follow Dask to the end" in caplog.text

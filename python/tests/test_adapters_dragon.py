@@ -153,3 +153,32 @@ def test_a_real_queue_of_dragon_between_real_processes(tmp_path):
     (node,) = json.loads(result.read_text())
     assert node["node"] == socket.gethostname() and node["backend"] == "dragon"
     assert 0 < node["memory_percent"] < 100 and node["net_sent_bytes"] >= 0
+
+
+class Endless:
+    """A queue that is never empty, and gives what nobody can read."""
+
+    def get(self, timeout: float) -> dict:
+        return {"host": "n", "ts": float("inf"), "dps": []}
+
+
+def test_a_queue_that_is_never_empty_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr("kymograph.adapters.dragon.DRAIN_SECONDS", 0.2)
+    with open_session(tmp_path) as session:
+        with DragonAdapter(session, Endless()) as adapter:
+            pass
+        assert not adapter._thread.is_alive()
+        assert adapter.malformed > 0
+
+
+def test_a_message_that_cannot_be_handled_does_not_end_the_reading(tmp_path, monkeypatch):
+    messages: queue.Queue = queue.Queue()
+    with open_session(tmp_path) as session:
+        with DragonAdapter(session, messages) as adapter:
+            messages.put({"host": "n", "ts": 10**400, "dps": []})
+            told = {"host": "n", "dps": [{"metric": "DeviceUtilization", "value": 1}]}
+            told["dps"][0]["device_id"] = float("inf")
+            messages.put(told)
+            messages.put(MESSAGE)
+    assert adapter.malformed == 2
+    assert set(by_gpu(session)) == {None, 0, 1}

@@ -10,6 +10,7 @@ import threading
 import time
 from concurrent.futures import CancelledError, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from typing import Any
 
 import pytest
 from adapter_helpers import open_session, states_of, tasks_of
@@ -166,3 +167,31 @@ def test_tasks_lie_in_the_scope_in_which_they_were_submitted(tmp_path):
                 future = pool.submit(square, 2)
             future.result()
     assert tasks_of(session)["square"][0].parent_span_id == outer.span_id
+
+
+def keywords(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    return args, kwargs
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_arguments_of_any_name_go_to_the_function(kind, tmp_path):
+    executor = ThreadPoolExecutor(1) if kind == "threads" else processes()
+    given = {"session": 1, "task": 2, "function": 3, "carrier": 4, "self": 5, "fn": 6, "name": 7}
+    with open_session(tmp_path) as session:
+        with TracedExecutor(executor, session) as pool:
+            assert pool.submit(keywords, 0, **given).result(60) == ((0,), given)
+    (task,) = tasks_of(session)["keywords"]
+    assert task.attributes["status"] == "completed"
+
+
+def test_a_call_that_never_reached_its_function_fails(tmp_path):
+    class Losing(ThreadPoolExecutor):
+        def submit(self, *args: Any, **kwargs: Any) -> Any:
+            return super().submit(lambda: 1 / 0)
+
+    with open_session(tmp_path) as session:
+        with TracedExecutor(Losing(1), session) as pool:
+            with pytest.raises(ZeroDivisionError):
+                pool.submit(square, 1).result(60)
+    (task,) = tasks_of(session)["square"]
+    assert task.attributes["error_type"] == "ZeroDivisionError"

@@ -110,3 +110,55 @@ def test_a_process_that_leaves_well_is_completed(tmp_path):
         process.start()
         process.join()
     assert tasks_of(session)["leave"][0].attributes["status"] == "completed"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_pool_that_is_closed_and_joined_has_done_everything(method, tmp_path):
+    with open_session(tmp_path) as session:
+        pool = TracedPool(session, 1, context=method)
+        futures = pool.map_async(square, range(5))
+        pool.close()
+        pool.join()
+        assert [future.done() for future in futures] == [True] * 5
+    assert [task.attributes["status"] for task in tasks_of(session)["square"]] == ["completed"] * 5
+
+
+def leave_a_child_behind(seconds: float) -> None:
+    if os.fork() == 0:
+        time.sleep(seconds)
+        os._exit(0)
+
+
+@pytest.mark.skipif("fork" not in METHODS, reason="there is no fork here")
+@pytest.mark.parametrize("method", METHODS)
+def test_a_process_ends_before_its_own_children(method, tmp_path):
+    with open_session(tmp_path) as session:
+        process = TracedProcess(
+            session, target=leave_a_child_behind, args=(15.0,), context=method
+        )
+        process.start()
+        began = time.monotonic()
+        process.join(12)
+        assert time.monotonic() - began < 12
+        assert process.exitcode == 0
+    (task,) = tasks_of(session)["leave_a_child_behind"]
+    assert task.attributes["status"] == "completed"
+    assert "TaskStarted" in states_of(task)
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("not now")
+
+
+def fail_without_text() -> None:
+    raise Unprintable
+
+
+def test_a_process_whose_error_has_no_text_fails_its_task(tmp_path):
+    with open_session(tmp_path) as session:
+        process = TracedProcess(session, target=fail_without_text, context=METHODS[-1])
+        process.start()
+        process.join()
+    (task,) = tasks_of(session)["fail_without_text"]
+    assert task.attributes["error_type"] == "Unprintable"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 
 import pytest
 from adapter_helpers import open_session, states_of, tasks_of, wait_until
@@ -161,3 +162,58 @@ def test_a_call_that_is_canceled_is_canceled(tmp_path):
         tasks = ended(session, "wait", 2)
     states = sorted(task.attributes["status"] for task in tasks)
     assert "canceled" in states
+
+
+def keywords(*args: object, **kwargs: object) -> tuple[object, ...]:
+    return args, kwargs
+
+
+class Taker:
+    def take(self, *args: object, **kwargs: object) -> tuple[object, ...]:
+        return args, kwargs
+
+
+class SlowTaker:
+    async def take(self, *args: object, **kwargs: object) -> tuple[object, ...]:
+        return args, kwargs
+
+
+def test_arguments_of_any_name_go_to_the_function(tmp_path):
+    given = {"carrier": 1, "returns": 2, "function": 3, "name": 4, "task": 5, "session": 6}
+    with open_session(tmp_path) as session:
+        calls = [remote(session, keywords).remote(0, **given)]
+        actors = [remote(session, kind).remote() for kind in (Taker, SlowTaker)]
+        calls += [actor.take.remote(0, **given) for actor in actors]
+        for args, kwargs in ray.get(calls):
+            assert tuple(args) == (0,) and kwargs == given
+        for actor in actors:
+            ray.kill(actor.handle)
+
+
+def test_a_session_that_is_closed_at_once_has_the_ends_of_its_calls(tmp_path):
+    for _ in range(5):
+        with open_session(tmp_path) as session:
+            step = remote(session, square)
+            ray.get([step.remote(n) for n in range(4)])
+        count = session.task_count()
+        assert (count["completed"], count["running"]) == (4, 0)
+
+
+def test_a_session_waits_for_calls_that_run_but_not_for_ever(tmp_path):
+    def wait(seconds: float) -> None:
+        import time
+
+        time.sleep(seconds)
+
+    session = open_session(tmp_path)
+    waits = remote(session, wait, num_cpus=0, max_retries=0)
+    waits.remote(0.5)
+    assert session.close(20.0)
+    assert session.task_count()["completed"] == 1
+
+    other = open_session(tmp_path)
+    endless = remote(other, wait, num_cpus=0, max_retries=0).remote(600.0)
+    began = time.monotonic()
+    other.close(1.0)
+    assert 0.4 < time.monotonic() - began < 10
+    ray.cancel(endless, force=True)

@@ -1,6 +1,7 @@
 """Services: what OpenTelemetry's SDK sends after kymograph.configure()."""
 
 import logging
+import socket
 import subprocess
 
 import pytest
@@ -231,3 +232,51 @@ def test_too_many_share_keys_are_left_out(caplog):
         with kymograph.share(long="x" * 2000, short=None):
             assert not baggage.get_all()
     assert any("not shared" in record.getMessage() for record in caplog.records)
+
+
+def test_a_server_that_does_not_answer_holds_the_end_up_no_longer_than_asked(tmp_path):
+    program = """
+    import socket, time, kymograph
+    from opentelemetry import trace
+    silent = socket.socket()
+    silent.bind(("127.0.0.1", 0))
+    silent.listen()  # and never accepts
+    url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+    kymograph.configure("a", True, url, protocol="http/protobuf")
+    with trace.get_tracer("app").start_as_current_span("work"):
+        pass
+    began = time.monotonic()
+    assert not kymograph.shutdown(timeout=0.5)
+    assert time.monotonic() - began < 3
+    assert kymograph.shutdown()
+    import os
+    os._exit(0)
+    """
+    run(program, tmp_path)
+
+
+def test_the_resource_says_where_it_runs(sink, tmp_path):
+    program = CONFIGURED.replace(
+        "ARGUMENTS", f"'a', True, {sink.grpc_url!r}, {{'service.name': 'b'}}"
+    )
+    run("import os; print(os.getpid())" + program, tmp_path)
+    ((_, resource),) = sink.spans()
+    assert resource["host.name"] == socket.gethostname()
+    assert resource["process.pid"] > 0 and resource["service.name"] == "b"
+    run(program, tmp_path, OTEL_RESOURCE_ATTRIBUTES="host.name=elsewhere")
+    assert sink.spans()[-1][1]["host.name"] == "elsewhere"
+
+
+def test_bytes_have_the_unit_of_bytes():
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+
+    from kymograph._resources import observe
+
+    reader = InMemoryMetricReader()
+    observe(MeterProvider([reader]), "a")
+    (of_resource,) = reader.get_metrics_data().resource_metrics
+    units = {one.name: one.unit for one in of_resource.scope_metrics[0].metrics}
+    assert units["a.resource.memory.used_bytes"] == "By"
+    assert units["a.resource.process.memory_used_bytes"] == "By"
+    assert units["a.resource.memory.utilization_percent"] == "%"

@@ -5,7 +5,7 @@ import os
 import time
 
 import pytest
-from conftest import events_of, lines, resource_of, spans_of
+from conftest import events_of, lines, resource_of, run_python, spans_of
 
 import kymograph
 
@@ -73,12 +73,71 @@ def test_states_have_the_times_that_are_told(session):
     assert session.summary()["duration"]["total_seconds"] == pytest.approx(2.25)
 
 
-def test_a_time_that_is_none_is_refused(session):
-    task = session.create_task("a")
-    for wrong in (-1.0, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="seconds since 1970"):
-            task.started(time=wrong)
-    assert session.task_count()["started"] == 0
+@pytest.mark.parametrize("wrong", [-1.0, float("nan"), float("inf"), 1_794_907_105_514.0, 1e300])
+def test_a_time_that_is_none_is_now(session, wrong):
+    before = time.time()
+    task = session.create_task("a", time=wrong)
+    task.started(time=wrong)
+    task.completed(time=wrong)
+    with session.span("b") as span:
+        span.end(time=wrong)
+    session.emit("a.B", time=wrong, emit_time=wrong)
+    for span in session.spans():
+        assert before - 1 < span.start_time <= span.end_time < time.time() + 1
+
+
+def test_a_time_that_is_none_is_said_once(tmp_path):
+    done = run_python(
+        """
+        import logging, time, kymograph
+        said = []
+        class Keep(logging.Handler):
+            def emit(self, record):
+                said.append(record.getMessage())
+        logging.getLogger("kymograph").addHandler(Keep())
+        with kymograph.session("a", checkpoint=False, poll_interval=None) as s:
+            for _ in range(3):
+                s.create_task("a", time=1.7e12).completed(time=-1)
+        until = time.monotonic() + 20
+        while not said and time.monotonic() < until:
+            time.sleep(0.01)
+        assert len(said) == 1 and "seconds since 1970" in said[0], said
+        """,
+        tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+class Unprintable:
+    def __str__(self):
+        raise RuntimeError("not now")
+
+
+class UnprintableError(Exception):
+    def __str__(self):
+        raise RuntimeError("not now")
+
+
+def test_whatever_text_is_told_is_taken(session):
+    task = session.create_task(
+        "\udcff", id="i\udcff", backend="b\udcff", node_id="n", attributes={"k": Unprintable()}
+    )
+    task.annotate("\udcff", {"\udcff": "\udcff"})
+    task.started("n\udcff")
+    task.failed(UnprintableError(), None)
+    session.create_task("b").failed("Broken", "message \udcff")
+    session.create_task("c").failed(Unprintable())
+    with session.span("\udcff", {"k": [Unprintable(), 1]}) as span:
+        span.set_attribute("\udcff", Unprintable())
+    session.annotate("\udcff")
+    session.emit("a.B", task_id="\udcff", node_id="\udcff", key="\udcff")
+    first, *_ = session.spans()
+    assert first.attributes["k"] == "<unprintable>"
+    assert first.attributes["error_type"] == "UnprintableError"
+    assert first.name and first.name == "\ufffd" * len(first.name)
+    assert session.task_count()["failed"] == 3
+    with pytest.raises(ValueError):
+        session.emit("no name")
 
 
 def test_failures_say_what_they_are(session):
@@ -438,3 +497,139 @@ def test_an_error_that_ends_a_session_is_in_its_span(tmp_path):
     (root,) = [span for span in spans_of(s.path) if span["name"] == "session"]
     assert root["status"]["code"] in (2, "STATUS_CODE_ERROR")
     assert "lost" in root["status"]["message"]
+
+
+@pytest.mark.parametrize("error", [UnprintableError(), ValueError("\udcff")])
+def test_an_error_without_text_goes_through_a_session_and_its_scopes(tmp_path, error):
+    with pytest.raises(type(error)) as raised:
+        with kymograph.session("a", directory=tmp_path, poll_interval=None) as s:
+            with s.span("scope"):
+                with s.run("task"):
+                    raise error
+    assert raised.value is error
+    assert s.is_ended
+    (root,) = [span for span in spans_of(s.path) if span["name"] == "session"]
+    assert root["status"]["message"] in ("UnprintableError: <unprintable>", "ValueError: \\udcff")
+
+    async def main():
+        async with kymograph.session("b", checkpoint=False, poll_interval=None) as asynchronous:
+            main.session = asynchronous
+            raise error
+
+    with pytest.raises(type(error)):
+        asyncio.run(main())
+    assert main.session.is_ended
+
+
+def test_a_timeout_that_is_none_is_refused_and_the_session_goes_on(session):
+    for wrong in (-1, float("nan"), float("-inf")):
+        with pytest.raises(ValueError, match="expected seconds"):
+            session.close(wrong)
+        with pytest.raises(ValueError, match="expected seconds"):
+            session.flush(wrong)
+    assert not session.is_ended and session in kymograph.session.__globals__["_open"]
+    assert session.flush(1e19) and session.flush(float("inf"))
+    with session.run("a"):
+        pass
+    assert session.close(float("inf"))
+    assert session not in kymograph.session.__globals__["_open"]
+    assert "TaskCompleted" in [event["eventName"] for event in events_of(session.path)]
+
+
+@pytest.mark.parametrize("timeout", [1e19, 1e300, float("inf")])
+def test_a_long_timeout_is_as_long_as_it_takes(make_session, timeout):
+    assert make_session().close(timeout)
+    assert make_session(flush_interval=timeout).close()
+
+
+def test_lists_in_lists_are_text(session):
+    itself = [1]
+    itself.append(itself)
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    found = {"itself": itself, "deep": deep, "pairs": [(1, 2), [3]], "none": [None, 1]}
+    session.create_task("a", attributes=found).completed()
+    (span,) = session.spans()
+    assert span.attributes["itself"] == ["1", "[1, [...]]"]
+    assert span.attributes["pairs"] == ["(1, 2)", "[3]"]
+    assert span.attributes["none"] == [1]
+    assert len(span.attributes["deep"]) == 1
+    # Taking it apart one by one, since that recurses, too.
+    while deep:
+        deep = deep.pop()
+
+
+def test_switches_of_numpy_are_switches(session):
+    numpy = pytest.importorskip("numpy")
+    found = {"yes": numpy.True_, "both": [numpy.True_, False], "one": numpy.float32(0.5)}
+    session.create_task("a", attributes=found).completed()
+    (span,) = session.spans()
+    assert span.attributes["yes"] is True
+    assert span.attributes["both"] == [True, False]
+    assert span.attributes["one"] == 0.5
+
+
+def test_attributes_may_change_while_they_are_read(session):
+    found = {}
+
+    class Changing:
+        def __str__(self):
+            found["more"] = 1
+            return "text"
+
+    found.update({"a": Changing(), "b": Changing()})
+    session.create_task("a", attributes=found).completed()
+    assert session.spans()[0].attributes["a"] == "text"
+
+
+def test_nodes_without_a_backend_are_called_by_their_name(session):
+    session.resource_update("n1", cpu_percent=1.0)
+    session.resource_update("n1", backend="dask", cpu_percent=2.0)
+    assert set(session.summary()["resources"]) == {"n1", "dask/n1"}
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memory cannot be read here")
+def test_a_session_whose_sending_failed_is_let_go(tmp_path):
+    program = """
+    import gc, os, socket, kymograph
+
+    def memory():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    nobody = socket.socket()
+    nobody.bind(("127.0.0.1", 0))  # and does not listen
+    endpoint = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+
+    def fail_to_send():
+        s = kymograph.session(
+            "a", endpoint=endpoint, protocol="grpc", checkpoint=False, poll_interval=None
+        )
+        for n in range(5000):
+            s.create_task("a", attributes={"n": "x" * 2000}).completed()
+        assert s.task_count()["completed"] == 5000
+        assert not s.close(0.5)
+
+    known = []
+    for _ in range(12):
+        fail_to_send()
+        gc.collect()
+        known.append(memory())
+    # One that is kept has some 20 MB; what comes and goes leaves less.
+    assert known[-1] - known[4] < 100, known
+    """
+    done = run_python(program, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_adapters_wait_for_is_waited_for_before_the_end(session, caplog):
+    seen = []
+    session._wait_before_end(lambda seconds: seen.append((seconds, session.is_ended)))
+    session._wait_before_end(lambda seconds: 1 / 0)
+    assert session.close(4.0)
+    ((seconds, is_ended),) = seen
+    assert 0 < seconds <= 2.0 and not is_ended
+    assert "an adapter could not end" in caplog.text
+    session.close()
+    assert len(seen) == 1

@@ -193,3 +193,37 @@ def test_a_full_queue_with_a_subscriber_and_an_enricher_does_not_lock_up(make_se
     assert session.close()
     assert session.task_count()["completed"] == 8000
     assert len(seen) + session.stats()["subscribers_missed"] >= 16_000
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
+def test_a_callback_that_wants_to_exit_is_counted_and_others_are_served(session, error):
+    seen = []
+
+    def leave(event):
+        raise error
+
+    async def main():
+        session.subscribe(leave)
+        session.subscribe(seen.append)
+        stream = session.stream()
+        session.emit("a.B")
+        session.emit("a.B")
+        await asyncio.get_running_loop().run_in_executor(None, session.close)
+        return [event.name async for event in stream]
+
+    names = asyncio.run(asyncio.wait_for(main(), 20))
+    assert names.count("a.B") == 2 and names[-1] == "SessionEnded"
+    assert [event.name for event in seen].count("a.B") == 2
+    assert session.stats()["subscriber_errors"] >= 2
+
+
+def test_a_thread_that_ends_too_early_closes_streams(session, monkeypatch):
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+
+    async def main():
+        stream = session.stream()
+        stream._delivery.deliver = lambda events: 1 / 0
+        session.emit("a.B")
+        return [event.name async for event in stream]
+
+    assert asyncio.run(asyncio.wait_for(main(), 20)) == []

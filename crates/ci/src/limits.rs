@@ -29,6 +29,11 @@ pub const SPOOL_CLAIM_AGE: Duration = Duration::from_secs(600);
 pub const MAX_COMMAND_CHARS: usize = 4_096;
 /// Time for the last output of what a command left running in the background.
 pub const OUTPUT_GRACE: Duration = Duration::from_millis(500);
+/// After the end of a command, signals to all processes of a job may still be on their way to us for
+/// this time; later ones are meant for us.
+pub const SIGNAL_GRACE: Duration = Duration::from_millis(500);
+/// By so much the kernel's counts of one process' memory may differ: it adds them up now and then.
+pub const RESIDENT_MARGIN_BYTES: u64 = 1 << 20;
 
 /// Attributes of a span in RAPIDS' summary: its SDK keeps the last so many.
 pub const RAPIDS_MAX_ATTRIBUTES: usize = 128;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::HeaderMap;
 use kymo_wire::{Reader, Signal, WireError, text};
+use serde_json::Value;
 
 use crate::limits::MAX_QUOTED_CHARS;
 use crate::pairs;
@@ -51,12 +52,18 @@ impl fmt::Display for Partial {
 
 /// What an answer of HTTP means.
 pub(crate) fn of_http(signal: Signal, status: u16, headers: &HeaderMap, body: &Bytes) -> Answer {
-    let is_protobuf = headers
-        .get("content-type")
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|value| value.starts_with("application/x-protobuf"));
+    let content_type = headers.get("content-type").and_then(|value| value.to_str().ok());
+    let is = |wanted: &str| {
+        let start = content_type.and_then(|value| value.get(..wanted.len()));
+        start.is_some_and(|start| start.eq_ignore_ascii_case(wanted))
+    };
+    let is_protobuf = is("application/x-protobuf");
     if (200..300).contains(&status) {
-        return Answer::Accepted(if is_protobuf { partial(signal, body) } else { None });
+        return Answer::Accepted(match is_protobuf {
+            true => partial(signal, body),
+            false if is("application/json") => partial_of_json(signal, body),
+            false => None,
+        });
     }
     let words = if is_protobuf { status_message(body) } else { text(body).trim().to_owned() };
     let words: String = words.chars().take(MAX_QUOTED_CHARS).collect();
@@ -135,6 +142,25 @@ fn partial(signal: Signal, response: &[u8]) -> Option<Partial> {
     read().unwrap_or(None)
 }
 
+/// The same of one in JSON, where numbers of 64 bits are text, or numbers all the same.
+fn partial_of_json(signal: Signal, response: &[u8]) -> Option<Partial> {
+    let response: Value = serde_json::from_slice(response).ok()?;
+    let said = response.get("partialSuccess")?;
+    let rejected = said.get(match signal {
+        Signal::Traces => "rejectedSpans",
+        Signal::Metrics => "rejectedDataPoints",
+        Signal::Logs => "rejectedLogRecords",
+    });
+    let rejected = rejected.and_then(|count| match count {
+        Value::String(count) => count.parse().ok(),
+        count => count.as_u64(),
+    });
+    let why = said.get("errorMessage").and_then(Value::as_str).unwrap_or_default();
+    let partial = Partial { signal, rejected: rejected.unwrap_or(0), why: why.to_owned() };
+    let is_said = partial.rejected > 0 || !partial.why.is_empty();
+    is_said.then_some(partial)
+}
+
 /// The message of a `google.rpc.Status`.
 fn status_message(body: &[u8]) -> String {
     let mut reader = Reader::new(body);
@@ -198,5 +224,28 @@ mod tests {
         );
         assert_eq!(said(Signal::Traces, &[]), None);
         assert_eq!(said(Signal::Traces, &[0xff; 9]), None);
+    }
+
+    #[test]
+    fn records_that_were_not_kept_are_told_in_json_too() {
+        let headers = |kind: &str| {
+            HeaderMap::from_iter([("content-type".parse().unwrap(), kind.parse().unwrap())])
+        };
+        let said = |signal, kind: &str, body: &'static str| {
+            let answer = of_http(signal, 200, &headers(kind), &Bytes::from(body));
+            let Answer::Accepted(partial) = answer else { panic!("{answer:?}") };
+            partial.map(|partial| (partial.rejected, partial.why))
+        };
+        let json = "Application/JSON; charset=utf-8";
+        let body = r#"{"partialSuccess":{"rejectedSpans":"3","errorMessage":"too old"}}"#;
+        assert_eq!(said(Signal::Traces, json, body), Some((3, "too old".to_owned())));
+        let body = r#"{"partialSuccess":{"rejectedDataPoints":7}}"#;
+        assert_eq!(said(Signal::Metrics, json, body), Some((7, String::new())));
+        let body = r#"{"partialSuccess":{"rejectedLogRecords":1}}"#;
+        assert_eq!(said(Signal::Logs, json, body), Some((1, String::new())));
+        assert_eq!(said(Signal::Logs, "text/plain", body), None);
+        for nothing in ["", "{}", "[]", r#"{"partialSuccess":{}}"#, r#"{"partialSuccess":3}"#] {
+            assert_eq!(said(Signal::Traces, json, nothing), None, "{nothing}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 /// 128 and the number of SIGINT, as shells have it.
@@ -29,6 +29,15 @@ impl Interrupt {
             flag::register(signal, interrupt.0.clone())?;
         }
         Ok(interrupt)
+    }
+
+    /// Also when the terminal goes, unless that is ignored (`nohup`). It may be told twice, by the
+    /// shell and by the system, so that a second time means nothing.
+    pub(crate) fn with_hangup(self) -> io::Result<Self> {
+        if !kymo_ci::command::is_ignored(SIGHUP) {
+            flag::register(SIGHUP, self.0.clone())?;
+        }
+        Ok(self)
     }
 
     pub(crate) fn is_wanted(&self) -> bool {

@@ -27,19 +27,25 @@ pub(crate) fn until_closed(written: io::Result<()>) -> Result<bool, Failure> {
     }
 }
 
+/// Writes a line to stderr. If that is closed or full, there is nobody left to tell, and the status
+/// must not suffer from it.
+pub(crate) fn say(line: &str) {
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
 /// Says on stderr, on one line, what is wrong. It may quote data, which must not move the cursor.
 pub(crate) fn error(message: &str) {
-    eprintln!("error: {}", printable(message));
+    say(&format!("error: {}", printable(message)));
 }
 
 /// Says on stderr what is odd.
 pub(crate) fn warning(message: &str) {
-    eprintln!("warning: {}", printable(message));
+    say(&format!("warning: {}", printable(message)));
 }
 
 /// Says on stderr what is worth to know.
 pub(crate) fn note(message: &str) {
-    eprintln!("note: {}", printable(message));
+    say(&format!("note: {}", printable(message)));
 }
 
 /// Writes one value as one line of JSON.

@@ -215,14 +215,16 @@ pub const TASK_NAMES: usize = 5000;
 /// Bytes of their names: a query has a bound, and quotes are doubled.
 pub const TASK_NAMES_BYTES: usize = 256 << 10;
 
-/// Those who watch sessions at once. Each may hold what [`LIVE_WAITING_BYTES`] says.
+/// Those who watch sessions at once. Each may hold what [`LIVE_WAITING_BYTES`] and
+/// [`LIVE_MAX_REQUEST_BYTES`] say.
 pub const LIVE_MAX_LISTENERS: usize = 64;
 /// Requests that wait for one of them.
 pub const LIVE_WAITING_REQUESTS: usize = 256;
 /// Their bytes, as they came.
 pub const LIVE_WAITING_BYTES: usize = 4 << 20;
-/// A request that unpacks to more is left out, and counted as missed.
-pub const LIVE_MAX_REQUEST_BYTES: usize = 64 << 20;
+/// A request that unpacks to more is left out, and counted as missed. Each watcher unpacks for
+/// itself; batches of SDKs have a megabyte.
+pub const LIVE_MAX_REQUEST_BYTES: usize = 4 << 20;
 /// Pause after which one who watches is sent a comment, so that nobody between takes the connection
 /// for dead.
 pub const LIVE_COMMENT_EVERY: Duration = Duration::from_secs(15);

@@ -58,5 +58,9 @@ pub const SHARE_KEYS: usize = 32;
 /// cut.
 pub const SHARE_BYTES: usize = 1_024;
 
+/// How long ending waits beyond its time for what was not sent to be counted, which takes no
+/// network: a machine that is busy may not get to it at once.
+pub const COUNTING_TIMEOUT: Duration = Duration::from_millis(500);
+
 /// How long ending waits for what is queued, where nobody says how long.
 pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);

@@ -46,6 +46,8 @@ pub const MAX_EVENT_NAMES: usize = 1000;
 pub const MAX_SUBSCRIBERS: usize = 64;
 /// How long the end of a session waits for its work, unless told otherwise.
 pub const END_TIMEOUT: Duration = Duration::from_secs(5);
+/// Longer waits and intervals are as good as this one: clocks cannot count to the end of a `Duration`.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(365 * 24 * 3600);
 /// Upper bounds of `task_duration_seconds` and `task_queue_seconds`: 5 ms to 6 h.
 pub const SECONDS_BUCKETS: [f64; 18] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0,

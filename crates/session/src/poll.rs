@@ -2,7 +2,6 @@
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use kymo_probe::node::{GpuUsage, NodeOptions, NodeProbe, NodeUsage};
@@ -14,10 +13,9 @@ use crate::session::Shared;
 /// The first update comes after so long: percentages need two looks.
 const FIRST_LOOK: Duration = Duration::from_millis(100);
 
-/// The thread that looks; ends when it is dropped.
+/// The thread that looks; ends when this is dropped. It is not waited for: a driver may hang.
 pub(crate) struct Polling {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    _stop: Sender<()>,
 }
 
 impl Polling {
@@ -43,16 +41,8 @@ impl Polling {
                 next = (next + every).max(Instant::now());
             }
         };
-        let thread = std::thread::Builder::new().name("kymo-poll".to_owned()).spawn(work)?;
-        Ok(Self { stop: Some(stop), thread: Some(thread) })
-    }
-
-    /// Ends, and waits for it.
-    pub(crate) fn stop(&mut self) {
-        self.stop = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        std::thread::Builder::new().name("kymo-poll".to_owned()).spawn(work)?;
+        Ok(Self { _stop: stop })
     }
 }
 
@@ -63,6 +53,9 @@ pub(crate) fn node_name() -> String {
 
 fn tell(shared: &Weak<Shared>, node_id: &Arc<str>, usage: &NodeUsage) -> bool {
     let Some(shared) = shared.upgrade() else { return false };
+    if shared.queue.is_closed() {
+        return false;
+    }
     let update = |attributes| Event {
         node_id: Some(node_id.clone()),
         attributes,

@@ -5,6 +5,7 @@
 //! by itself every few milliseconds, and is woken when the queue is half full or somebody waits for
 //! it.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,7 +15,22 @@ use opentelemetry::KeyValue;
 use opentelemetry::trace::SpanId;
 
 use crate::event::Event;
+use crate::limits::LONGEST_WAIT;
 use crate::options::{AroundWait, WhenFull};
+
+thread_local! {
+    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Says that this thread is the one that empties a queue.
+pub(crate) fn become_worker() {
+    IS_WORKER.set(true);
+}
+
+/// Whether this thread empties a queue: it must not wait for itself.
+pub(crate) fn is_worker() -> bool {
+    IS_WORKER.get()
+}
 
 /// What is told to the worker.
 pub(crate) enum Message {
@@ -110,7 +126,8 @@ impl Queue {
     ) -> bool {
         let mut inner = self.lock();
         while inner.messages.len() >= self.capacity && !inner.is_closed {
-            if when_full == WhenFull::Drop {
+            // The worker itself would wait for room that only it can make.
+            if when_full == WhenFull::Drop || IS_WORKER.get() {
                 break;
             }
             inner = match around {
@@ -209,6 +226,27 @@ impl Queue {
         self.done.notify_all();
     }
 
+    /// The worker is gone before its time: nobody waits for it any more.
+    pub(crate) fn abandon(&self) {
+        let mut inner = self.lock();
+        let lost = std::mem::take(&mut inner.messages);
+        (inner.is_closed, inner.has_finished) = (true, true);
+        drop(inner);
+        self.dropped.fetch_add(lost.len() as u64, Ordering::Relaxed);
+        self.room.notify_all();
+        self.done.notify_all();
+    }
+
+    /// Whether nothing more is taken in.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().is_closed
+    }
+
+    /// Whether the worker has ended.
+    pub(crate) fn has_finished(&self) -> bool {
+        self.lock().has_finished
+    }
+
     /// Waits until everything that was taken in so far is handled; false if that takes too long.
     pub(crate) fn wait_handled(&self, timeout: Duration) -> bool {
         let pushed = self.urge();
@@ -236,7 +274,7 @@ impl Queue {
     }
 
     fn wait(&self, timeout: Duration, is_done: impl Fn(&Inner) -> bool) -> bool {
-        let until = Instant::now() + timeout;
+        let until = Instant::now() + timeout.min(LONGEST_WAIT);
         let mut inner = self.lock();
         while !is_done(&inner) {
             let left = until.saturating_duration_since(Instant::now());

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
-use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use kymo_service::Outlet;
@@ -20,10 +19,10 @@ use crate::clock::Clock;
 use crate::define::check_event_name;
 use crate::error::SessionError;
 use crate::event::{Event, EventName, Opening};
-use crate::limits::{END_TIMEOUT, MAX_SUBSCRIBERS};
+use crate::limits::{END_TIMEOUT, LONGEST_WAIT, MAX_SUBSCRIBERS};
 use crate::options::{AroundWait, SessionOptions, WhenFull};
 use crate::poll::Polling;
-use crate::queue::{Log, Message, Queue};
+use crate::queue::{Log, Message, Queue, is_worker};
 use crate::scope::{OpenSpan, Scope, current_span};
 use crate::subscribe::{EventStream, Subscribers, Subscription};
 use crate::summary::{FinishedSpan, Metric, ResourceUse, Stats, Summary, TaskCount};
@@ -72,7 +71,8 @@ pub(crate) struct Shared {
     pub(crate) outlet: Option<Outlet>,
     /// In which process it was started.
     pub(crate) generation: u32,
-    pub(crate) worker: Mutex<Option<ThreadId>>,
+    /// Whether everything was sent, once that is known.
+    pub(crate) sent: Mutex<Option<bool>>,
 }
 
 impl Shared {
@@ -108,6 +108,12 @@ impl Shared {
         }
     }
 
+    /// Whether there should be a file and is none.
+    fn has_lost_file(&self) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.checkpoint_error.is_some()
+    }
+
     /// Whether there are threads that could answer.
     fn is_inert(&self) -> bool {
         fork::generation() != self.generation
@@ -115,15 +121,22 @@ impl Shared {
 
     /// Waits until everything that was told is known, unless it is the worker itself that asks.
     fn settle(&self) {
-        let worker = *self.worker.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.is_inert() && worker != Some(std::thread::current().id()) {
+        if !self.is_inert() && !is_worker() {
             self.queue.wait_handled(QUESTION_TIMEOUT);
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    /// Asks what is known. In the child of a fork nothing is: a thread that is not there may have the
+    /// lock. An enricher that asks gets no answer either, since the worker is at work.
+    fn ask<T: Default>(&self, question: impl FnOnce(&State) -> T) -> T {
+        if self.is_inert() {
+            return T::default();
+        }
         self.settle();
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        if is_worker() {
+            return self.state.try_lock().map_or_else(|_| T::default(), |state| question(&state));
+        }
+        question(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -135,7 +148,7 @@ impl Session {
     pub fn start(options: SessionOptions) -> Result<Self, SessionError> {
         let (shared, poll_every) = crate::start::start(options)?;
         let session = Self { handle: Arc::new(Handle { shared, polling: Mutex::new(None) }) };
-        session.emit(Event::new(EventName::SessionStarted));
+        session.shared().emit(Event::new(EventName::SessionStarted));
         if let Some(every) = poll_every {
             match Polling::start(session.shared(), every) {
                 Ok(polling) => *session.polling() = Some(polling),
@@ -290,9 +303,15 @@ impl Session {
     }
 
     /// Records an event, whatever it is. Events of the program's own should be declared
-    /// ([`crate::EventKind`]).
+    /// ([`crate::EventKind`]). Beginning and end of the session are for the session to tell: they are
+    /// refused, and counted as lost.
     pub fn emit(&self, event: Event) {
-        self.shared().emit(event);
+        match event.name {
+            EventName::SessionStarted | EventName::SessionEnded => {
+                self.shared().queue.count_dropped();
+            }
+            _ => self.shared().emit(event),
+        }
     }
 
     /// Records an event of the program's own by its name, which needs a namespace.
@@ -362,34 +381,29 @@ impl Session {
     /// Tasks by state.
     #[must_use]
     pub fn task_count(&self) -> TaskCount {
-        self.shared().state().count
+        self.shared().ask(|state| state.count)
     }
 
     /// What happened so far, in few numbers.
     #[must_use]
     pub fn summary(&self) -> Summary {
         let shared = self.shared();
-        let state = shared.state();
-        let until = state.ended_nanos.unwrap_or_else(|| shared.clock.now());
-        Summary {
-            session_id: shared.id.clone(),
-            duration_seconds: until.saturating_sub(shared.started_nanos) as f64 / 1e9,
-            tasks: state.count,
-            duration: state.durations,
-            resources: state.resources(),
-        }
+        let (ended, tasks, duration, resources) = shared
+            .ask(|state| (state.ended_nanos, state.count, state.durations, state.resources()));
+        let until = ended.unwrap_or_else(|| shared.clock.now());
+        let duration_seconds = until.saturating_sub(shared.started_nanos) as f64 / 1e9;
+        Summary { session_id: shared.id.clone(), duration_seconds, tasks, duration, resources }
     }
 
     /// Spans that have ended, the oldest first; as many as are kept.
     #[must_use]
     pub fn spans(&self) -> Vec<FinishedSpan> {
         let trace_id = self.trace_id();
-        let state = self.shared().state();
         let span = |finished: &Finished| match finished {
             Finished::Task(task) => task.to_span(trace_id),
             Finished::Span(span) => span.to_span(trace_id),
         };
-        state.finished.iter().map(span).collect()
+        self.shared().ask(|state| state.finished.iter().map(span).collect())
     }
 
     /// The instruments as they stand.
@@ -402,46 +416,57 @@ impl Session {
     /// Nodes and GPUs, as they were last.
     #[must_use]
     pub fn resources(&self) -> Vec<ResourceUse> {
-        self.shared().state().resources()
+        self.shared().ask(State::resources)
     }
 
     /// What became of events, files and what was sent.
     #[must_use]
     pub fn stats(&self) -> Stats {
         let shared = self.shared();
-        let state = shared.state();
-        Stats {
+        let known = shared.ask(|state| Stats {
             events: state.events,
-            dropped: shared.queue.dropped(),
-            after_end: shared.after_end.load(Ordering::Relaxed),
             attributes_dropped: state.attributes_dropped,
             spans_forgotten: state.spans_forgotten,
-            subscribers_missed: shared.subscribers.missed(),
-            panics: shared.subscribers.panics() + shared.enricher_panics.load(Ordering::Relaxed),
             checkpoint_bytes: state.checkpoint_bytes,
             checkpoint_error: state.checkpoint_error.clone(),
+            ..Stats::default()
+        });
+        Stats {
+            dropped: shared.queue.dropped(),
+            after_end: shared.after_end.load(Ordering::Relaxed),
+            subscribers_missed: shared.subscribers.missed(),
+            panics: shared.subscribers.panics() + shared.enricher_panics.load(Ordering::Relaxed),
             export: shared.outlet.as_ref().map(Outlet::counts),
+            ..known
         }
     }
 
-    /// Waits until everything so far is in the file, synced, and sent. False if that takes longer.
+    /// Waits until everything so far is in the file, synced, and sent. False if that takes longer, or
+    /// the file could not be written.
     pub fn flush(&self, timeout: Duration) -> bool {
         let shared = self.shared();
         if shared.is_inert() {
             return false;
         }
-        let until = Instant::now() + timeout;
+        let until = Instant::now() + timeout.min(LONGEST_WAIT);
         shared.push(Message::Flush);
-        let is_stored = shared.queue.wait_stored(timeout);
+        let is_stored = shared.queue.wait_stored(timeout) && !shared.has_lost_file();
         let left = until.saturating_duration_since(Instant::now());
         let is_sent = shared.outlet.as_ref().is_none_or(|outlet| outlet.flush(left));
         is_stored && is_sent
     }
 
     /// Ends the session: what is told later is lost. Waits until everything is in the file and sent;
-    /// false if that takes longer. A second call only waits.
+    /// false if that takes longer or something of it failed. A second call only waits, and says the
+    /// same.
     pub fn end(&self, timeout: Duration) -> bool {
         self.handle.end(timeout)
+    }
+
+    /// Whether its work is done: it was ended, and nothing waits any more, be it sent or not.
+    #[must_use]
+    pub fn has_finished(&self) -> bool {
+        !self.shared().is_inert() && self.shared().queue.has_finished()
     }
 }
 
@@ -451,22 +476,40 @@ impl Handle {
         if shared.is_inert() {
             return false;
         }
-        let until = Instant::now() + timeout;
+        let until = Instant::now() + timeout.min(LONGEST_WAIT);
         let left = || until.saturating_duration_since(Instant::now());
-        let polling = self.polling.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(mut polling) = polling {
-            polling.stop();
-        }
+        drop(self.polling.lock().unwrap_or_else(PoisonError::into_inner).take());
         let now = shared.clock.now();
         let last =
             Event { time_nanos: now, emitted_nanos: now, ..Event::new(EventName::SessionEnded) };
-        let is_first = shared.queue.close(Message::Event(last));
-        if !shared.queue.wait_finished(timeout) {
+        shared.queue.close(Message::Event(last));
+        if is_worker() || !shared.queue.wait_finished(timeout) {
             return false;
         }
-        let Some(outlet) = shared.outlet.as_ref().filter(|_| is_first) else { return true };
-        let are_metrics_sent = shared.meters.shutdown(left());
-        outlet.shutdown(left()) && are_metrics_sent
+        self.send_the_rest(left) && !shared.has_lost_file()
+    }
+
+    /// Has everything sent that is not, once.
+    fn send_the_rest(&self, left: impl Fn() -> Duration) -> bool {
+        let shared = &self.shared;
+        let Some(outlet) = &shared.outlet else { return true };
+        let mut sent = shared.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sent) = *sent {
+            return sent;
+        }
+        // On a thread of its own: the SDK waits for a server as long as it pleases.
+        let (told, heard) = std::sync::mpsc::channel();
+        let (metrics, time) = (shared.clone(), left());
+        let work = move || {
+            // Nobody may wait for it any more.
+            let _ = told.send(metrics.meters.shutdown(time));
+        };
+        let thread = std::thread::Builder::new().name("kymo-metrics".to_owned()).spawn(work);
+        let are_records_sent = outlet.shutdown(left());
+        let are_metrics_sent = thread.is_ok() && heard.recv_timeout(left()).unwrap_or(false);
+        let all = are_records_sent && are_metrics_sent;
+        *sent = Some(all);
+        all
     }
 }
 

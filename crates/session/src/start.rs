@@ -1,5 +1,6 @@
 //! How a session comes to be: ids, resource, file, threads.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
@@ -16,9 +17,10 @@ use crate::checkpoint::{Lines, VERSION, Writer};
 use crate::clock::Clock;
 use crate::error::SessionError;
 use crate::export::Exporting;
+use crate::limits::LONGEST_WAIT;
 use crate::options::{Parent, SessionOptions};
 use crate::poll::node_name;
-use crate::queue::Queue;
+use crate::queue::{Queue, become_worker};
 use crate::session::Shared;
 use crate::subscribe::Subscribers;
 use crate::worker::Worker;
@@ -34,6 +36,11 @@ pub(crate) fn start(
     options: SessionOptions,
 ) -> Result<(Arc<Shared>, Option<Duration>), SessionError> {
     options.check()?;
+    let mut options = options;
+    let longest = |time: Duration| time.min(LONGEST_WAIT);
+    options.flush_every = longest(options.flush_every);
+    options.metrics_every = longest(options.metrics_every);
+    options.poll_every = options.poll_every.map(longest);
     let generation = fork::generation();
     let clock = Clock::new();
     let started_nanos = clock.now();
@@ -128,13 +135,21 @@ pub(crate) fn start(
         meters,
         outlet,
         generation,
-        worker: Mutex::new(None),
+        sent: Mutex::new(None),
     });
     *known.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&shared);
     let worker = Worker::new(shared.clone(), writer, exporting, instruments, options.metrics_every);
     let thread = std::thread::Builder::new().name("kymo-session".to_owned());
-    let thread = thread.spawn(move || worker.run()).map_err(SessionError::Thread)?;
-    *shared.worker.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread.thread().id());
+    let left = shared.clone();
+    let work = move || {
+        become_worker();
+        if catch_unwind(AssertUnwindSafe(|| worker.run())).is_err() {
+            // A processor of the program's own panicked. The program goes on without the session.
+            tracing::error!(session = left.id, "a session ends early: its thread panicked");
+            left.queue.abandon();
+        }
+    };
+    thread.spawn(work).map_err(SessionError::Thread)?;
     Ok((shared, options.poll_every))
 }
 

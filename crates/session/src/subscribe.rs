@@ -35,11 +35,18 @@ impl Subscription {
 #[derive(Default)]
 pub(crate) struct Subscribers {
     /// Those that have come since the worker looked.
-    new: Mutex<Vec<Subscriber>>,
+    new: Mutex<New>,
     /// Whether there may be any.
     are_there: AtomicBool,
     panics: AtomicU64,
     missed: Arc<AtomicU64>,
+}
+
+#[derive(Default)]
+struct New {
+    subscribers: Vec<Subscriber>,
+    /// The session has ended: who comes now gets nothing.
+    has_ended: bool,
 }
 
 pub(crate) struct Subscriber {
@@ -73,7 +80,13 @@ impl Subscribers {
     fn add(&self, sink: Sink) -> Subscription {
         let is_canceled = Arc::new(AtomicBool::new(false));
         let subscriber = Subscriber { is_canceled: is_canceled.clone(), sink };
-        self.new.lock().unwrap_or_else(PoisonError::into_inner).push(subscriber);
+        let mut new = self.new.lock().unwrap_or_else(PoisonError::into_inner);
+        if new.has_ended {
+            subscriber.end();
+        } else {
+            new.subscribers.push(subscriber);
+        }
+        drop(new);
         self.are_there.store(true, Ordering::Release);
         Subscription { is_canceled }
     }
@@ -81,7 +94,8 @@ impl Subscribers {
     /// Adds those that have come to those that the worker has. Whether there are any.
     pub(crate) fn join(&self, known: &mut Vec<Subscriber>) -> bool {
         if self.are_there.swap(false, Ordering::Acquire) {
-            known.append(&mut self.new.lock().unwrap_or_else(PoisonError::into_inner));
+            let mut new = self.new.lock().unwrap_or_else(PoisonError::into_inner);
+            known.append(&mut new.subscribers);
         }
         known.retain(|subscriber| !subscriber.is_canceled.load(Ordering::Relaxed));
         !known.is_empty()
@@ -128,16 +142,9 @@ impl Subscribers {
 
     /// Says that nothing more comes.
     pub(crate) fn end(&self, known: &mut Vec<Subscriber>) {
+        self.new.lock().unwrap_or_else(PoisonError::into_inner).has_ended = true;
         self.join(known);
-        for subscriber in known.drain(..) {
-            if let Sink::Stream(buffer) = subscriber.sink {
-                let mut buffer = buffer.lock().unwrap_or_else(PoisonError::into_inner);
-                buffer.has_ended = true;
-                if let Some(waker) = buffer.waker.take() {
-                    waker.wake();
-                }
-            }
-        }
+        known.drain(..).for_each(Subscriber::end);
     }
 
     /// How often one panicked.
@@ -148,6 +155,19 @@ impl Subscribers {
     /// How many events readers did not get.
     pub(crate) fn missed(&self) -> u64 {
         self.missed.load(Ordering::Relaxed)
+    }
+}
+
+impl Subscriber {
+    /// Nothing more comes: a channel ends with its sender, a stream is told.
+    fn end(self) {
+        if let Sink::Stream(buffer) = self.sink {
+            let mut buffer = buffer.lock().unwrap_or_else(PoisonError::into_inner);
+            buffer.has_ended = true;
+            if let Some(waker) = buffer.waker.take() {
+                waker.wake();
+            }
+        }
     }
 }
 

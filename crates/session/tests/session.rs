@@ -170,6 +170,128 @@ fn a_task_ends_once() {
 }
 
 #[test]
+fn a_task_that_somebody_holds_ends_once_also_when_told_by_its_id() {
+    let place = tempfile::tempdir().unwrap();
+    let session = Session::start(options(place.path())).unwrap();
+    let task = session.task("one").create();
+    task.started();
+    task.completed();
+    let tell = |name| session.emit(Event::of_task(name, task.id().into()));
+    tell(EventName::TaskCompleted);
+    tell(EventName::TaskStarted);
+    let count = session.task_count();
+    assert_eq!((count.created, count.completed, count.running), (1, 1, 0));
+    assert_eq!(session.stats().after_end, 2);
+    // Only the session says when it begins and ends.
+    session.emit(Event::new(EventName::SessionEnded));
+    assert_eq!(session.stats().dropped, 1);
+    assert!(session.end(LONG));
+    assert_eq!(spans(&path(&session)).len(), 2);
+}
+
+#[test]
+fn what_runs_is_counted_where_it_was_counted_first() {
+    let place = tempfile::tempdir().unwrap();
+    let session = Session::start(options(place.path())).unwrap();
+    session.emit(Event::of_task(EventName::TaskStarted, "a".into()));
+    let mut end = Event::of_task(EventName::TaskCompleted, "a".into());
+    end.backend = Some("ray".into());
+    end.attributes.push(KeyValue::new("duration_seconds", f64::NAN));
+    session.emit(end);
+    assert!(session.summary().duration.mean_seconds >= 0.0);
+    let metrics = session.metrics();
+    let running = metrics.iter().find(|metric| metric.name == "tasks_running").unwrap();
+    assert!(running.points.iter().all(|point| point.value == 0.0), "{running:?}");
+}
+
+#[test]
+fn every_key_is_there_once() {
+    let place = tempfile::tempdir().unwrap();
+    let session = Session::start(options(place.path())).unwrap();
+    let given = [("status", "warm"), ("task_id", "mine"), ("executable", "b"), ("x", "y")];
+    let mut task = session.task("one").id("own").executable("a");
+    for (key, value) in given {
+        task = task.attribute(KeyValue::new(key, value));
+    }
+    task.create().completed();
+    assert_eq!(session.stats().attributes_dropped, 3);
+    session.end(LONG);
+    let (events, spans) = (events(&path(&session)), spans(&path(&session)));
+    for record in events.iter().chain(&spans) {
+        let keys: Vec<&Value> =
+            record["attributes"].as_array().unwrap().iter().map(|one| &one["key"]).collect();
+        let once: std::collections::HashSet<String> =
+            keys.iter().map(|key| key.to_string()).collect();
+        assert_eq!(once.len(), keys.len(), "{record}");
+    }
+    assert_eq!(attribute(&spans[0], "task_id"), Some(&"own".into()));
+    assert_eq!(attribute(&spans[0], "executable"), Some(&"a".into()));
+}
+
+#[test]
+fn what_is_called_on_the_sessions_thread_cannot_hang_it() {
+    let place = tempfile::tempdir().unwrap();
+    let mut options = options(place.path());
+    options.queue_events = 4;
+    let session = Session::start(options).unwrap();
+    let (telling, asking) = (session.clone(), session.clone());
+    session.subscribe(move |events| {
+        if events.iter().any(|event| event.name == EventName::TaskCreated) {
+            for _ in 0..100 {
+                telling.emit_named("a.B", Vec::new()).unwrap();
+            }
+        }
+    });
+    session.enrich(move |_| {
+        asking.enrich(|_| Vec::new());
+        vec![KeyValue::new("known", asking.task_count().created as i64)]
+    });
+    for _ in 0..20 {
+        session.task("one").create();
+    }
+    assert!(session.flush(LONG));
+    assert!(session.stats().dropped > 0);
+    assert_eq!(session.task_count().created, 20);
+}
+
+#[test]
+fn a_thread_that_panics_ends_the_session_and_not_the_program() {
+    #[derive(Debug)]
+    struct Panics;
+    impl opentelemetry_sdk::trace::SpanProcessor for Panics {
+        fn on_start(&self, _: &mut opentelemetry_sdk::trace::Span, _: &opentelemetry::Context) {}
+        fn on_end(&self, _: opentelemetry_sdk::trace::SpanData) {
+            panic!("on purpose");
+        }
+        fn force_flush(&self) -> opentelemetry_sdk::error::OTelSdkResult {
+            Ok(())
+        }
+        fn shutdown_with_timeout(&self, _: Duration) -> opentelemetry_sdk::error::OTelSdkResult {
+            Ok(())
+        }
+    }
+    let place = tempfile::tempdir().unwrap();
+    let mut options = options(place.path());
+    options.queue_events = 8;
+    options.span_processors.push(Box::new(Panics));
+    let session = Session::start(options).unwrap();
+    for _ in 0..100 {
+        session.task("one").create().completed();
+    }
+    session.end(Duration::MAX);
+    assert!(session.has_finished());
+    assert!(session.stats().dropped > 0);
+}
+
+#[test]
+fn who_subscribes_after_the_end_waits_for_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let session = Session::start(options(place.path())).unwrap();
+    session.end(LONG);
+    assert!(session.channel(1).recv().is_err());
+}
+
+#[test]
 fn an_end_without_a_beginning_is_a_task_that_never_started() {
     let place = tempfile::tempdir().unwrap();
     let session = Session::start(options(place.path())).unwrap();
@@ -292,8 +414,8 @@ fn a_place_that_cannot_be_written_stops_nothing() {
     let session = Session::start(options).unwrap();
     assert_eq!(session.checkpoint_path(), None);
     session.task("one").create().completed();
-    assert!(session.flush(LONG));
-    assert!(session.end(LONG));
+    assert!(!session.flush(LONG), "there is no file");
+    assert!(!session.end(LONG));
     assert_eq!(session.task_count().completed, 1);
     assert!(session.stats().checkpoint_error.unwrap().contains("/proc/nowhere"));
 }
@@ -442,8 +564,18 @@ fn a_disk_that_is_full_ends_the_file_and_not_the_session() {
         for _ in 0..20_000 {
             session.task("one").create().completed();
         }
-        assert!(session.end(LONG));
+        assert!(!session.flush(LONG), "not everything is in the file");
         assert_eq!(session.task_count().completed, 20_000);
+        // Nothing is left to do.
+        let used = || rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        let before = used();
+        std::thread::sleep(Duration::from_millis(500));
+        let after = used();
+        let nanos =
+            (after.tv_sec - before.tv_sec) * 1_000_000_000 + (after.tv_nsec - before.tv_nsec);
+        assert!(nanos < 200_000_000, "{nanos} ns of work while nothing happens");
+        assert!(!session.end(LONG));
+        assert!(session.has_finished());
         let error = session.stats().checkpoint_error.expect("the file ended");
         assert!(error.contains("no checkpoint is written"), "{error}");
         return;

@@ -128,8 +128,15 @@ impl Store {
         go_on: &mut GoOn<'_>,
     ) -> Result<Option<TraceResult>, StoreError> {
         let mut found = self.find(snapshot, trace_id, go_on)?;
-        // A damaged block of log records is warned of; no span that arrived is missing for it.
-        let (sources, _) = self.trace_sources(events, trace_id)?;
+        // A block of log records that cannot be read is warned of; no span that arrived is missing
+        // for it.
+        let sources = match self.trace_sources(events, trace_id) {
+            Err(error @ (StoreError::Objects(_) | StoreError::Io(_))) => {
+                tracing::warn!(%error, "unreadable: spans that are open are left out of a trace");
+                return found.finish();
+            }
+            read => read?.0,
+        };
         found.add_open(&sources, self.column_cache())?;
         found.finish()
     }

@@ -129,6 +129,53 @@ fn a_span_is_open_from_its_event_until_it_arrives() {
 }
 
 #[test]
+fn a_span_whose_end_was_told_and_that_got_lost_is_not_open() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    let named = |name| [("span_name", name)];
+    let begun: [Event<'_>; 4] = [
+        ("SessionStarted", 100, 1, &named("session")),
+        ("TaskCreated", 200, 2, &named("good")),
+        ("TaskCreated", 210, 3, &named("bad")),
+        ("TaskCreated", 220, 4, &named("late")),
+    ];
+    events(&store, "s", &begun);
+    store.flush().unwrap();
+    events(&store, "s", &[("TaskCompleted", 300, 2, &[]), ("TaskFailed", 310, 3, &[])]);
+    // Of an end that was told twice, the first counts.
+    events(&store, "s", &[("TaskCompleted", 305, 2, &[])]);
+    let shown = |name: &str, start, end, is_open| (name.to_owned(), start, end, is_open);
+    let (bad, good) = (shown("bad", 210, 310, false), shown("good", 200, 300, false));
+    let (late, session) = (shown("late", 220, 310, true), shown("session", 100, 310, true));
+    assert_eq!(trace(&store, TRACE), [bad.clone(), good.clone(), late, session]);
+    assert_eq!(statuses(&store), [("bad".to_owned(), 2), ("good".to_owned(), 1)]);
+    events(&store, "s", &[("SessionEnded", 400, 1, &[])]);
+    store.flush().unwrap();
+    let (late, session) = (shown("late", 220, 400, true), shown("session", 100, 400, false));
+    assert_eq!(trace(&store, TRACE), [bad, good, late, session]);
+}
+
+/// Name and status of each span of the trace that has one.
+fn statuses(store: &Store) -> Vec<(String, i32)> {
+    let events = store.event_snapshot(["one"]).unwrap();
+    let spans = store.snapshot_of(["one"], Signal::Spans).unwrap();
+    let found = store.trace_with_open(&spans, &events, &TRACE, &mut |_| Ok(())).unwrap().unwrap();
+    let mut shown = Vec::new();
+    for resource in TracesView::parse(&found.body).unwrap().resources {
+        for scope in resource.unwrap().scopes {
+            let spans = scope.unwrap().items;
+            let told = spans
+                .iter()
+                .flatten()
+                .filter_map(|span| Some((text(span.name).into_owned(), span.status?.code)));
+            shown.extend(told);
+        }
+    }
+    shown.sort();
+    shown
+}
+
+#[test]
 fn each_session_of_a_trace_ends_where_it_was_last_heard_of_itself() {
     let place = tempfile::tempdir().unwrap();
     let store = store(place.path());

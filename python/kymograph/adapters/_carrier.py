@@ -71,7 +71,7 @@ _RUN = "__kymograph_run__"
 
 
 def call_there(
-    carrier: dict[str, str], function: Callable[..., Any], *arguments: Any, **keywords: Any
+    carrier: dict[str, str], function: Callable[..., Any], /, *arguments: Any, **keywords: Any
 ) -> tuple[Run, Any]:
     """Calls a function in another process: gives its result with when and where it ran."""
     start = time.time()

@@ -15,18 +15,23 @@ Every interval each worker gives a `ResourceUpdate`: CPU in percent of one core 
 that this process read and wrote, bytes over the network of its whole host.
 
 Nothing needs to be installed on the scheduler or the workers. What is not followed: tasks that were
-submitted before the adapter was on, and those of other clients unless `all_clients` is set.
+submitted before the adapter was on, and those of other clients unless `all_clients` is set. Leaving
+the adapter waits a few seconds for tasks that run; a cluster that is gone by then is logged, and
+nothing is raised.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import threading
+import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 from ._dask_plugins import scheduler_plugin, worker_plugin
 
@@ -38,8 +43,14 @@ if TYPE_CHECKING:
 
 __all__ = ["DaskAdapter"]
 
+logger = logging.getLogger(__name__)
+
 #: How long leaving the adapter waits for records that are under way.
 FLUSH_SECONDS = 10.0
+#: How long leaving the adapter waits for tasks that run, unless it is told.
+DRAIN_SECONDS = 5.0
+#: How often it is looked meanwhile.
+LOOK_SECONDS = 0.02
 #: Of how many ended tasks the key is remembered, to tell a second run from the first.
 REMEMBERED_KEYS = 100_000
 
@@ -56,8 +67,10 @@ class DaskAdapter:
         *,
         backend: str = "dask",
         all_clients: bool = False,
+        drain: float = DRAIN_SECONDS,
     ) -> None:
-        """`interval` is the time in seconds between looks at the workers."""
+        """`interval` is the time in seconds between looks at the workers; `drain` is how many
+        seconds leaving waits for tasks that run (not if it is left by an exception)."""
         if interval < 0.1:
             raise ValueError(f"interval is {interval}: expected 0.1 seconds or more")
         self._client: Any = client
@@ -65,6 +78,7 @@ class DaskAdapter:
         self._name = f"kymograph-{uuid.uuid4().hex[:8]}"
         self._follow = None if all_clients else client.id
         self._interval = interval
+        self._drain = drain
         self._records = _Records(session, backend)
 
     def __enter__(self) -> DaskAdapter:
@@ -82,13 +96,28 @@ class DaskAdapter:
         trace: TracebackType | None,
     ) -> None:
         try:
-            token = uuid.uuid4().hex
-            self._client.run_on_scheduler(_last_words(self._name, token))
-            self._records.wait(token)
-        finally:
-            self._client.unregister_scheduler_plugin(self._name)
-            self._client.unregister_worker_plugin(self._name)
-            self._client.unsubscribe_topic(self._name)
+            if error is None:
+                until = time.monotonic() + self._drain
+                while self._has_pending() and time.monotonic() < until:
+                    time.sleep(LOOK_SECONDS)
+            self._flush()
+        except Exception:
+            _log_leaving()
+        for undo in self._undo():
+            try:
+                undo()
+            except Exception:
+                _log_leaving()
+
+    def _flush(self) -> None:
+        token = uuid.uuid4().hex
+        self._client.run_on_scheduler(_last_words(self._name, token))
+        self._records.wait(token)
+
+    def _has_pending(self) -> bool:
+        """Whether the client has futures that are not done. The client knows what it submitted
+        before the scheduler does, and of an end only after the scheduler's plugin."""
+        return any(one.status == "pending" for one in list(self._client.futures.values()))
 
     async def __aenter__(self) -> DaskAdapter:
         self._client.subscribe_topic(self._name, self._records.take)
@@ -102,16 +131,31 @@ class DaskAdapter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        import asyncio
-
         try:
+            if error is None:
+                until = time.monotonic() + self._drain
+                while self._has_pending() and time.monotonic() < until:
+                    await asyncio.sleep(LOOK_SECONDS)
             token = uuid.uuid4().hex
             await self._client.run_on_scheduler(_last_words(self._name, token))
             await asyncio.to_thread(self._records.wait, token)
-        finally:
-            await self._client.unregister_scheduler_plugin(self._name)
-            await self._client.unregister_worker_plugin(self._name)
-            self._client.unsubscribe_topic(self._name)
+        except Exception:
+            _log_leaving()
+        for undo in self._undo():
+            try:
+                done = undo()
+                if done is not None:
+                    await done
+            except Exception:
+                _log_leaving()
+
+    def _undo(self) -> list[Callable[[], Any]]:
+        """What takes the adapter out of the cluster, one after the other."""
+        return [
+            lambda: self._client.unregister_scheduler_plugin(self._name),
+            lambda: self._client.unregister_worker_plugin(self._name),
+            lambda: self._client.unsubscribe_topic(self._name),
+        ]
 
     @contextmanager
     def span(self, name: str, attributes: dict[str, Any] | None = None) -> Iterator[OpenSpan]:
@@ -125,6 +169,11 @@ class DaskAdapter:
     def _plugins(self) -> tuple[Any, Any]:
         scheduler = scheduler_plugin(self._name, self._name, self._follow, self._interval)
         return worker_plugin(self._name), scheduler
+
+
+def _log_leaving() -> None:
+    """Inside an ``except``. What the program does next is none of the adapter's business."""
+    logger.warning("could not follow Dask to the end; tasks may lack theirs", exc_info=True)
 
 
 def _last_words(name: str, token: str) -> Any:

@@ -82,10 +82,14 @@ class DragonAdapter:
         trace: TracebackType | None,
     ) -> None:
         self._is_stopping.set()
-        self._thread.join(DRAIN_SECONDS)
+        self._thread.join(DRAIN_SECONDS + 2 * WAIT_SECONDS)
 
     def _read(self) -> None:
-        while True:
+        until = math.inf
+        while time.monotonic() < until:
+            # A queue that is filled all the time is never empty.
+            if until == math.inf and self._is_stopping.is_set():
+                until = time.monotonic() + DRAIN_SECONDS
             try:
                 message = self._queue.get(timeout=WAIT_SECONDS)
             except (queues.Empty, TimeoutError):
@@ -96,15 +100,22 @@ class DragonAdapter:
                 # The queue is gone, as it is when Dragon's runtime ends first.
                 logger.debug("cannot read the queue any more", exc_info=True)
                 return
-            self.take(message)
+            try:
+                self.take(message)
+            except Exception:
+                # One message is not worth all that follow.
+                self.malformed += 1
+                logger.debug("cannot handle a message", exc_info=True)
 
     def take(self, message: Any) -> None:
         """Handles one message."""
         try:
             host, points = str(message["host"]), list(message["dps"])
             when = float(message.get("ts") or time.time())
+            if not math.isfinite(when):
+                raise ValueError(f"{when} is no time")
             node, gpus = _values(points)
-        except (TypeError, KeyError, ValueError, AttributeError):
+        except (TypeError, KeyError, ValueError, AttributeError, ArithmeticError):
             self.malformed += 1
             return
         if when - self._last.get(host, -math.inf) < self._interval:

@@ -104,7 +104,7 @@ class TracedExecutor(Executor):
 
 
 def _call_here(
-    session: Session, task: Task, function: Callable[..., Any], *args: Any, **kwargs: Any
+    session: Session, task: Task, function: Callable[..., Any], /, *args: Any, **kwargs: Any
 ) -> Any:
     import time
 
@@ -125,6 +125,11 @@ def _call_here(
 def _end_here(task: Task, future: Future[Any]) -> None:
     if future.cancelled():
         task.canceled()
+        return
+    error = future.exception()
+    # What came before the function: it was never called, and has told nothing.
+    if error is not None and not task.has_ended:
+        task.failed(error)
 
 
 class _Outer(Future):  # type: ignore[type-arg]

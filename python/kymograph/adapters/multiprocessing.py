@@ -22,7 +22,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -59,6 +59,14 @@ class TracedPool:
         method = multiprocessing.get_context(context) if isinstance(context, str) else context
         executor = ProcessPoolExecutor(processes, method, initializer, initargs)
         self._executor = TracedExecutor(executor, session, backend="multiprocessing")
+        #: Calls that have not ended. An executor that was shut down once does not wait any more.
+        self._pending: set[Future[Any]] = set()
+
+    def _submit(self, func: Callable[..., Any], /, *args: Any, **kwds: Any) -> Future[Any]:
+        future = self._executor.submit(func, *args, **kwds)
+        self._pending.add(future)
+        future.add_done_callback(self._pending.discard)
+        return future
 
     def apply(
         self, func: Callable[..., Any], args: Iterable[Any] = (), kwds: dict[str, Any] | None = None
@@ -70,7 +78,7 @@ class TracedPool:
         self, func: Callable[..., Any], args: Iterable[Any] = (), kwds: dict[str, Any] | None = None
     ) -> Future[Any]:
         """Calls it in a worker."""
-        return self._executor.submit(func, *args, **(kwds or {}))
+        return self._submit(func, *args, **(kwds or {}))
 
     def map(self, func: Callable[..., Any], iterable: Iterable[Any]) -> list[Any]:
         """Calls it with each, and waits for all."""
@@ -78,11 +86,11 @@ class TracedPool:
 
     def map_async(self, func: Callable[..., Any], iterable: Iterable[Any]) -> list[Future[Any]]:
         """Calls it with each."""
-        return [self._executor.submit(func, one) for one in iterable]
+        return [self._submit(func, one) for one in iterable]
 
     def starmap(self, func: Callable[..., Any], iterable: Iterable[Iterable[Any]]) -> list[Any]:
         """Calls it with the members of each, and waits for all."""
-        return [one.result() for one in [self._executor.submit(func, *each) for each in iterable]]
+        return [one.result() for one in [self._submit(func, *each) for each in iterable]]
 
     def imap(self, func: Callable[..., Any], iterable: Iterable[Any]) -> Iterator[Any]:
         """Results in the order of what was given."""
@@ -91,8 +99,6 @@ class TracedPool:
 
     def imap_unordered(self, func: Callable[..., Any], iterable: Iterable[Any]) -> Iterator[Any]:
         """Results as they come."""
-        from concurrent.futures import as_completed
-
         return (one.result() for one in as_completed(self.map_async(func, iterable)))
 
     def close(self) -> None:
@@ -104,8 +110,9 @@ class TracedPool:
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def join(self) -> None:
-        """Waits for what runs."""
+        """Waits for what runs, and for what waits unless it was canceled."""
         self._executor.shutdown(wait=True)
+        wait(list(self._pending))
 
     def __enter__(self) -> TracedPool:
         return self
@@ -117,6 +124,11 @@ class TracedPool:
         trace: TracebackType | None,
     ) -> None:
         self._executor.shutdown(wait=True, cancel_futures=error is not None)
+
+
+#: How often it is looked whether a process lives, where its end may not be seen: children of its
+#: own have what it had open, and may outlive it.
+LOOK_EVERY_SECONDS = 0.2
 
 
 class TracedProcess:
@@ -179,13 +191,7 @@ class TracedProcess:
         """Takes what the child tells, then looks how it ended."""
         failed: tuple[str, str] | None = None
         stop: float | None = None
-        sentinel = self._process.sentinel
-        while self._home in multiprocessing.connection.wait([self._home, sentinel]):
-            try:
-                told = self._home.recv()
-            except (EOFError, OSError):
-                multiprocessing.connection.wait([sentinel])
-                break
+        for told in self._told():
             if told[0] == "started":
                 tell_start(self._session, self._task, *told[1:])
             else:
@@ -200,6 +206,27 @@ class TracedProcess:
             self._task.failed(error_type, message)
         else:
             self._task.completed(time=stop)
+
+
+    def _told(self) -> Iterator[tuple[Any, ...]]:
+        """What the child tells, until it has ended."""
+        sentinel = self._process.sentinel
+        open_ends: list[Any] = [self._home, sentinel]
+        has_ended = False
+        while True:
+            ready = multiprocessing.connection.wait(
+                open_ends, 0.0 if has_ended else LOOK_EVERY_SECONDS
+            )
+            if self._home in ready:
+                try:
+                    yield self._home.recv()
+                    continue
+                except (EOFError, OSError):
+                    open_ends.remove(self._home)
+            if has_ended:
+                return
+            # Once more, for what it told just before.
+            has_ended = sentinel in ready or not self._process.is_alive()
 
 
 def _ended_by(code: int) -> tuple[str, str]:
@@ -229,8 +256,15 @@ def _run_there(
     except SystemExit:
         raise  # the exit code tells
     except BaseException as error:
-        failed = (type(error).__name__, str(error))
+        failed = (type(error).__name__, _text_of(error))
         raise
     finally:
         away.send(("ended", failed, time.time()))
         away.close()
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "<unprintable>"

@@ -10,7 +10,8 @@
 What :func:`remote` gives is used as what `ray.remote` gives: `.remote(…)`, `.options(…)`, methods
 of actors. Each call carries the trace's context to the worker, where the task's span is current;
 when and where it ran comes back beside the result, in an object of its own. A call that is
-canceled cancels its task; an error, or a worker that dies, fails it.
+canceled cancels its task; an error, or a worker that dies, fails it. A session that is closed waits
+for calls that run, for half of the time that closing may take.
 
 `kymograph` must be installed on Ray's workers. Generators (`num_returns="dynamic"`) are refused:
 they have no one end.
@@ -19,7 +20,9 @@ they have no one end.
 from __future__ import annotations
 
 import inspect
+import threading
 import time
+import weakref
 from typing import TYPE_CHECKING, Any, Callable
 
 import ray
@@ -57,7 +60,7 @@ class RemoteFunction:
         ours.update({key: value for key, value in options.items() if key == "name"})
         self._call = ray.remote(**ours)(_call_function)
 
-    def remote(self, *args: Any, **kwargs: Any) -> Any:
+    def remote(self, /, *args: Any, **kwargs: Any) -> Any:
         """Calls it: gives a reference to the result, or as many as `num_returns`."""
         task = _create(self._session, name_of(self._function), "ray.task")
         return _follow(
@@ -84,7 +87,7 @@ class RemoteClass:
         actor = _traced(target)
         self._actor: Any = ray.remote(**options)(actor) if options else ray.remote(actor)
 
-    def remote(self, *args: Any, **kwargs: Any) -> Actor:
+    def remote(self, /, *args: Any, **kwargs: Any) -> Actor:
         """Makes an actor."""
         return Actor(self._session, self._target.__name__, self._actor.remote(*args, **kwargs))
 
@@ -120,7 +123,7 @@ class Method:
         self._name = name
         self._returns = returns
 
-    def remote(self, *args: Any, **kwargs: Any) -> Any:
+    def remote(self, /, *args: Any, **kwargs: Any) -> Any:
         """Calls it: gives a reference to the result."""
         task = _create(self._session, f"{self._actor}.{self._name}", "ray.actor")
         call = self._handle.kymograph_call.options(num_returns=self._returns + 1)
@@ -157,11 +160,62 @@ def _follow(session: Session, task: Task, returns: int, call: Callable[[], Any])
         task.failed(error)
         raise
     task.queued()
-    run.future().add_done_callback(lambda done: _end(session, task, done))
+    calls = _calls_of(session)
+    calls.begin()
+    run.future().add_done_callback(lambda done: _ended(calls, session, task, done))
     return results[0] if returns == 1 else results
 
 
+class _Calls:
+    """How many calls of a session have not come home."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._changed = threading.Condition()
+
+    def begin(self) -> None:
+        with self._changed:
+            self._count += 1
+
+    def end(self) -> None:
+        with self._changed:
+            self._count -= 1
+            self._changed.notify_all()
+
+    def wait(self, seconds: float) -> bool:
+        """Waits until all have."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._count == 0, seconds)
+
+
+_calls: weakref.WeakKeyDictionary[Session, _Calls] = weakref.WeakKeyDictionary()
+_calls_lock = threading.Lock()
+
+
+def _calls_of(session: Session) -> _Calls:
+    with _calls_lock:
+        calls = _calls.get(session)
+        if calls is None:
+            calls = _calls[session] = _Calls()
+            # A result may be there before it is told when it was: Ray calls back when it likes.
+            session._wait_before_end(calls.wait)
+        return calls
+
+
+def _ended(calls: _Calls, session: Session, task: Task, done: Any) -> None:
+    try:
+        _end(session, task, done)
+    except Exception as error:
+        # Ray would swallow it, and the task stay open.
+        task.failed(error)
+    finally:
+        calls.end()
+
+
 def _end(session: Session, task: Task, done: Any) -> None:
+    if done.cancelled():
+        task.canceled()
+        return
     error = done.exception()
     if error is None:
         run = done.result()
@@ -176,13 +230,14 @@ def _end(session: Session, task: Task, done: Any) -> None:
     run = run_of(cause) or run_of(error)
     if run is not None:
         run.tell(session, task)
-    task.failed(type(cause).__name__, str(cause), time=None if run is None else run.stop)
+    task.failed(cause, time=None if run is None else run.stop)
 
 
 def _call_function(
     carrier: dict[str, str],
     returns: int,
     function: Callable[..., Any],
+    /,
     *args: Any,
     **kwargs: Any,
 ) -> Any:
@@ -197,7 +252,13 @@ def _traced(target: type) -> type:
     if members:
 
         async def kymograph_call(
-            self: Any, carrier: dict[str, str], returns: int, name: str, *args: Any, **kwargs: Any
+            self: Any,
+            carrier: dict[str, str],
+            returns: int,
+            name: str,
+            /,
+            *args: Any,
+            **kwargs: Any,
         ) -> Any:
             start = time.time()
             try:
@@ -215,7 +276,13 @@ def _traced(target: type) -> type:
     else:
 
         def kymograph_call(  # type: ignore[misc]
-            self: Any, carrier: dict[str, str], returns: int, name: str, *args: Any, **kwargs: Any
+            self: Any,
+            carrier: dict[str, str],
+            returns: int,
+            name: str,
+            /,
+            *args: Any,
+            **kwargs: Any,
         ) -> Any:
             return _call_function(carrier, returns, getattr(self, name), *args, **kwargs)
 

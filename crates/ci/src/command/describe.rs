@@ -66,7 +66,7 @@ pub fn describe(
     let usage = outcome.usage;
     attributes.set("ci.cpu_user_seconds", usage.user_seconds);
     attributes.set("ci.cpu_system_seconds", usage.system_seconds);
-    attributes.set("ci.max_resident_bytes", usage.max_resident_bytes);
+    attributes.set_some("ci.max_resident_bytes", usage.max_resident_bytes);
     attributes.set("ci.major_faults", usage.major_faults);
     attributes.set("ci.voluntary_switches", usage.voluntary_switches);
     attributes.set("ci.involuntary_switches", usage.involuntary_switches);

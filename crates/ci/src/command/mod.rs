@@ -5,11 +5,14 @@
 //!
 //! | module | what is there |
 //! |---|---|
-//! | `run` | the process: output, signals, status, what it used |
+//! | `run` | the process: output, status, what it used |
+//! | `signals` | whose they are |
 //! | `describe` | the span |
 
 mod describe;
 mod run;
+mod signals;
 
 pub use describe::{describe, parent_of};
 pub use run::{Listen, Outcome, Output, Stream, Usage, run, run_watched};
+pub use signals::is_ignored;

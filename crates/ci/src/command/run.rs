@@ -11,10 +11,11 @@ use std::thread;
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
 use signal_hook::iterator::Signals;
 
-use crate::limits::OUTPUT_GRACE;
+use super::signals;
+use crate::limits::{OUTPUT_GRACE, RESIDENT_MARGIN_BYTES};
 use crate::model::Nanos;
 use crate::times;
 
@@ -29,7 +30,8 @@ pub enum Output<'a> {
     Only,
     /// Also into a file.
     Tee(&'a Path),
-    /// Also to somebody who listens.
+    /// Also to somebody who listens. Where nobody reads it any more, the command learns of it as
+    /// it would without us.
     Heard(Arc<dyn Listen>),
 }
 
@@ -67,8 +69,9 @@ pub struct Usage {
     pub user_seconds: f64,
     /// Time in the system.
     pub system_seconds: f64,
-    /// The most memory that one of its processes had.
-    pub max_resident_bytes: u64,
+    /// The most memory that one of its processes had; none if that was no more than ours, which the
+    /// kernel counts for it.
+    pub max_resident_bytes: Option<u64>,
     /// Pages that had to be read from disk.
     pub major_faults: u64,
     /// Times it waited.
@@ -141,12 +144,16 @@ pub fn run_watched(
         warning,
     };
     // Signals that come before the process is there would be ours alone.
-    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]);
+    let signals = signals::take();
+    let mut own_bytes = None;
     match command.spawn() {
         Ok(mut child) => {
             outcome.process = Some(child.id());
+            own_bytes = own_peak_bytes();
             started(child.id());
-            match wait(&mut child, listener, signals) {
+            // A file wants all of it, whoever reads the rest.
+            let is_all_wanted = matches!(output, Output::Tee(_));
+            match wait(&mut child, listener, is_all_wanted, signals) {
                 Ok(status) => {
                     outcome.signal = status.signal();
                     outcome.code = code(status);
@@ -158,6 +165,7 @@ pub fn run_watched(
             }
         }
         Err(error) => {
+            signals::give_back();
             let is_missing = error.kind() == io::ErrorKind::NotFound;
             outcome.code = if is_missing { NOT_FOUND } else { NOT_EXECUTABLE };
             let program = command.get_program().to_string_lossy().into_owned();
@@ -167,6 +175,7 @@ pub fn run_watched(
     let elapsed = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
     outcome.end_nanos = start_nanos.saturating_add(elapsed);
     outcome.usage = Usage::of_children().since(&before);
+    outcome.usage.max_resident_bytes = above(outcome.usage.max_resident_bytes, own_bytes);
     outcome
 }
 
@@ -186,6 +195,7 @@ fn open(path: &Path) -> io::Result<File> {
 fn wait(
     child: &mut Child,
     listener: Option<Arc<dyn Listen>>,
+    is_all_wanted: bool,
     signals: io::Result<Signals>,
 ) -> io::Result<ExitStatus> {
     let process = Pid::from_child(child);
@@ -210,9 +220,10 @@ fn wait(
         });
         (handle, thread)
     });
-    let copying = listener.map(|listener| Copying::start(child, &listener));
+    let copying = listener.map(|listener| Copying::start(child, &listener, is_all_wanted));
     let status = child.wait();
     has_ended.store(true, Ordering::SeqCst);
+    signals::give_back();
     if let Some(copying) = copying {
         copying.finish();
     }
@@ -237,19 +248,23 @@ enum Progress {
 }
 
 impl Copying {
-    fn start(child: &mut Child, listener: &Arc<dyn Listen>) -> Self {
+    fn start(child: &mut Child, listener: &Arc<dyn Listen>, is_all_wanted: bool) -> Self {
         let (sender, progress) = mpsc::channel();
         let (mut running, writing) = (0, Arc::new(AtomicUsize::new(0)));
         if let Some(stdout) = child.stdout.take() {
             let (listener, sender, writing) = (listener.clone(), sender.clone(), writing.clone());
             let hear = move |piece: &[u8]| listener.heard(Stream::Stdout, piece);
-            thread::spawn(move || copy(stdout, io::stdout(), hear, &writing, &sender));
+            thread::spawn(move || {
+                copy(stdout, io::stdout(), hear, is_all_wanted, &writing, &sender);
+            });
             running += 1;
         }
         if let Some(stderr) = child.stderr.take() {
             let (listener, writing) = (listener.clone(), writing.clone());
             let hear = move |piece: &[u8]| listener.heard(Stream::Stderr, piece);
-            thread::spawn(move || copy(stderr, io::stderr(), hear, &writing, &sender));
+            thread::spawn(move || {
+                copy(stderr, io::stderr(), hear, is_all_wanted, &writing, &sender);
+            });
             running += 1;
         }
         Self { progress, running, writing }
@@ -273,6 +288,7 @@ fn copy(
     mut from: impl Read,
     mut to: impl Write,
     hear: impl Fn(&[u8]),
+    is_all_wanted: bool,
     writing: &AtomicUsize,
     progress: &mpsc::Sender<Progress>,
 ) {
@@ -285,12 +301,18 @@ fn copy(
             Err(_) => break,
         };
         writing.fetch_add(1, Ordering::SeqCst);
-        // Whoever reads our output may have gone; it is still wanted here.
-        let _ = to.write_all(&piece[..count]).and_then(|()| to.flush());
+        let written = to.write_all(&piece[..count]).and_then(|()| to.flush());
         hear(&piece[..count]);
         let _ = progress.send(Progress::Some);
         writing.fetch_sub(1, Ordering::SeqCst);
+        // A command that prints without end would do so for nobody.
+        let is_gone = written.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
+        if is_gone && !is_all_wanted {
+            break;
+        }
     }
+    // First our end of the pipe: who writes to it then is told.
+    drop(from);
     let _ = progress.send(Progress::End);
 }
 
@@ -305,7 +327,7 @@ impl Usage {
             user_seconds: seconds(usage.ru_utime),
             system_seconds: seconds(usage.ru_stime),
             // Linux counts this one in KiB.
-            max_resident_bytes: count(usage.ru_maxrss) * 1024,
+            max_resident_bytes: Some(count(usage.ru_maxrss) * 1024),
             major_faults: count(usage.ru_majflt),
             voluntary_switches: count(usage.ru_nvcsw),
             involuntary_switches: count(usage.ru_nivcsw),
@@ -331,6 +353,20 @@ impl Usage {
             blocks_written: self.blocks_written.saturating_sub(before.blocks_written),
         }
     }
+}
+
+/// The most memory that this process had.
+fn own_peak_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(peak.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+/// A command's most memory, if it is its own: a process has the memory of the one that started it
+/// until its program is there, and that counts.
+fn above(bytes: Option<u64>, own_bytes: Option<u64>) -> Option<u64> {
+    let least = own_bytes.map_or(0, |own| own.saturating_add(RESIDENT_MARGIN_BYTES));
+    bytes.filter(|bytes| *bytes > least)
 }
 
 /// The system's word on it.
@@ -424,7 +460,42 @@ mod tests {
     fn what_a_command_used_is_known() {
         let outcome = shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done", &Output::Only);
         assert!(outcome.usage.user_seconds > 0.0, "{outcome:?}");
-        assert!(outcome.usage.max_resident_bytes > 100_000);
         assert!(outcome.end_nanos > outcome.start_nanos);
+    }
+
+    #[test]
+    fn the_most_memory_of_a_command_is_not_ours() {
+        let script = "x=$(head -c 100000000 /dev/zero | tr '\\0' x)";
+        let large = shell(script, &Output::Only).usage.max_resident_bytes;
+        assert!(large.is_some_and(|bytes| bytes > 90_000_000), "{large:?}");
+        let own = own_peak_bytes();
+        assert!(own.is_some_and(|bytes| bytes > 100_000), "{own:?}");
+        assert_eq!(above(own, own), None);
+        assert_eq!(above(Some(50 << 20), Some(20 << 20)), Some(50 << 20));
+        assert_eq!(above(Some(50 << 20), None), Some(50 << 20));
+    }
+
+    #[test]
+    fn a_reader_that_has_gone_ends_what_is_only_heard_and_not_what_is_kept() {
+        struct Gone;
+        impl Write for Gone {
+            fn write(&mut self, _piece: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        for (is_all_wanted, expected) in [(false, 16 << 10), (true, 100_000)] {
+            let heard = AtomicUsize::new(0);
+            let hear = |piece: &[u8]| _ = heard.fetch_add(piece.len(), Ordering::SeqCst);
+            let (sender, progress) = mpsc::channel();
+            let writing = AtomicUsize::new(0);
+            copy(io::repeat(b'y').take(100_000), Gone, hear, is_all_wanted, &writing, &sender);
+            assert_eq!(heard.load(Ordering::SeqCst), expected);
+            assert_eq!(writing.load(Ordering::SeqCst), 0);
+            drop(sender);
+            assert!(matches!(progress.iter().last(), Some(Progress::End)));
+        }
     }
 }

@@ -12,7 +12,8 @@
 //! is also the length 10, but then the group after it has at most 8 bytes, less than any tag that
 //! stands there in the other case. JSON is read by lines if the first line holds a
 //! whole object, or, should that one be damaged, the second; as RHAPSODY's if that object has a
-//! `section`.
+//! `section`. Where the first line is longer than what is looked at, it is RHAPSODY's if none of
+//! OTLP's members is in sight: they come first, `section` comes last.
 
 use clap::ValueEnum;
 use kymo_wire::inspect::inspect;
@@ -81,13 +82,20 @@ fn json_format_of(head: &[u8]) -> InputFormat {
     let is_cut = second.is_none() && head.len() >= LOOK_AHEAD_BYTES;
     // Some first line may be damaged, or be all that a crash left of a checkpoint.
     let is_any = |is_it: fn(&[u8]) -> bool| is_it(first) || second.is_some_and(is_it);
-    if is_any(rhapsody::is_line) {
+    if is_any(rhapsody::is_line) || (is_cut && !names_request(first)) {
         return InputFormat::Rhapsody;
     }
     if is_cut || is_any(is_object) || checkpoint::begins_header(first) {
         return InputFormat::JsonLines;
     }
     InputFormat::Json
+}
+
+/// Whether what is there of a line has a member that only OTLP has.
+fn names_request(line: &[u8]) -> bool {
+    let line = String::from_utf8_lossy(line);
+    let members = ["\"resourceSpans\"", "\"resourceMetrics\"", "\"resourceLogs\""];
+    members.iter().any(|member| line.contains(member))
 }
 
 /// Whether a line holds all of an object.
@@ -167,5 +175,18 @@ mod tests {
         for head in [&b"hello world"[..], b"[1,2]", b"{no", &[0xff; 16], b"PAR1", b"\x1f\x8b\x08"] {
             assert!(format_of(head).is_err(), "{head:x?}");
         }
+    }
+
+    #[test]
+    fn a_first_line_longer_than_what_is_looked_at_is_told_by_its_members() {
+        let cut = |start: &str| {
+            let mut head = start.as_bytes().to_vec();
+            head.resize(LOOK_AHEAD_BYTES, b'x');
+            format_of(&head)
+        };
+        let otlp = r#"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":""#;
+        assert_eq!(cut(otlp), Ok(InputFormat::JsonLines));
+        let rhapsody = r#"{"event_id": "1", "event_type": "TaskFailed", "attributes": {"error": ""#;
+        assert_eq!(cut(rhapsody), Ok(InputFormat::Rhapsody));
     }
 }

@@ -6,8 +6,8 @@
 //!
 //! The server is the one that `kymo serve` starts, without what it gathers by itself: everything
 //! that can be asked of a server can be asked of a file. It listens on loopback only, keeps
-//! everything however old it is, and ends with Ctrl-C; then its data is removed, unless it was told
-//! to keep it.
+//! everything however old it is, and ends with Ctrl-C or its terminal; then its data is removed,
+//! unless it was told to keep it.
 
 mod browser;
 mod sessions;
@@ -72,7 +72,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
     let began = Instant::now();
     let cannot_listen = |source| Failure::Io { act: "listen to", what: "signals".into(), source };
-    let interrupt = Interrupt::listen().map_err(cannot_listen)?;
+    let interrupt = Interrupt::listen().and_then(Interrupt::with_hangup).map_err(cannot_listen)?;
     let place = Place::choose(args.keep.as_deref())?;
     let (records, faults) = load(args, place.path(), &interrupt)?;
     if interrupt.is_wanted() {

@@ -103,13 +103,15 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
     Ok(is_well)
 }
 
-/// Whether a file is meant: it is there, or it looks like a path and shall be said to be missing.
+/// Whether a file is meant: it is there, or it ends like one and shall be said to be missing. A slash
+/// alone says nothing, ids have them too.
 fn is_file(what: &Path) -> bool {
-    let looks_like_one = what.components().count() > 1
-        || what.extension().is_some_and(|ending| {
-            ["json", "jsonl", "pb", "binpb"].iter().any(|known| ending.eq_ignore_ascii_case(known))
-        });
-    crate::files::is_stdin(what) || looks_like_one || what.is_file()
+    let ends_like_one = what.extension().is_some_and(|ending| {
+        ["json", "jsonl", "pb", "binpb"].iter().any(|known| ending.eq_ignore_ascii_case(known))
+    });
+    // Neither a pipe nor a directory is a file, but its path is no id.
+    let is_path = what.components().count() > 1 && what.exists();
+    crate::files::is_stdin(what) || ends_like_one || is_path || what.is_file()
 }
 
 fn write(args: &Args, sessions: &[Session], analyses: &[Analysis]) -> Result<(), Failure> {
@@ -149,4 +151,22 @@ fn page_name(sessions: &[Session]) -> PathBuf {
     let safe = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     let name: String = id.chars().take(100).map(safe).collect();
     PathBuf::from(format!("{}.html", name.trim_start_matches('.')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slash_alone_does_not_make_a_file() {
+        let place = tempfile::tempdir().unwrap();
+        let there = place.path().join("recorded");
+        std::fs::write(&there, "").unwrap();
+        for file in [&*there, place.path(), Path::new("-"), Path::new("no/such/run.kymo.jsonl")] {
+            assert!(is_file(file), "{}", file.display());
+        }
+        for id in ["train.6ffa6904", "team/train.6ffa6904", "a/b/c"] {
+            assert!(!is_file(Path::new(id)), "{id}");
+        }
+    }
 }

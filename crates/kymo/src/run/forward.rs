@@ -88,8 +88,8 @@ impl Forward {
         }
     }
 
-    /// Waits until all is sent, but not longer than that, and says what was not.
-    pub(super) fn end(&self, until: Instant) {
+    /// Waits until all is sent, but not longer than that, and says what was not. Whether all was.
+    pub(super) fn end(&self, until: Instant) -> bool {
         let open = |lane: &Lane| lane.state.open.load(Ordering::SeqCst);
         while self.lanes.iter().any(|lane| open(lane) > 0) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));
@@ -97,12 +97,13 @@ impl Forward {
         let left_out = |lane: &Lane| lane.state.left_out.load(Ordering::SeqCst) + open(lane);
         let left_out: u64 = self.lanes.iter().map(left_out).sum();
         if left_out > 0 {
-            tracing::warn!("requests that were not sent on: {left_out}");
+            tracing::warn!("requests that were not sent on, or not kept whole: {left_out}");
         }
         let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(runtime) = runtime {
             runtime.shutdown_background();
         }
+        left_out == 0
     }
 }
 
@@ -124,11 +125,15 @@ async fn send_all(client: Client, mut waiting: mpsc::Receiver<Bytes>, state: Arc
         let end = *state.until.lock().unwrap_or_else(PoisonError::into_inner);
         let deadline = Instant::now() + FORWARD_TIMEOUT;
         let deadline = end.map_or(deadline, |end| end.min(deadline));
-        let sent = until(&client, &request, deadline).await;
-        if let Err(error) = sent {
+        let why = match until(&client, &request, deadline).await {
+            Err(error) => Some(error.to_string()),
+            Ok(Some(partial)) if partial.rejected > 0 => Some(partial.to_string()),
+            Ok(_) => None,
+        };
+        if let Some(why) = why {
             state.left_out.fetch_add(1, Ordering::SeqCst);
             if !std::mem::replace(&mut is_told, true) {
-                tracing::warn!("what the command sends is not all sent on: {error}");
+                tracing::warn!("what the command sends is not all sent on: {why}");
             }
         }
         state.done(request.len());

@@ -12,7 +12,8 @@ pub(super) const POLL_COST_FACTOR: u32 = 200;
 
 /// How long what is still connected may go on sending after the command has ended.
 pub(super) const STRAGGLERS: Duration = Duration::from_secs(1);
-/// How long the end waits for a server and a disk: whoever started the command waits for it.
+/// How long the end waits for a server and a disk after that: whoever started the command waits for
+/// it.
 pub(super) const END_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long one request of the command's is tried to be sent on, while others wait behind it.
 pub(super) const FORWARD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -25,6 +26,8 @@ pub(super) const FORWARD_BYTES: usize = 32 << 20;
 pub(super) const KEEP_BYTES: usize = 16 << 20;
 /// How long that waits: a flush waits for a server too, which may be gone.
 pub(super) const KEEP_TIMEOUT: Duration = Duration::from_secs(2);
+/// And how long at once, so that the end need not wait for it.
+pub(super) const KEEP_STEP: Duration = Duration::from_millis(200);
 
 /// Bytes of a line of output that are kept: the rest of it is left out, and it says so.
 pub(super) const MAX_LINE_BYTES: usize = 16 << 10;

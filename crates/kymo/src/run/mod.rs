@@ -156,9 +156,9 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     variables::set(&mut command, &recording.session, recording.address(), &environment);
     let outcome = recording.run(&mut command);
     outcome::complain(&outcome);
-    let session = recording.end(&outcome);
+    let (session, is_all_sent) = recording.end(&outcome);
     if !args.quiet {
-        outcome::last_line(&session, &outcome, &destination, began.elapsed());
+        outcome::last_line(&session, &outcome, &destination, is_all_sent, began.elapsed());
     }
     ExitCode::from(outcome.code)
 }
@@ -238,8 +238,11 @@ impl Recording {
         outcome
     }
 
-    /// Waits for the last words of everything.
-    fn end(self, outcome: &Outcome) -> Session {
+    /// Waits for the last words of everything. Whether all of it was sent, if there is a server.
+    fn end(self, outcome: &Outcome) -> (Session, bool) {
+        // What one part takes too long for, the next lacks.
+        let latest = Instant::now() + limits::STRAGGLERS + limits::END_TIMEOUT;
+        self.sink.hurry(latest);
         if let Some(receiver) = self.receiver {
             receiver.end(limits::STRAGGLERS);
         }
@@ -255,12 +258,13 @@ impl Recording {
             self.session.fail(why);
         }
         // The file first: a server that is gone may take all the time there is.
-        let until = Instant::now() + limits::END_TIMEOUT;
+        let until = latest.min(Instant::now() + limits::END_TIMEOUT);
         self.sink.hurry(until);
-        if !self.session.end(limits::END_TIMEOUT) {
+        let has_ended = self.session.end(until.saturating_duration_since(Instant::now()));
+        if !has_ended {
             tracing::debug!("the session did not end in time");
         }
-        self.sink.end(until);
-        self.session
+        let is_sent_on = self.sink.end(until);
+        (self.session, has_ended && is_sent_on)
     }
 }

@@ -59,7 +59,6 @@ pub(super) fn of_use(used: &Used, outcome: &Outcome) -> Vec<KeyValue> {
     let mut attributes = vec![
         KeyValue::new("process.cpu_user_seconds", user_seconds),
         KeyValue::new("process.cpu_system_seconds", system_seconds),
-        count("process.max_resident_bytes", outcome.usage.max_resident_bytes),
         count("process.tree_peak_resident_bytes", tree.peak_resident_bytes),
         count("process.tree_most_processes", used.most_processes as u64),
         count("process.disk_read_bytes", tree.read_bytes),
@@ -67,14 +66,18 @@ pub(super) fn of_use(used: &Used, outcome: &Outcome) -> Vec<KeyValue> {
         count("process.net_recv_bytes", used.received_bytes),
         count("process.net_sent_bytes", used.sent_bytes),
     ];
+    // If the kernel does not tell, a look at a single process does.
+    let is_single = used.most_processes == 1 && tree.peak_resident_bytes > 0;
+    let seen = is_single.then_some(tree.peak_resident_bytes);
+    let most = outcome.usage.max_resident_bytes.or(seen);
+    attributes.extend(most.map(|most| count("process.max_resident_bytes", most)));
     let elapsed = outcome.end_nanos.saturating_sub(outcome.start_nanos) as f64 / 1e9;
     if elapsed > 0.0 {
         let busy = (user_seconds + system_seconds) / elapsed;
         attributes.push(KeyValue::new("process.cores_busy", busy));
     }
-    if let Some(percent) = used.mean_gpu_percent() {
+    if let Some((percent, scope)) = used.mean_gpu_percent() {
         attributes.push(KeyValue::new("process.gpu_percent", percent));
-        let scope = if used.is_gpu_own { "process" } else { "node" };
         attributes.push(KeyValue::new("process.gpu_scope", scope));
     }
     attributes.extend(
@@ -103,17 +106,18 @@ pub(super) fn complain(outcome: &Outcome) {
     }
 }
 
-/// Where it went, on one line.
+/// Where it went, on one line. `is_all_sent` is what the end of the recording said.
 pub(super) fn last_line(
     session: &Session,
     outcome: &Outcome,
     destination: &Destination,
+    is_all_sent: bool,
     elapsed: Duration,
 ) {
     let stats = session.stats();
     let file = session.checkpoint_path().filter(|_| stats.checkpoint_error.is_none());
     let file = file.map(|path| path.display().to_string());
-    let is_lost = stats.export.is_some_and(|counts| counts.lost() > 0);
+    let is_lost = !is_all_sent || stats.export.is_some_and(|counts| counts.lost() > 0);
     let server = destination.server().map(|server| match is_lost {
         true => format!("{server} (not all of it)"),
         false => server,
@@ -126,5 +130,5 @@ pub(super) fn last_line(
     };
     let elapsed = nanos(i128::try_from(elapsed.as_nanos()).unwrap_or(i128::MAX));
     let trace = session.trace_id();
-    eprintln!("kymo: {} · trace {trace} · {elapsed} · {how}", printable(&place));
+    output::say(&format!("kymo: {} · trace {trace} · {elapsed} · {how}", printable(&place)));
 }

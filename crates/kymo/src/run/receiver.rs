@@ -12,8 +12,8 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
-use std::thread::JoinHandle;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver as Receiving, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use kymo_server::inlet::{Inlet, Received};
@@ -22,7 +22,7 @@ use kymo_session::Session;
 use tokio::runtime::Runtime;
 
 use super::forward::Forward;
-use super::limits::{KEEP_BYTES, KEEP_TIMEOUT};
+use super::limits::{KEEP_BYTES, KEEP_STEP, KEEP_TIMEOUT};
 
 /// Where requests go.
 #[derive(Debug, Clone)]
@@ -44,11 +44,9 @@ impl Sink {
         }
     }
 
-    /// Waits until everything is sent, but not longer than that.
-    pub(super) fn end(&self, until: Instant) {
-        if let Some(forward) = &self.forward {
-            forward.end(until);
-        }
+    /// Waits until everything is sent, but not longer than that. Whether it was.
+    pub(super) fn end(&self, until: Instant) -> bool {
+        self.forward.as_ref().is_none_or(|forward| forward.end(until))
     }
 }
 
@@ -56,7 +54,7 @@ impl Sink {
 pub(super) struct Receiver {
     runtime: Runtime,
     inlet: Inlet,
-    keeper: Option<JoinHandle<()>>,
+    keeper: Option<Keeper>,
 }
 
 impl Receiver {
@@ -69,8 +67,8 @@ impl Receiver {
             .build()?;
         let (keep, keeper) = match &sink.kept {
             Some(session) => {
-                let (keep, thread) = keeper(session.clone())?;
-                (Some(keep), Some(thread))
+                let (keep, keeper) = Keeper::start(session.clone())?;
+                (Some(keep), Some(keeper))
             }
             None => (None, None),
         };
@@ -94,29 +92,62 @@ impl Receiver {
 
     /// Takes in what is still on its way, for some time, and then no more.
     pub(super) fn end(self, at_most: Duration) {
+        let until = Instant::now() + at_most;
         self.runtime.block_on(self.inlet.drain(at_most));
         // With the last connection goes the way to the keeper.
-        self.runtime.shutdown_timeout(at_most);
+        self.runtime.shutdown_timeout(until.saturating_duration_since(Instant::now()));
         if let Some(keeper) = self.keeper {
-            let _ = keeper.join();
+            keeper.end(at_most);
         }
     }
 }
 
 /// A thread that gives requests to the session, no faster than its file takes them.
-fn keeper(session: Session) -> io::Result<(Sender<Received>, JoinHandle<()>)> {
-    let (sender, receiver) = channel::<Received>();
-    let work = move || {
-        let mut bytes = 0;
-        while let Ok(received) = receiver.recv() {
-            session.add_request(received.signal, received.request.to_vec());
-            bytes += received.request.len();
-            if bytes >= KEEP_BYTES {
-                session.flush(KEEP_TIMEOUT);
-                bytes = 0;
+struct Keeper {
+    is_ending: Arc<AtomicBool>,
+    /// Closed when it has given all of them.
+    done: Receiving<()>,
+}
+
+impl Keeper {
+    fn start(session: Session) -> io::Result<(Sender<Received>, Self)> {
+        let (sender, receiver) = channel::<Received>();
+        let (working, done) = channel::<()>();
+        let is_ending = Arc::new(AtomicBool::new(false));
+        let is_over = is_ending.clone();
+        let work = move || {
+            let _working = working;
+            let mut bytes = 0;
+            while let Ok(received) = receiver.recv() {
+                session.add_request(received.signal, received.request.to_vec());
+                bytes += received.request.len();
+                if bytes >= KEEP_BYTES {
+                    wait_for_file(&session, &is_over);
+                    bytes = 0;
+                }
             }
+        };
+        std::thread::Builder::new().name("kymo-keep".to_owned()).spawn(work)?;
+        Ok((sender, Self { is_ending, done }))
+    }
+
+    /// Lets it give what it has, but waits for that no longer than some time. From now on it does
+    /// not wait for the file: the end of the session does.
+    fn end(self, at_most: Duration) {
+        self.is_ending.store(true, Ordering::SeqCst);
+        if self.done.recv_timeout(at_most) == Err(RecvTimeoutError::Timeout) {
+            tracing::warn!("not all that the command sent is in the file");
         }
-    };
-    let thread = std::thread::Builder::new().name("kymo-keep".to_owned()).spawn(work)?;
-    Ok((sender, thread))
+    }
+}
+
+/// Waits for a session's file, in steps that are short beside the end. A flush is also one of what
+/// is sent, so a server that is gone takes all the time there is.
+fn wait_for_file(session: &Session, is_over: &AtomicBool) {
+    let until = Instant::now() + KEEP_TIMEOUT;
+    while !is_over.load(Ordering::SeqCst) && Instant::now() < until {
+        if session.flush(KEEP_STEP) {
+            return;
+        }
+    }
 }

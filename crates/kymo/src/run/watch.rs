@@ -26,6 +26,10 @@ use super::limits::{FIRST_POLL, POLL_COST_FACTOR};
 /// Blocks of `getrusage`.
 const BLOCK_BYTES: u64 = 512;
 
+/// Values of `gpu_scope`.
+const OF_PROCESS: &str = "process";
+const OF_NODE: &str = "node";
+
 /// What was used in all.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Used {
@@ -38,17 +42,36 @@ pub(super) struct Used {
     pub(super) sent_bytes: u64,
     /// The most memory of GPUs, if a process of the tree used one.
     pub(super) most_gpu_memory_bytes: Option<u64>,
-    /// The sum of shares, and how many there are.
-    gpu_percents: (f64, u32),
-    /// Whether the shares are the tree's own.
-    pub(super) is_gpu_own: bool,
+    /// Shares of GPUs that are the tree's own.
+    own_gpu: Shares,
+    /// Those of the whole node, at looks that had none of the tree's own.
+    node_gpu: Shares,
 }
 
 impl Used {
-    /// How busy the busiest GPU was, over all looks.
-    pub(super) fn mean_gpu_percent(&self) -> Option<f64> {
-        let (sum, count) = self.gpu_percents;
-        (count > 0).then(|| sum / f64::from(count))
+    /// How busy the busiest GPU was, over all looks, and of whom that is: of the tree if it was ever
+    /// told, as the two are not to be mixed.
+    pub(super) fn mean_gpu_percent(&self) -> Option<(f64, &'static str)> {
+        let own = self.own_gpu.mean().map(|mean| (mean, OF_PROCESS));
+        own.or_else(|| Some((self.node_gpu.mean()?, OF_NODE)))
+    }
+}
+
+/// Shares at looks.
+#[derive(Debug, Clone, Copy, Default)]
+struct Shares {
+    sum: f64,
+    count: u32,
+}
+
+impl Shares {
+    fn add(&mut self, share: f64) {
+        self.sum += share;
+        self.count += 1;
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
     }
 }
 
@@ -179,7 +202,8 @@ impl Used {
     /// What the tree does with GPUs, as fields of an event.
     fn gpu(&mut self, node: &NodeUsage, pids: &[u32]) -> Vec<KeyValue> {
         let mut fields = Vec::new();
-        if node.gpus.is_empty() {
+        // Without processes, what the node does is not theirs.
+        if node.gpus.is_empty() || pids.is_empty() {
             return fields;
         }
         let is_own = |pid: u32| pids.binary_search(&pid).is_ok();
@@ -194,13 +218,15 @@ impl Used {
             shares.filter_map(|process| process.percent).reduce(|a, b| a + b)
         };
         let by_process = node.gpus.iter().filter_map(|gpu| of_gpu(gpu.id)).reduce(f64::max);
-        self.is_gpu_own = by_process.is_some();
-        if let Some(percent) = by_process.map(|percent| percent.min(100.0)).or(node.gpu_percent) {
-            let scope = if self.is_gpu_own { "process" } else { "node" };
+        let own = by_process.map(|percent| (percent.min(100.0), OF_PROCESS, &mut self.own_gpu));
+        let found = match own {
+            Some(own) => Some(own),
+            None => node.gpu_percent.map(|percent| (percent, OF_NODE, &mut self.node_gpu)),
+        };
+        if let Some((percent, scope, shares)) = found {
             fields.push(KeyValue::new("gpu_percent", percent));
             fields.push(KeyValue::new("gpu_scope", scope));
-            self.gpu_percents.0 += percent;
-            self.gpu_percents.1 += 1;
+            shares.add(percent);
         }
         fields
     }
@@ -280,7 +306,12 @@ mod tests {
         assert_eq!(number(&fields, "gpu_percent").as_deref(), Some("45"));
         assert_eq!(number(&fields, "gpu_scope").as_deref(), Some("process"));
         assert_eq!(number(&fields, "gpu_memory_used_bytes").as_deref(), Some("20"));
-        assert_eq!((used.most_gpu_memory_bytes, used.mean_gpu_percent()), (Some(20), Some(45.0)));
+        assert_eq!(used.most_gpu_memory_bytes, Some(20));
+        assert_eq!(used.mean_gpu_percent(), Some((45.0, "process")));
+        // The last look is after the end, or at a process that has no GPU yet.
+        assert!(used.gpu(&node, &[]).is_empty());
+        assert_eq!(number(&used.gpu(&node, &[1]), "gpu_scope").as_deref(), Some("node"));
+        assert_eq!(used.mean_gpu_percent(), Some((45.0, "process")));
 
         let fields = Used::default().gpu(&node, &[9]);
         assert_eq!(number(&fields, "gpu_scope").as_deref(), Some("node"));

@@ -162,6 +162,11 @@ impl Asked {
         self.since.unwrap_or(0)..self.end()
     }
 
+    /// The moment at which states are told: what came after `until` is not looked at.
+    pub(super) fn moment(&self) -> i64 {
+        self.until.map_or(self.now, |until| until.min(self.now))
+    }
+
     /// Clocks differ: what comes from the future is there too unless an end is named.
     fn end(&self) -> i64 {
         self.until.unwrap_or(i64::MAX)
@@ -214,6 +219,8 @@ mod tests {
         let both = asked("since=3600&until=7200").unwrap();
         assert_eq!((both.range(), both.any_range()), (HOUR..2 * HOUR, HOUR..2 * HOUR));
         assert_eq!(asked("").unwrap().any_range(), 0..i64::MAX);
+        assert_eq!(both.moment(), 2 * HOUR);
+        assert_eq!(asked("").unwrap().moment(), asked("").unwrap().now);
     }
 
     #[test]

@@ -39,7 +39,8 @@ pub(super) async fn list(shared: &Shared, asked: &Asked) -> Result<Listing, Fail
     let mut found = seen(shared, asked, range.clone(), Vec::new()).await?;
     complete(shared, asked, &range, &mut found).await?;
     let mut sessions: Vec<(String, Seen)> = found.into_iter().collect();
-    sessions.retain(|(_, seen)| asked.state.is_none_or(|state| seen.state(asked.now) == state));
+    sessions
+        .retain(|(_, seen)| asked.state.is_none_or(|state| seen.state(asked.moment()) == state));
     sessions.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.began()));
     let truncated = sessions.len() > asked.limit;
     sessions.truncate(asked.limit);
@@ -51,7 +52,7 @@ pub(super) async fn list(shared: &Shared, asked: &Asked) -> Result<Listing, Fail
     let mut counts = counts(shared, asked, &which).await?;
     let shown = sessions.into_iter().map(|(id, seen)| {
         let counts = counts.remove(&id).unwrap_or_default();
-        Session::new(id, seen, counts, asked.now)
+        Session::new(id, seen, counts, asked.moment())
     });
     let range = RangeText {
         since: rfc3339_text(range.start),
@@ -83,7 +84,7 @@ pub(super) async fn one(shared: &Shared, asked: &Asked, id: &str) -> Result<One,
     let from = seen.began().map_or(range.start, |began| began.min(range.start));
     let which = Which { range: from..range.end, ids: ids() };
     let counts = counts(shared, asked, &which).await?.remove(id).unwrap_or_default();
-    let session = Session::new(id.to_owned(), seen, counts, asked.now);
+    let session = Session::new(id.to_owned(), seen, counts, asked.moment());
     Ok(One { session, which })
 }
 
@@ -119,35 +120,37 @@ async fn seen(
 ) -> Result<Found, Failed> {
     let which = Which { range, ids };
     let (in_logs, in_spans, in_points) = (which.in_logs(), which.in_spans(), which.in_points());
-    let (logs, spans, points) = try_join!(
+    let in_session_spans = which.in_session_spans();
+    let (logs, session_spans, spans, points) = try_join!(
         Table::ask(shared, &asked.tenants, &in_logs),
+        Table::ask(shared, &asked.tenants, &in_session_spans),
         Table::ask(shared, &asked.tenants, &in_spans),
         Table::ask(shared, &asked.tenants, &in_points),
     )?;
     let mut found = Found::new();
-    for (table, has_traces) in [(logs, true), (spans, true), (points, false)] {
-        for (id, seen) in read(&table, has_traces)? {
+    for table in [logs, session_spans, spans, points] {
+        for (id, seen) in read(&table)? {
             found.entry(id).or_default().join(seen);
         }
     }
     Ok(found)
 }
 
-fn read(table: &Table, has_traces: bool) -> Result<Vec<(String, Seen)>, Failed> {
-    let none = || vec![None; table.len()];
-    let texts = |name: &str| table.texts(name).map(Vec::into_iter);
-    let of_traces = |name: &str| match has_traces {
-        true => texts(name),
-        false => Ok(none().into_iter()),
+/// What a table says of sessions; none has all columns.
+fn read(table: &Table) -> Result<Vec<(String, Seen)>, Failed> {
+    let texts = |name: &str| match table.has(name) {
+        true => table.texts(name).map(Vec::into_iter),
+        false => Ok(vec![None; table.len()].into_iter()),
     };
-    let times = |name: &str, is_there: bool| match is_there {
+    let times = |name: &str| match table.has(name) {
         true => table.integers(name).map(Vec::into_iter),
         false => Ok(vec![None; table.len()].into_iter()),
     };
     let (mut names, mut services, mut hosts) = (texts("name")?, texts("service")?, texts("host")?);
-    let (mut traces, mut any_traces) = (of_traces("trace_id")?, of_traces("any_trace_id")?);
-    let (mut firsts, mut lasts) = (times("first", true)?, times("last", true)?);
-    let (mut started, mut ended) = (times("started", has_traces)?, times("ended", has_traces)?);
+    let (mut traces, mut any_traces) = (texts("trace_id")?, texts("any_trace_id")?);
+    let (mut firsts, mut lasts) = (times("first")?, times("last")?);
+    let (mut started, mut restarted) = (times("started")?, times("restarted")?);
+    let (mut ended, mut seems_ended) = (times("ended")?, times("seems_ended")?);
     let rows = table.texts("id")?.into_iter().map(|id| {
         let seen = Seen {
             name: names.next().flatten(),
@@ -158,7 +161,9 @@ fn read(table: &Table, has_traces: bool) -> Result<Vec<(String, Seen)>, Failed> 
             first: firsts.next().flatten(),
             last: lasts.next().flatten(),
             started: started.next().flatten(),
+            restarted: restarted.next().flatten(),
             ended: ended.next().flatten(),
+            seems_ended: seems_ended.next().flatten(),
         };
         id.map(|id| (id, seen))
     });

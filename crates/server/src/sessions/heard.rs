@@ -12,6 +12,7 @@ use kymo_wire::{
 use serde_json::{Map, Value, json};
 
 use super::rows::hex;
+use super::sql::SESSION_SCOPES;
 use super::tasks::Attributes;
 use crate::times::rfc3339_text;
 
@@ -48,30 +49,40 @@ impl Message {
 /// Messages about a session, one after another.
 pub(super) type Messages<'a> = Box<dyn Iterator<Item = Message> + Send + 'a>;
 
-/// What a decompressed request says of the session `id`.
+/// What a decompressed request says of the session `id`, which may have announced itself by an
+/// event: then it also ends by one, or by a span of its own.
 pub(super) fn messages<'a>(
     signal: Signal,
     body: &'a [u8],
     id: &'a str,
+    is_announced: bool,
 ) -> Result<Messages<'a>, WireError> {
     Ok(match signal {
-        Signal::Traces => Box::new(items(TracesView::parse(body)?, id).map(|span| of_span(&span))),
-        Signal::Logs => Box::new(items(LogsView::parse(body)?, id).map(|record| of_log(&record))),
-        Signal::Metrics => {
-            Box::new(items(MetricsView::parse(body)?, id).flat_map(|metric| of_metric(&metric)))
+        Signal::Traces => {
+            let spans = items(TracesView::parse(body)?, id);
+            Box::new(spans.map(move |(scope, span)| of_span(scope, &span, is_announced)))
         }
+        Signal::Logs => {
+            Box::new(items(LogsView::parse(body)?, id).map(|(_, record)| of_log(&record)))
+        }
+        Signal::Metrics => Box::new(
+            items(MetricsView::parse(body)?, id).flat_map(|(_, metric)| of_metric(&metric)),
+        ),
     })
 }
 
-/// The records of a session. They were admitted: what cannot be read of them is left out.
+/// The records of a session with the names of their scopes. They were admitted: what cannot be read of them is left out.
 fn items<'a, T: View<'a> + Send + 'a>(
     request: RequestView<'a, T>,
     id: &'a str,
-) -> impl Iterator<Item = T> + Send + 'a {
+) -> impl Iterator<Item = (&'a [u8], T)> + Send + 'a {
     let groups = request.resources.iter().flatten();
     let of_session = groups.filter(move |group| group.resource.is_some_and(|of| is_of(&of, id)));
     let scopes = of_session.flat_map(|group| group.scopes.iter().flatten());
-    scopes.flat_map(|scope| scope.items.iter().flatten())
+    scopes.flat_map(|group| {
+        let scope = group.scope.map_or(&b""[..], |scope| scope.name);
+        group.items.iter().flatten().map(move |item| (scope, item))
+    })
 }
 
 fn is_of(resource: &ResourceView<'_>, id: &str) -> bool {
@@ -104,7 +115,7 @@ fn of_log(record: &LogRecordView<'_>) -> Message {
     Message { event: if is_event { name.into_owned() } else { LOG.to_owned() }, data, ends }
 }
 
-fn of_span(span: &SpanView<'_>) -> Message {
+fn of_span(scope: &[u8], span: &SpanView<'_>, is_announced: bool) -> Message {
     let (start, end) = (span.start_time_unix_nano, span.end_time_unix_nano);
     let mut attributes = attributes(&span.attributes);
     let task_id = attributes.remove("task_id");
@@ -114,7 +125,9 @@ fn of_span(span: &SpanView<'_>) -> Message {
         2 => "error",
         _ => "unset",
     };
-    let is_session = span.name == b"session" && task_id.is_none();
+    let is_ours = SESSION_SCOPES.iter().any(|name| name.as_bytes() == scope);
+    let looks_so = is_ours || (!is_announced && span.parent_span_id.is_empty());
+    let is_session = looks_so && span.name == b"session" && task_id.is_none();
     let data = json!({
         "name": text(span.name),
         "task_id": task_id,
@@ -222,7 +235,31 @@ mod tests {
 
     fn heard(signal: Signal, json: &str) -> Vec<Message> {
         let body = kymo_wire::json::decode(signal, json.as_bytes()).unwrap();
-        messages(signal, &body, "s1").unwrap().collect()
+        messages(signal, &body, "s1", false).unwrap().collect()
+    }
+
+    #[test]
+    fn a_span_that_is_merely_called_session_ends_nothing() {
+        let spans = |scope: &str, parent: &str| {
+            format!(
+                r#"{{"resourceSpans":[{{{},"scopeSpans":[{{"scope":{{"name":"{scope}"}},"spans":[{{"name":"session","parentSpanId":"{parent}"}}]}}]}}]}}"#,
+                resource("s1")
+            )
+        };
+        let parent = "00000000000000ff";
+        for (scope, parent, is_announced, ends) in [
+            ("web", parent, false, false),
+            ("web", "", false, true),
+            ("web", "", true, false),
+            ("kymograph", parent, true, true),
+            ("rhapsody", parent, false, true),
+        ] {
+            let body = spans(scope, parent);
+            let body = kymo_wire::json::decode(Signal::Traces, body.as_bytes()).unwrap();
+            let mut messages = messages(Signal::Traces, &body, "s1", is_announced).unwrap();
+            let message = messages.next().unwrap();
+            assert_eq!(message.ends.is_some(), ends, "{scope} {parent} {is_announced}");
+        }
     }
 
     fn resource(id: &str) -> String {

@@ -37,6 +37,11 @@ impl Table {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
+    /// Whether there is such a column.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.batches.iter().all(|batch| batch.column_by_name(name).is_some())
+    }
+
     /// A column of texts; ids are written in hexadecimal.
     pub(super) fn texts(&self, name: &str) -> Result<Vec<Option<String>>, Failed> {
         self.collect(name, |column| {

@@ -18,9 +18,14 @@ pub(super) mod bit {
     pub(in super::super) const FAILED: i64 = 32;
     pub(in super::super) const CANCELED: i64 = 64;
     pub(in super::super) const UNFINISHED: i64 = 128;
-    /// Its span has ended and says nothing of tasks: it counts if nothing else is known.
+    /// A span of it has ended and says nothing of tasks: it counts if no event of the task is known,
+    /// since spans within a task may name it as well.
     pub(in super::super) const SPAN_ENDED: i64 = 256;
     pub(in super::super) const SPAN_FAILED: i64 = 512;
+    /// What is known from events alone.
+    pub(in super::super) const STEPS: i64 = CREATED | SUBMITTED | QUEUED | STARTED;
+    /// Ends that are said, by an event or by the status of a span.
+    pub(in super::super) const SAID: i64 = COMPLETED | FAILED | CANCELED | UNFINISHED;
 }
 
 /// Kinds of events of tasks, and what they say.
@@ -41,6 +46,12 @@ pub(super) const TASK_STATUSES: [(&str, i64); 4] = [
     ("canceled", bit::CANCELED),
     ("unfinished", bit::UNFINISHED),
 ];
+
+/// Events that end a span which was opened by another: its own may have got lost.
+const ENDS: [&str; 4] = ["TaskCompleted", "TaskFailed", "TaskCanceled", "SessionEnded"];
+
+/// Whose spans named `session` are sessions, wherever they are in a trace.
+pub(super) const SESSION_SCOPES: [&str; 2] = ["kymograph", "rhapsody"];
 
 /// Other kinds of events of ours: whatever else has a name is the program's own.
 const OTHER_EVENTS: [&str; 4] = ["SessionStarted", "SessionEnded", "SpanStarted", "ResourceUpdate"];
@@ -86,8 +97,8 @@ impl Which {
         let (started, ended) = (is("SessionStarted"), is("SessionEnded"));
         format!(
             "SELECT \"resource.session_id\" AS id, min(time) AS first, max(time) AS last, \
-             min(time) {started} AS started, max(time) {ended} AS ended, \
-             min(trace_id) {started} AS trace_id, min(trace_id) AS any_trace_id, {NAMES} \
+             min(time) {started} AS started, max(time) {started} AS restarted, \
+             max(time) {ended} AS ended, min(trace_id) {started} AS trace_id, min(trace_id) AS any_trace_id, {NAMES} \
              FROM logs WHERE {} GROUP BY 1 ORDER BY last DESC LIMIT {MAX_SESSIONS_FOUND}",
             self.of_logs()
         )
@@ -95,13 +106,35 @@ impl Which {
 
     /// Sessions by their spans.
     pub(super) fn in_spans(&self) -> String {
-        let is_session = "FILTER (WHERE name = 'session' AND \"span.task_id\" IS NULL)";
         format!(
             "SELECT \"resource.session_id\" AS id, min(start_time) AS first, max(end_time) AS last, \
-             min(start_time) {is_session} AS started, max(end_time) {is_session} AS ended, \
-             min(trace_id) {is_session} AS trace_id, min(trace_id) AS any_trace_id, {NAMES} \
+             min(trace_id) AS any_trace_id, {NAMES} \
              FROM spans WHERE {} GROUP BY 1 ORDER BY last DESC LIMIT {MAX_SESSIONS_FOUND}",
             self.of_spans()
+        )
+    }
+
+    /// Sessions by the spans that are sessions: those that an event has opened, and those that look
+    /// like one. A program may call any of its spans `session`.
+    pub(super) fn in_session_spans(&self) -> String {
+        let (opened, looks) =
+            ("FILTER (WHERE opened IS NOT NULL)", "FILTER (WHERE opened IS NULL)");
+        format!(
+            "SELECT id, min(start_time) AS started, max(end_time) {opened} AS ended, \
+             max(end_time) {looks} AS seems_ended, max(end_time) AS last, \
+             min(trace_id) AS trace_id FROM \
+             (SELECT spanned.*, begun.span_id AS opened FROM \
+             (SELECT \"resource.session_id\" AS id, span_id, parent_span_id, scope_name, trace_id, \
+             start_time, end_time FROM spans \
+             WHERE {} AND name = 'session' AND \"span.task_id\" IS NULL) AS spanned \
+             LEFT JOIN (SELECT DISTINCT \"resource.session_id\" AS id, span_id FROM logs \
+             WHERE {} AND event_name = 'SessionStarted' AND span_id IS NOT NULL) AS begun \
+             ON spanned.id = begun.id AND spanned.span_id = begun.span_id) \
+             WHERE opened IS NOT NULL OR parent_span_id IS NULL OR scope_name IN ({}) \
+             GROUP BY id ORDER BY last DESC LIMIT {MAX_SESSIONS_FOUND}",
+            self.of_spans(),
+            self.of_logs(),
+            list(&SESSION_SCOPES),
         )
     }
 
@@ -132,7 +165,7 @@ impl Which {
         };
         format!(
             "SELECT \"resource.session_id\" AS id, CAST(\"log.task_id\" AS VARCHAR) AS task, \
-             time AS at, CASE event_name {}ELSE {} END AS told \
+             time AS at, CASE event_name {}ELSE 0 END AS told \
              FROM logs WHERE {} AND \"log.task_id\" IS NOT NULL AND event_name IS NOT NULL \
              UNION ALL \
              SELECT \"resource.session_id\" AS id, CAST(\"span.task_id\" AS VARCHAR) AS task, \
@@ -140,7 +173,6 @@ impl Which {
              ELSE CASE WHEN status = 'error' THEN {} ELSE {} END END AS told \
              FROM spans WHERE {} AND \"span.task_id\" IS NOT NULL",
             cases(&TASK_EVENTS),
-            bit::CREATED,
             self.of_logs(),
             cases(&TASK_STATUSES),
             bit::SPAN_FAILED,
@@ -153,8 +185,7 @@ impl Which {
     pub(super) fn task_counts(&self) -> String {
         let any = |bits: i64| format!("(told & {bits}) <> 0");
         let none = |bits: i64| format!("(told & {bits}) = 0");
-        let said = bit::COMPLETED | bit::FAILED | bit::CANCELED | bit::UNFINISHED;
-        let ended = said | bit::SPAN_ENDED | bit::SPAN_FAILED;
+        let told = bit::SAID | bit::STEPS;
         let handed_over = bit::SUBMITTED
             | bit::QUEUED
             | bit::STARTED
@@ -168,16 +199,16 @@ impl Which {
             any(bit::FAILED),
             none(bit::COMPLETED),
             any(bit::SPAN_FAILED),
-            none(said),
+            none(told),
         );
         let completed = format!(
             "{} OR {} AND {}",
             any(bit::COMPLETED),
             any(bit::SPAN_ENDED),
-            none(said | bit::SPAN_FAILED),
+            none(told | bit::SPAN_FAILED),
         );
         let canceled = format!("{} AND {}", any(bit::CANCELED), none(bit::COMPLETED | bit::FAILED));
-        let running = format!("{} AND {}", any(bit::STARTED), none(ended));
+        let running = format!("{} AND {}", any(bit::STARTED), none(bit::SAID));
         format!(
             "SELECT id, count(*) AS created, count(*) FILTER (WHERE {}) AS submitted, \
              count(*) FILTER (WHERE {running}) AS running, \
@@ -257,7 +288,7 @@ impl Which {
         )
     }
 
-    /// Spans that have begun and not arrived.
+    /// Spans that have begun, have not arrived, and of whose end no event tells.
     pub(super) fn open_spans(&self, limit: usize) -> String {
         format!(
             "SELECT opened.span_id AS span_id, min(opened.name) AS name, \
@@ -265,11 +296,14 @@ impl Which {
              (SELECT span_id, CAST(\"log.span_name\" AS VARCHAR) AS name, \
              CAST(\"log.parent_span_id\" AS VARCHAR) AS parent, time FROM logs \
              WHERE {} AND \"log.span_name\" IS NOT NULL) AS opened \
-             LEFT ANTI JOIN (SELECT span_id FROM spans WHERE {}) AS arrived \
+             LEFT ANTI JOIN (SELECT span_id FROM spans WHERE {} \
+             UNION ALL SELECT span_id FROM logs WHERE {} AND event_name IN ({})) AS arrived \
              ON opened.span_id = arrived.span_id \
              GROUP BY opened.span_id ORDER BY time LIMIT {limit}",
             self.of_logs(),
-            self.of_spans()
+            self.of_spans(),
+            self.of_logs(),
+            list(&ENDS),
         )
     }
 

@@ -41,7 +41,12 @@ pub(super) struct Seen {
     pub(super) first: Option<i64>,
     pub(super) last: Option<i64>,
     pub(super) started: Option<i64>,
+    /// The last time that an event said that it starts: the same name may be run again.
+    pub(super) restarted: Option<i64>,
+    /// When it said that it ends.
     pub(super) ended: Option<i64>,
+    /// The end of a span that looks like a session, and that no event has opened.
+    pub(super) seems_ended: Option<i64>,
 }
 
 impl Seen {
@@ -55,13 +60,24 @@ impl Seen {
         self.first = least(self.first, other.first);
         self.last = self.last.max(other.last);
         self.started = least(self.started, other.started);
+        self.restarted = self.restarted.max(other.restarted);
         self.ended = self.ended.max(other.ended);
+        self.seems_ended = self.seems_ended.max(other.seems_ended);
+    }
+
+    /// When it ended. A session that events tell of ends with one of them or with the span that they
+    /// opened, and not before it was started again.
+    pub(super) fn ended(&self) -> Option<i64> {
+        match self.restarted {
+            Some(restarted) => self.ended.filter(|ended| *ended >= restarted),
+            None => self.ended.max(self.seems_ended),
+        }
     }
 
     /// Whether it goes on, at a moment.
     pub(super) fn state(&self, now: i64) -> State {
         let silence = now.saturating_sub(self.last.unwrap_or(now));
-        match self.ended {
+        match self.ended() {
             Some(_) => State::Ended,
             None if u128::try_from(silence).unwrap_or(0) > SESSION_LOST_AFTER.as_nanos() => {
                 State::Lost
@@ -134,12 +150,16 @@ pub(super) struct Session {
     spans: i64,
     errors: i64,
     last_seen: Option<String>,
+    /// Whether an event said that it starts.
+    #[serde(skip)]
+    pub(super) is_announced: bool,
 }
 
 impl Session {
     pub(super) fn new(id: String, seen: Seen, counts: Counts, now: i64) -> Self {
         let (state, began) = (seen.state(now), seen.began());
-        let until = seen.ended.or(seen.last);
+        let (ended, is_announced) = (seen.ended(), seen.restarted.is_some());
+        let until = ended.or(seen.last);
         let duration = began.zip(until).map(|(began, until)| until.saturating_sub(began).max(0));
         let name = seen.name.or_else(|| seen.service.clone());
         Self {
@@ -149,7 +169,8 @@ impl Session {
             trace_id: seen.trace_id.or(seen.any_trace_id),
             host: seen.host,
             started: began.map(rfc3339_text),
-            ended: seen.ended.map(rfc3339_text),
+            ended: ended.map(rfc3339_text),
+            is_announced,
             state,
             duration_seconds: duration.map(|nanos| nanos as f64 / 1e9),
             tasks: counts.tasks.settle(state),
@@ -195,6 +216,23 @@ mod tests {
         assert_eq!(seen.name.as_deref(), Some("train"));
         assert_eq!((seen.began(), seen.last, seen.ended), (Some(3), Some(9), None));
         assert_eq!(seen.trace_id.as_deref(), Some("ab"));
+    }
+
+    #[test]
+    fn a_session_that_runs_again_has_not_ended_and_others_spans_do_not_end_it() {
+        let again = Seen {
+            restarted: Some(5 * MINUTE),
+            ended: Some(4 * MINUTE),
+            seems_ended: Some(6 * MINUTE),
+            last: Some(6 * MINUTE),
+            ..Seen::default()
+        };
+        assert_eq!((again.state(7 * MINUTE), again.ended()), (State::Running, None));
+        let ended = Seen { ended: Some(5 * MINUTE), ..again.clone() };
+        assert_eq!(ended.state(7 * MINUTE), State::Ended);
+        // Without events a span that looks like a session is one.
+        let spanned = Seen { restarted: None, ended: None, ..again };
+        assert_eq!(spanned.ended(), Some(6 * MINUTE));
     }
 
     #[test]

@@ -126,7 +126,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// Adds spans. The first of a task is its own.
+    /// Adds spans. That which events name is the task's own, else the first.
     pub(super) fn add_spans(&mut self, table: &Table) -> Result<(), Failed> {
         let (ids, parents) = (table.texts("span_id")?, table.texts("parent_span_id")?);
         let (starts, ends) = (table.integers("start_time")?, table.integers("end_time")?);
@@ -135,6 +135,10 @@ impl Tasks {
         for (nth, task) in table.texts("task")?.into_iter().enumerate() {
             let told = task.and_then(|task| self.told.get_mut(&task));
             let Some(told) = told.filter(|told| told.span.is_none()) else { continue };
+            let is_within = |known: &String| ids[nth].as_ref().is_some_and(|id| id != known);
+            if told.span_id.as_ref().is_some_and(is_within) {
+                continue;
+            }
             told.span = starts[nth].zip(ends[nth]);
             told.name = names[nth].clone().or(told.name.take());
             told.span_id = ids[nth].clone().or(told.span_id.take());
@@ -185,7 +189,7 @@ impl Told {
         let (created, started) = (self.time(bit::CREATED), self.time(bit::STARTED));
         let end = [bit::COMPLETED, bit::FAILED, bit::CANCELED].into_iter();
         let ended = end.filter_map(|bit| self.time(bit)).min();
-        let ended = ended.or(self.span.map(|(_, end)| end));
+        let ended = ended.or(self.span.map(|(_, end)| end).filter(|_| has_end(self.bits)));
         let begun = started.or(self.span.map(|(start, _)| start));
         let nanos = begun.zip(ended).map(|(begun, ended)| ended.saturating_sub(begun).max(0));
         let lasted = nanos.map(|nanos| nanos as f64 / 1e9);
@@ -226,22 +230,24 @@ impl Told {
     }
 }
 
+/// Whether it is known that a task has ended: it was said, or there are spans and no events of it.
+fn has_end(bits: i64) -> bool {
+    bits & bit::SAID != 0
+        || (bits & bit::STEPS == 0 && bits & (bit::SPAN_FAILED | bit::SPAN_ENDED) != 0)
+}
+
 /// The state of a task of which so much is known, in a session of that state.
 fn status_of(bits: i64, state: State) -> &'static str {
     let ends = TASK_STATUSES.iter().find(|(_, bit)| bits & bit != 0);
     if let Some((status, _)) = ends {
         return status;
     }
-    let steps = [
-        (bit::SPAN_FAILED, "failed"),
-        (bit::SPAN_ENDED, "completed"),
-        (bit::STARTED, "running"),
-        (bit::QUEUED, "queued"),
-        (bit::SUBMITTED, "submitted"),
-    ];
+    if has_end(bits) {
+        return if bits & bit::SPAN_FAILED != 0 { "failed" } else { "completed" };
+    }
+    let steps = [(bit::STARTED, "running"), (bit::QUEUED, "queued"), (bit::SUBMITTED, "submitted")];
     let step = steps.iter().find(|(bit, _)| bits & bit != 0).map_or("created", |(_, step)| step);
-    let has_ended = bits & (bit::SPAN_FAILED | bit::SPAN_ENDED) != 0;
-    if has_ended || state == State::Running { step } else { "unfinished" }
+    if state == State::Running { step } else { "unfinished" }
 }
 
 /// A value as text, which most are.
@@ -270,7 +276,10 @@ mod tests {
         assert_eq!(status_of(bit::CREATED, running), "created");
         assert_eq!(status_of(bit::CREATED | bit::SUBMITTED | bit::STARTED, running), "running");
         assert_eq!(status_of(bit::QUEUED | bit::SUBMITTED, running), "queued");
-        assert_eq!(status_of(bit::STARTED | bit::SPAN_FAILED, running), "failed");
+        // A span within a task that runs may name it.
+        assert_eq!(status_of(bit::STARTED | bit::SPAN_FAILED, running), "running");
+        assert_eq!(status_of(bit::CREATED | bit::SPAN_ENDED, State::Lost), "unfinished");
+        assert_eq!(status_of(bit::SPAN_ENDED | bit::SPAN_FAILED, running), "failed");
         assert_eq!(status_of(bit::CANCELED | bit::SPAN_FAILED, running), "canceled");
         assert_eq!(status_of(bit::SPAN_ENDED, State::Ended), "completed");
     }

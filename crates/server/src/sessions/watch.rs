@@ -43,9 +43,10 @@ pub(super) async fn watch(shared: &Shared, asked: &Asked, id: &str) -> Result<Re
     let watching = shared.receiver.live.watch(asked.tenants.clone()).map_err(Failed::Watch)?;
     let One { session, which } = find::one(shared, asked, id).await?;
     let (state, ended) = (session.state, session.ended.clone());
+    let is_announced = session.is_announced;
     let whole = document::whole(shared, asked, &which, session).await?;
     let (sender, receiver) = mpsc::channel(RESPONSE_PIECES);
-    let mut teller = Teller { id: id.to_owned(), sender, text: Vec::new() };
+    let mut teller = Teller { id: id.to_owned(), is_announced, sender, text: Vec::new() };
     let telling = async move {
         let snapshot = Message::new(SNAPSHOT, json!({ "session": whole }));
         let told = async {
@@ -72,6 +73,8 @@ pub(super) async fn watch(shared: &Shared, asked: &Asked, id: &str) -> Result<Re
 /// Tells one reader of one session.
 struct Teller {
     id: String,
+    /// Whether the session said by an event that it starts.
+    is_announced: bool,
     sender: mpsc::Sender<Piece>,
     /// What was written and not sent.
     text: Vec<u8>,
@@ -114,7 +117,7 @@ impl Teller {
         };
         let id = self.id.clone();
         // It was admitted, so that it can be read.
-        let Ok(messages) = messages(signal, &body, &id) else { return Ok(None) };
+        let Ok(messages) = messages(signal, &body, &id, self.is_announced) else { return Ok(None) };
         let mut ended = None;
         for message in messages {
             message.write(&mut self.text);
@@ -164,7 +167,8 @@ mod tests {
 
     fn teller() -> (Teller, mpsc::Receiver<Piece>) {
         let (sender, receiver) = mpsc::channel(RESPONSE_PIECES);
-        (Teller { id: "s1".to_owned(), sender, text: Vec::new() }, receiver)
+        let id = "s1".to_owned();
+        (Teller { id, is_announced: true, sender, text: Vec::new() }, receiver)
     }
 
     fn event(name: &str) -> Stored {

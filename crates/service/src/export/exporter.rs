@@ -109,15 +109,17 @@ pub fn log_exporter(destination: &Destination) -> Result<LogExporter, ServiceErr
 }
 
 /// What an exporter for a server is built with.
-struct Way<'a> {
-    settings: &'a OtlpSettings,
+struct Way {
+    /// Without user and password in the endpoint.
+    settings: OtlpSettings,
     signal: Signal,
     runtime: Handle,
     words: Words,
 }
 
-impl<'a> Way<'a> {
-    fn new(settings: &'a OtlpSettings, signal: Signal) -> Result<Self, ServiceError> {
+impl Way {
+    fn new(settings: &OtlpSettings, signal: Signal) -> Result<Self, ServiceError> {
+        let settings = settings.without_credentials();
         Ok(Self { settings, signal, runtime: runtime::handle()?, words: Words::default() })
     }
 
@@ -131,7 +133,7 @@ impl<'a> Way<'a> {
 
     fn grpc<B: WithTonicConfig + WithExportConfig>(&self, builder: B) -> Result<B, ServiceError> {
         let _entered = self.runtime.enter();
-        let channel = grpc::channel(self.settings).map_err(|why| self.failed(why))?;
+        let channel = grpc::channel(&self.settings).map_err(|why| self.failed(why))?;
         let headers = grpc::Headers::new(&self.settings.headers).map_err(|why| self.failed(why))?;
         let builder = builder
             .with_channel(channel)
@@ -146,7 +148,7 @@ impl<'a> Way<'a> {
     }
 
     fn http<B: WithHttpConfig + WithExportConfig>(&self, builder: B) -> Result<B, ServiceError> {
-        let client = Client::new(self.settings, self.runtime.clone(), self.words.clone())
+        let client = Client::new(&self.settings, self.runtime.clone(), self.words.clone())
             .map_err(|why| self.failed(why))?;
         let protocol = match self.settings.protocol {
             Protocol::HttpJson => opentelemetry_otlp::Protocol::HttpJson,
@@ -283,3 +285,7 @@ impl opentelemetry_sdk::logs::LogExporter for LogExporter {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "exporter_tests.rs"]
+mod tests;

@@ -40,9 +40,10 @@ impl Headers {
         let pair = |(name, value): &(String, String)| {
             let key = AsciiMetadataKey::from_bytes(name.as_bytes())
                 .map_err(|_| format!("{name:?} cannot be the name of a header"))?;
-            let value = value
+            let mut value: AsciiMetadataValue = value
                 .parse()
                 .map_err(|_| format!("the header {name:?} has a value that no header can have"))?;
+            value.set_sensitive(true);
             Ok((key, value))
         };
         pairs.iter().map(pair).collect::<Result<_, String>>().map(Self)

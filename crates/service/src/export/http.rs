@@ -75,11 +75,15 @@ impl HttpClient for Client {
         }
         let (http, words) = (self.http.clone(), self.words.clone());
         let sending = async move {
-            let mut response = http.execute(request).await.inspect_err(|error| {
-                words.set(chain(error));
-            })?;
+            // What a URL has in it may be nobody else's business.
+            let said = |error: reqwest::Error| {
+                let error = error.without_url();
+                words.set(chain(&error));
+                error
+            };
+            let mut response = http.execute(request).await.map_err(said)?;
             let mut body = Vec::new();
-            while let Some(piece) = response.chunk().await? {
+            while let Some(piece) = response.chunk().await.map_err(said)? {
                 if body.len() + piece.len() > ANSWER_BYTES {
                     return Err(HttpError::from(ResponseBodyTooLarge::new()));
                 }

@@ -11,9 +11,11 @@
 //! Each item is counted exactly once: sent, failed or dropped.
 
 use std::collections::VecDeque;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
@@ -61,6 +63,8 @@ pub(super) struct Lane<T> {
     wake: Notify,
     /// Somebody waits: no pauses.
     urgent: Notify,
+    /// The time to end was set, which concerns what is on its way.
+    stopping: Notify,
     capacity: usize,
     batch: usize,
     when_full: WhenFull,
@@ -129,6 +133,7 @@ impl<T: Send + Sync + 'static> Lane<T> {
             state: Mutex::new(state),
             wake: Notify::new(),
             urgent: Notify::new(),
+            stopping: Notify::new(),
             capacity: capacity.max(1),
             batch: batch.max(1),
             when_full,
@@ -199,6 +204,7 @@ impl<T: Send + Sync + 'static> Lane<T> {
         let at = Instant::now() + time;
         state.stop = Some(state.stop.map_or(at, |earlier| earlier.min(at)));
         drop(state);
+        self.stopping.notify_one();
         self.hurry();
     }
 
@@ -269,15 +275,7 @@ impl<T: Send + Sync + 'static> Lane<T> {
         let first = Instant::now();
         let mut pause = FIRST_PAUSE;
         loop {
-            let sending = exporter.export(batch);
-            let stop = self.lock().stop;
-            let result = match stop {
-                None => sending.await,
-                Some(stop) => timeout_at(stop, sending).await.unwrap_or_else(|_| {
-                    Err(OTelSdkError::Timeout(stop.saturating_duration_since(first)))
-                }),
-            };
-            let error = match result {
+            let error = match self.send(batch, exporter).await {
                 Ok(()) => {
                     notices.works(self.lock().lost());
                     return true;
@@ -294,6 +292,36 @@ impl<T: Send + Sync + 'static> Lane<T> {
             // Whether the time is over or somebody waits: it is tried again.
             drop(timeout(pause, self.urgent.notified()).await);
             pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Sends a batch once, for no longer than the lane may go on.
+    async fn send<E: Export<Item = T>>(&self, batch: &[T], exporter: &E) -> OTelSdkResult {
+        let begun = Instant::now();
+        let mut sending = pin!(exporter.export(batch));
+        let mut over = pin!(self.over());
+        poll_fn(|context| match sending.as_mut().poll(context) {
+            Poll::Pending => {
+                let over = over.as_mut().poll(context);
+                over.map(|()| Err(OTelSdkError::Timeout(begun.elapsed())))
+            }
+            sent => sent,
+        })
+        .await
+    }
+
+    /// Waits until the lane has to end, which may be said while this waits.
+    async fn over(&self) {
+        loop {
+            let stop = self.lock().stop;
+            let news = self.stopping.notified();
+            let Some(stop) = stop else {
+                news.await;
+                continue;
+            };
+            if timeout_at(stop, news).await.is_err() {
+                return;
+            }
         }
     }
 }

@@ -184,3 +184,38 @@ fn the_end_sends_what_it_can_and_counts_the_rest() {
         assert_eq!(answers.try_recv(), Ok(true));
     });
 }
+
+/// Takes batches and never answers.
+struct Hanging;
+
+impl Export for Hanging {
+    type Item = u32;
+
+    async fn export(&self, _: &[u32]) -> OTelSdkResult {
+        std::future::pending().await
+    }
+}
+
+#[test]
+fn a_request_that_hangs_ends_with_the_lane_and_is_counted() {
+    run(async {
+        let lane = Lane::new(10, 2, WhenFull::DropNew);
+        tokio::spawn(Arc::clone(&lane).run(Hanging, notices()));
+        lane.push([1, 2]);
+        tokio::time::sleep(LINGER).await;
+        lane.push([3, 4, 5]);
+        assert_eq!(lane.counts(), SignalCounts { waiting: 3, ..SignalCounts::default() });
+        lane.stop(Duration::from_secs(60));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        // Who is in more of a hurry is heard while it waits.
+        lane.stop(Duration::from_secs(2));
+        let (reply, answers) = sync_channel(1);
+        lane.flush(reply);
+        tokio::time::sleep(Duration::from_millis(1999)).await;
+        assert!(!lane.lock().is_stopped);
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        let counts = lane.counts();
+        assert_eq!((counts.failed, counts.dropped, counts.waiting), (2, 3, 0));
+        assert_eq!(answers.try_recv(), Ok(false));
+    });
+}

@@ -35,7 +35,9 @@ use super::notices::{NoticeHandler, Notices, Shared};
 use super::runtime;
 use super::settings::{Destination, ExportSettings, Signal};
 use crate::error::ServiceError;
-use crate::limits::{BATCH_ITEMS, QUEUE_COLLECTIONS, QUEUE_ITEMS, SHUTDOWN_TIMEOUT};
+use crate::limits::{
+    BATCH_ITEMS, COUNTING_TIMEOUT, QUEUE_COLLECTIONS, QUEUE_ITEMS, SHUTDOWN_TIMEOUT,
+};
 
 /// A log record and the scope that it is of.
 pub type ScopedLogRecord = (SdkLogRecord, InstrumentationScope);
@@ -206,15 +208,14 @@ impl Outlet {
     }
 
     /// Ends: sends what is queued within `timeout`, then takes and sends nothing more. `false` if
-    /// something was lost. To call it again changes nothing.
+    /// something was lost, which is counted by then. To call it again changes nothing.
     pub fn shutdown(&self, timeout: Duration) -> bool {
         if !self.is_alive() {
             return false;
         }
-        let deadline = Instant::now() + timeout;
         self.inner.stop(timeout);
-        // What ends, answers all who wait.
-        self.flush_signals(&Signal::ALL, deadline.saturating_duration_since(Instant::now()))
+        // What ends, answers all who wait, once it has counted what it could not send.
+        self.flush_signals(&Signal::ALL, timeout.saturating_add(COUNTING_TIMEOUT))
     }
 
     /// What became of everything so far.

@@ -4,6 +4,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::percent;
+
 /// A kind of telemetry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signal {
@@ -139,6 +144,22 @@ impl OtlpSettings {
         shown(&self.endpoint)
     }
 
+    /// The same settings with user and password where requests have them: in a header, unless
+    /// there is one already, and not in the endpoint, which errors show.
+    pub(super) fn without_credentials(&self) -> Self {
+        let mut settings = self.clone();
+        let Some(user_info) = user_info(&self.endpoint) else { return settings };
+        settings.endpoint = self.shown_endpoint();
+        let is_told = |(name, _): &(String, String)| name.eq_ignore_ascii_case(AUTHORIZATION);
+        if !user_info.is_empty() && !settings.headers.iter().any(is_told) {
+            let (user, password) = user_info.split_once(':').unwrap_or((user_info, ""));
+            let pair = format!("{}:{}", percent::decode(user), percent::decode(password));
+            let basic = format!("Basic {}", STANDARD.encode(pair));
+            settings.headers.push((AUTHORIZATION.to_owned(), basic));
+        }
+        settings
+    }
+
     /// Scheme, host and port, for messages and to tell servers apart.
     #[must_use]
     pub fn authority(&self) -> String {
@@ -147,6 +168,16 @@ impl OtlpSettings {
         let end = shown[from..].find('/').map_or(shown.len(), |at| from + at);
         shown[..end].to_owned()
     }
+}
+
+/// The header that says who asks.
+const AUTHORIZATION: &str = "authorization";
+
+/// User and password as a URL has them.
+fn user_info(endpoint: &str) -> Option<&str> {
+    let (_, rest) = endpoint.split_once("://")?;
+    let authority = rest.split('/').next().unwrap_or_default();
+    authority.rsplit_once('@').map(|(user_info, _)| user_info)
 }
 
 /// A URL without user and password.
@@ -250,5 +281,22 @@ mod tests {
         assert!(!shown.contains("hunter2"), "{shown}");
         assert!(shown.contains("authorization") && shown.contains("a.test"), "{shown}");
         assert_eq!(settings.authority(), "https://a.test:4318");
+    }
+
+    #[test]
+    fn a_password_goes_from_the_endpoint_into_a_header() {
+        let of = |endpoint: &str| OtlpSettings::new(endpoint, Protocol::Grpc);
+        let settings = of("http://me:p%40ss@a.test:4317/v1/x@y").without_credentials();
+        assert_eq!(settings.endpoint, "http://a.test:4317/v1/x@y");
+        // `me:p@ss`.
+        let basic = ("authorization".to_owned(), "Basic bWU6cEBzcw==".to_owned());
+        assert_eq!(settings.headers, [basic]);
+        // Who names the header means it.
+        let mut told = of("http://me:pass@a.test:4317");
+        told.headers.push(("Authorization".to_owned(), "Bearer x".to_owned()));
+        let settings = told.without_credentials();
+        assert_eq!((&*settings.endpoint, &settings.headers), ("http://a.test:4317", &told.headers));
+        let plain = of("http://a.test:4317");
+        assert_eq!(plain.without_credentials(), plain);
     }
 }

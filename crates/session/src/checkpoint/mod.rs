@@ -114,6 +114,8 @@ impl Writer {
         tracing::warn!("{why}; the session goes on without");
         self.error = Some(why.to_owned());
         self.file = None;
+        // Nothing is due any more.
+        (self.oldest, self.is_unsynced) = (None, false);
     }
 
     /// Closes the file when everything is synced.

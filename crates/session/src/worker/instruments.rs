@@ -231,9 +231,8 @@ impl Instruments {
                     counter.add(std::mem::take(count), &sums.labels);
                 }
             }
-            if sums.running != 0 {
-                self.running.add(std::mem::take(&mut sums.running), &sums.labels);
-            }
+            // Also if it has not changed: none running is something to know.
+            self.running.add(std::mem::take(&mut sums.running), &sums.labels);
             sums.is_touched = false;
         }
     }

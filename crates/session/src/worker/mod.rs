@@ -19,7 +19,7 @@ use opentelemetry::trace::SpanId;
 use prost::Message as _;
 
 use crate::checkpoint::Writer;
-use crate::event::{Event, EventName};
+use crate::event::{Event, EventName, Opening};
 use crate::export::Exporting;
 use crate::ids;
 use crate::limits::{LONGEST_NAP, MAX_ATTRIBUTES, SHORTEST_NAP};
@@ -29,7 +29,7 @@ use crate::subscribe::Subscriber;
 use crate::summary::TaskCount;
 use instruments::{Instruments, seconds_between};
 use kymo_wire::Signal;
-use record::{Annotation, SpanRecord, TaskRecord, TaskState, annotate};
+use record::{Annotation, SpanRecord, TaskRecord, TaskState, annotate, keep_once};
 use state::{Finished, State};
 
 /// How often the clock is compared with the system's.
@@ -223,6 +223,7 @@ impl Worker {
             }
             Name::SessionStarted => {
                 let parent = self.shared.parent;
+                event.opens = Some(Box::new(Opening { name: Cow::Borrowed("session"), parent }));
                 self.tell(event, self.shared.span_id, Some((Cow::Borrowed("session"), parent)));
             }
             Name::SessionEnded => self.session_ended(state, event),
@@ -239,6 +240,9 @@ impl Worker {
             // Whose state that is, nobody knows.
             return self.tell(event, self.shared.span_id, None);
         };
+        if event.span_id.is_none() {
+            state.told_by_id();
+        }
         let open = match event.name.ends_task() {
             true => state.tasks.remove(&id),
             false => None,
@@ -261,11 +265,16 @@ impl Worker {
         let mut task = Box::new(TaskRecord::new(id.clone(), &event, parent, span));
         state.count.created += 1;
         let opens = Some((task.name.clone(), Some(parent)));
-        for enricher in self.shared.enrichers().iter() {
+        // A copy: an enricher may add another.
+        let enrichers = self.shared.enrichers().clone();
+        for enricher in &enrichers {
             match catch_unwind(AssertUnwindSafe(|| enricher(&event))) {
                 Ok(more) => event.attributes.extend(more),
                 Err(_) => self.shared.count_enricher_panic(),
             }
+        }
+        if !event.name.ends_task() {
+            state.attributes_dropped += keep_once(&mut event.attributes);
         }
         if event.name.ends_task() {
             return self.end_task(state, task, event, opens);
@@ -320,8 +329,11 @@ impl Worker {
         self.keep_task(state, task);
     }
 
-    fn span_started(&mut self, state: &mut State, mut event: Event) {
-        let Some(opens) = event.opens.take() else { return };
+    fn span_started(&mut self, state: &mut State, event: Event) {
+        let Some(opens) = event.opens.clone() else {
+            // Of which span, nobody knows.
+            return self.tell(event, self.shared.span_id, None);
+        };
         let span_id = event.span_id.unwrap_or_else(ids::span_id);
         let parent = opens.parent.unwrap_or(self.shared.span_id);
         let record = SpanRecord {
@@ -441,12 +453,13 @@ fn close(task: &mut TaskRecord, event: &mut Event) -> f64 {
     };
     task.end = event.time_nanos.max(task.begin);
     task.is_incomplete = task.started == 0;
-    let given = event.number("duration_seconds");
+    let given = event.number("duration_seconds").filter(|time| time.is_finite() && *time >= 0.0);
     let duration = match task.is_incomplete {
         true => 0.0,
         false => given.unwrap_or_else(|| seconds_between(task.started, event.time_nanos)),
     };
     if given.is_none() {
+        event.attributes.retain(|attribute| attribute.key.as_str() != "duration_seconds");
         event.attributes.push(KeyValue::new("duration_seconds", duration));
     }
     if task.is_incomplete && event.attribute("incomplete_lifecycle").is_none() {

@@ -97,7 +97,10 @@ impl TaskRecord {
         let is_named = |text: &Option<Arc<str>>| text.as_ref().is_some_and(|text| !text.is_empty());
         if is_named(&event.backend) && event.backend != self.backend {
             self.backend = event.backend.take();
-            self.sums = None;
+            // What runs is counted where it was counted first, or the two would not even out.
+            if self.started == 0 {
+                self.sums = None;
+            }
         }
         if is_named(&event.node_id) {
             self.node_id = event.node_id.take();
@@ -110,12 +113,15 @@ impl TaskRecord {
             _ => {}
         }
         if self.attributes.is_empty() && !event.name.ends_task() {
+            // Checked when the task began.
             self.attributes = std::mem::take(&mut event.attributes);
         } else {
             for attribute in event.attributes.drain(..) {
                 let key = attribute.key.as_str();
                 let is_of_the_end = event.name.ends_task() && is_of_the_end(key);
-                if !is_of_the_end && !self.attributes.iter().any(|known| known.key == attribute.key)
+                if !is_of_the_end
+                    && !is_own(key)
+                    && !self.attributes.iter().any(|known| known.key == attribute.key)
                 {
                     self.attributes.push(attribute);
                 }
@@ -188,6 +194,26 @@ impl TaskRecord {
             events: states.chain(notes).collect(),
         }
     }
+}
+
+/// What a task's span has of its own; nothing else may be called so.
+fn is_own(key: &str) -> bool {
+    matches!(key, "task_id" | "backend" | "node_id" | "status" | "error_type")
+}
+
+/// Takes out what a task's event cannot have, or has twice: OTLP has every key once. How many.
+pub(crate) fn keep_once(attributes: &mut Vec<KeyValue>) -> u64 {
+    let before = attributes.len();
+    let mut at = 0;
+    while at < attributes.len() {
+        let key = attributes[at].key.as_str();
+        let is_known = attributes[..at].iter().any(|known| known.key.as_str() == key);
+        match is_known || is_own(key) {
+            true => drop(attributes.remove(at)),
+            false => at += 1,
+        }
+    }
+    (before - attributes.len()) as u64
 }
 
 /// What the end of a task says is on its span under other rules.

@@ -12,6 +12,9 @@ use crate::event::Event;
 use crate::limits::{ENDED_IDS, MAX_NODES};
 use crate::summary::{Durations, ResourceUse, TaskCount};
 
+/// Backend, node and GPU.
+type Place = (Option<Arc<str>>, Arc<str>, Option<i64>);
+
 /// A span that has ended.
 pub(crate) enum Finished {
     Task(Box<TaskRecord>),
@@ -24,15 +27,17 @@ pub(crate) struct State {
     pub(crate) task_of_span: HashMap<SpanId, Arc<str>>,
     /// Scopes that are open, and the session.
     pub(crate) spans: HashMap<SpanId, SpanRecord>,
-    /// Ids of tasks that have ended and nobody holds, the oldest first.
+    /// Ids of tasks that have ended, the oldest first. Who holds a task knows by himself, so those
+    /// that are held are remembered only once somebody tells of tasks by their ids.
     ended: HashSet<Arc<str>>,
     ended_order: VecDeque<Arc<str>>,
+    are_told_by_id: bool,
     pub(crate) finished: VecDeque<Finished>,
     keep_spans: usize,
     pub(crate) spans_forgotten: u64,
     pub(crate) count: TaskCount,
     pub(crate) durations: Durations,
-    resources: BTreeMap<(Arc<str>, Option<i64>), ResourceUse>,
+    resources: BTreeMap<Place, ResourceUse>,
     pub(crate) events: u64,
     pub(crate) attributes_dropped: u64,
     pub(crate) ended_nanos: Option<u64>,
@@ -48,6 +53,7 @@ impl State {
             spans: HashMap::new(),
             ended: HashSet::new(),
             ended_order: VecDeque::new(),
+            are_told_by_id: false,
             finished: VecDeque::new(),
             keep_spans,
             spans_forgotten: 0,
@@ -81,16 +87,33 @@ impl State {
         if !task.is_incomplete {
             self.durations.add(duration_seconds);
         }
-        if task.is_held {
+        if !task.is_held || self.are_told_by_id {
+            self.remember(task.id.clone());
+        }
+    }
+
+    /// Somebody tells of tasks by their ids: from now on all ends are remembered.
+    pub(crate) fn told_by_id(&mut self) {
+        if std::mem::replace(&mut self.are_told_by_id, true) {
             return;
         }
+        let task_id = |finished: &Finished| match finished {
+            Finished::Task(task) => Some(task.id.clone()),
+            Finished::Span(_) => None,
+        };
+        let ids: Vec<Arc<str>> = self.finished.iter().filter_map(task_id).collect();
+        ids.into_iter().for_each(|id| self.remember(id));
+    }
+
+    fn remember(&mut self, id: Arc<str>) {
         if self.ended_order.len() >= ENDED_IDS
             && let Some(oldest) = self.ended_order.pop_front()
         {
             self.ended.remove(&oldest);
         }
-        self.ended.insert(task.id.clone());
-        self.ended_order.push_back(task.id.clone());
+        if self.ended.insert(id.clone()) {
+            self.ended_order.push_back(id);
+        }
     }
 
     /// Keeps a span that has ended, and forgets the oldest if there are too many.
@@ -113,7 +136,7 @@ impl State {
             Some(Value::I64(id)) => Some(*id),
             _ => None,
         };
-        let key = (node_id.clone(), gpu_id);
+        let key = (event.backend.clone(), node_id.clone(), gpu_id);
         if self.resources.len() >= MAX_NODES && !self.resources.contains_key(&key) {
             return;
         }

@@ -4,7 +4,9 @@
 //! from the event that opened it: a log record with an event name, the ids of the span, and
 //! attributes `span_name` and `parent_span_id` (`docs/formats/checkpoint.md`). Of such an event a
 //! span is made that carries the event's attributes and `kymo.open`, has no status, and ends where
-//! its session was last heard of. Once the span itself is there, the event says nothing more.
+//! its session was last heard of. If an event tells of its end, as when the span itself got lost, it
+//! ends there, with that status, and is not open. Once the span itself is there, the events say
+//! nothing more.
 //!
 //! A session is what has one resource attribute `session_id`; a trace may have several.
 
@@ -32,8 +34,20 @@ const OPEN: &[u8] = b"kymo.open";
 /// The kind of such spans, `SPAN_KIND_INTERNAL`: events do not tell any.
 const KIND_INTERNAL: i32 = 1;
 
-/// An event that opens a span.
-struct Opening {
+/// Events that end a span: the word for its attribute `status`, if it has one, and its status.
+const ENDS: [(&str, Option<&str>, i32); 4] = [
+    ("TaskCompleted", Some("completed"), STATUS_OK),
+    ("TaskFailed", Some("failed"), STATUS_ERROR),
+    ("TaskCanceled", Some("canceled"), STATUS_ERROR),
+    ("SessionEnded", None, STATUS_UNSET),
+];
+const STATUS_UNSET: i32 = 0;
+const STATUS_OK: i32 = 1;
+const STATUS_ERROR: i32 = 2;
+const STATUS: &[u8] = b"status";
+
+/// An event that opens or ends a span.
+struct SpanEvent {
     at: RowRef,
     span_id: [u8; 8],
     time_nanos: i64,
@@ -41,6 +55,9 @@ struct Opening {
 
 /// When something was last heard of each session.
 type LastHeard = HashMap<Vec<u8>, i64>;
+
+/// How and when spans ended: by their ids, places in [`ENDS`] and times.
+type Ended = HashMap<[u8; 8], (usize, i64)>;
 
 impl Finder<'_, '_> {
     /// Adds the spans that events have opened and that were not found. `sources` hold log records.
@@ -51,8 +68,9 @@ impl Finder<'_, '_> {
     ) -> Result<(), StoreError> {
         let mut opening = Vec::new();
         for (nth, source) in sources.iter().enumerate() {
-            self.go_on_with(opening.len() * size_of::<Opening>())?;
-            let found = openings(nth, source, self.trace_id, cache);
+            self.go_on_with(opening.len() * size_of::<SpanEvent>())?;
+            let named = Predicate::Exists(ColumnRef::attribute(Scope::Own, SPAN_NAME));
+            let found = events_of(nth, source, self.trace_id, named, cache);
             opening.extend(unless_damaged(found)?);
         }
         if opening.is_empty() {
@@ -66,18 +84,31 @@ impl Finder<'_, '_> {
             return Ok(());
         }
         let mut last = self.last_of_spans()?;
-        for source in sources {
-            self.go_on_with(opening.len() * size_of::<Opening>())?;
+        let mut ended = Ended::new();
+        for (nth, source) in sources.iter().enumerate() {
+            self.go_on_with((opening.len() + ended.len()) * size_of::<SpanEvent>())?;
             unless_damaged(hear(source, self.trace_id, cache, &mut last))?;
+            for (place, (name, ..)) in ENDS.into_iter().enumerate() {
+                let event = ColumnRef::Field(field::EVENT_NAME);
+                let named = Predicate::equal(event, Scalar::String(name.to_owned()));
+                let found = events_of(nth, source, self.trace_id, named, cache);
+                for event in unless_damaged(found)? {
+                    // The first end counts.
+                    let known = ended.entry(event.span_id).or_insert((place, event.time_nanos));
+                    if event.time_nanos < known.1 {
+                        *known = (place, event.time_nanos);
+                    }
+                }
+            }
         }
         opening.sort_unstable_by_key(|event| event.at);
         for of_source in opening.chunk_by(|one, other| one.at.source == other.at.source) {
             let Some(source) = sources.get(of_source[0].at.source as usize) else { continue };
             let rows: Vec<u32> = of_source.iter().map(|event| event.at.row).collect();
             let mut events = Records::default();
-            events.add_logs(source, &rows)?;
-            self.add_spans_of(&events, &last)?;
-            self.go_on_with(opening.len() * size_of::<Opening>())?;
+            unless_damaged(events.add_logs(source, &rows))?;
+            self.add_spans_of(&events, &last, &ended)?;
+            self.go_on_with(opening.len() * size_of::<SpanEvent>())?;
         }
         Ok(())
     }
@@ -102,11 +133,18 @@ impl Finder<'_, '_> {
         Ok(last)
     }
 
-    fn add_spans_of(&mut self, events: &Records, last: &LastHeard) -> Result<(), StoreError> {
+    fn add_spans_of(
+        &mut self,
+        events: &Records,
+        last: &LastHeard,
+        ended: &Ended,
+    ) -> Result<(), StoreError> {
         for nth in 0..events.len() {
             let (event, origin) = (LogRecordView::parse(events.message(nth))?, events.origin(nth));
             let start = events.time_nanos(nth);
-            let heard = last.get(session_of(origin)).copied().unwrap_or(start);
+            let end = <[u8; 8]>::try_from(event.span_id).ok().and_then(|id| ended.get(&id));
+            let heard = || last.get(session_of(origin)).copied().unwrap_or(start);
+            let until = end.map_or_else(heard, |(_, time)| *time);
             let (mut name, mut parent) = (&b""[..], None);
             for attribute in event.attributes.iter().flatten() {
                 match (attribute.key, attribute.value) {
@@ -125,7 +163,7 @@ impl Finder<'_, '_> {
                 name,
                 kind: KIND_INTERNAL,
                 start_time_unix_nano: start as u64,
-                end_time_unix_nano: start.max(heard) as u64,
+                end_time_unix_nano: start.max(until) as u64,
                 dropped_attributes_count: event.dropped_attributes_count,
                 ..SpanFields::default()
             };
@@ -139,7 +177,16 @@ impl Finder<'_, '_> {
                             writer.span_attribute(attribute.key, &attribute.value);
                         }
                     }
-                    writer.span_attribute(OPEN, &AnyValueView::Bool(true));
+                    let Some((place, _)) = end else {
+                        return writer.span_attribute(OPEN, &AnyValueView::Bool(true));
+                    };
+                    let (_, word, status) = ENDS[*place];
+                    if let Some(word) = word {
+                        writer.span_attribute(STATUS, &AnyValueView::String(word.as_bytes()));
+                    }
+                    if status != STATUS_UNSET {
+                        writer.status(status, b"");
+                    }
                 });
             });
         }
@@ -147,26 +194,29 @@ impl Finder<'_, '_> {
     }
 }
 
-/// What came of reading log records; nothing if they are damaged, which is logged.
+/// What came of reading log records; nothing if they cannot be read, which is logged: the spans that
+/// arrived are worth more than those that are open.
 fn unless_damaged<T: Default>(read: Result<T, StoreError>) -> Result<T, StoreError> {
     match read {
-        Err(error) if is_damage(&error) => {
-            tracing::warn!(%error, "damaged: spans that are open may be left out of a trace");
+        Err(error)
+            if is_damage(&error) || matches!(error, StoreError::Objects(_) | StoreError::Io(_)) =>
+        {
+            tracing::warn!(%error, "unreadable: spans that are open may be left out of a trace");
             Ok(T::default())
         }
         read => read,
     }
 }
 
-/// Events of a source that open spans of a trace.
-fn openings(
+/// Events of a source that pass a test and are of spans of a trace.
+fn events_of(
     nth: usize,
     source: &Source,
     trace_id: &[u8; 16],
+    test: Predicate,
     cache: &ColumnCache,
-) -> Result<Vec<Opening>, StoreError> {
-    let named = Predicate::Exists(ColumnRef::attribute(Scope::Own, SPAN_NAME));
-    let rows = rows_of_trace(source, trace_id, named, cache)?;
+) -> Result<Vec<SpanEvent>, StoreError> {
+    let rows = rows_of_trace(source, trace_id, test, cache)?;
     if rows.is_empty() {
         return Ok(Vec::new());
     }
@@ -178,9 +228,9 @@ fn openings(
     let opening = |row: u32| {
         let at = RowRef { source: nth as u32, row };
         let span_id = span_ids[ids.index_of(row)?];
-        Some(Opening { at, span_id, time_nanos: nanos[times.index_of(row)?] })
+        Some(SpanEvent { at, span_id, time_nanos: nanos[times.index_of(row)?] })
     };
-    let is_one = |event: &Opening| event.span_id != [0; 8];
+    let is_one = |event: &SpanEvent| event.span_id != [0; 8];
     Ok(rows.into_iter().filter_map(opening).filter(is_one).collect())
 }
 
