@@ -1,13 +1,18 @@
-//! `kymo report`: the binary as people run it, over files and over a server.
+//! `kymo report`: the binary as people run it, over files, over a server and over a data directory,
+//! which all say the same.
 
 #![allow(clippy::unwrap_used, clippy::panic, unreachable_pub, reason = "a test")]
 
 mod harness;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use harness::programs::{Ran, kymo, left_out, run};
 use harness::{Encoding, Server, Signal};
+use kymo_session::{Checkpoint, KeyValue, Parent, Session, SessionOptions};
+use kymo_wire::encode::{SpanFields, Writer};
 use serde_json::{Value, json};
 
 const START: u64 = 1_700_000_000;
@@ -167,6 +172,217 @@ fn a_session_of_a_server_is_asked_for_by_its_id() {
     assert_eq!(session["duration"]["mean"], 3.0);
     let ran = report(directory.path(), &["nobody", "--url", &server.url("")]).expect(1);
     assert!(ran.stderr.contains("neither a file nobody nor a session"), "{}", ran.stderr);
+}
+
+/// A session with whatever a report looks at; where it was recorded, and its id.
+fn recorded(directory: &Path) -> (PathBuf, String) {
+    let mut options = SessionOptions::new("train");
+    options.checkpoint = Checkpoint::Directory(directory.to_owned());
+    options.parent = Parent::None;
+    options.poll_every = None;
+    options.backend = Some("local".into());
+    let session = Session::start(options).unwrap();
+    let begin = session.now_nanos();
+    let at = |millis: u64| begin + millis * 1_000_000;
+    for nth in 0..60 {
+        let kind = ["simulate", "fit", "score"][nth as usize % 3];
+        let task = session.task(kind).executable(kind).task_type("compute").at(at(nth)).create();
+        task.submitted_at(at(nth + 5));
+        task.queued_at(at(nth + 7));
+        if nth % 20 == 19 {
+            // It waits for ever, or is called off.
+            if nth == 39 {
+                task.canceled_at(at(nth + 90));
+            }
+            continue;
+        }
+        task.started_on(format!("node{}", nth % 4), at(nth + 20));
+        let took = if nth == 30 { 900 } else { 50 + nth };
+        match nth % 9 {
+            4 => task.failed_at("ValueError", format!("no such file {nth}"), at(nth + 20 + took)),
+            7 => task.failed_at("OutOfMemory", "", at(nth + 20 + took)),
+            _ => task.completed_at(at(nth + 20 + took)),
+        }
+        // After its end: it changes nothing.
+        task.completed();
+    }
+    for nth in 0..40 {
+        let loss = 1.0 / f64::from(nth + 3);
+        session.emit_named("app.Loss", vec![KeyValue::new("loss", loss)]).unwrap();
+        let update = [
+            ("node_id", json!(format!("node{}", nth % 4))),
+            ("cpu_percent", json!(f64::from(nth) * 1.7)),
+            ("disk_read_bytes", json!(1000 * nth)),
+        ];
+        session.add_request(kymo_session::Signal::Logs, update_request(&session, &update));
+    }
+    session.run("evaluate", || Err::<(), &str>("diverged")).unwrap_err();
+    drop(session.scope("inner", vec![KeyValue::new("k", 1)]));
+    session.add_request(kymo_session::Signal::Traces, strangers_span(&session));
+    assert!(session.end(Duration::from_secs(30)));
+    (session.checkpoint_path().unwrap().to_owned(), session.id().to_owned())
+}
+
+/// A resource update that happens now, as a request of OTLP.
+fn update_request(session: &Session, fields: &[(&str, Value)]) -> Vec<u8> {
+    let attributes: Vec<Value> = fields
+        .iter()
+        .map(|(key, value)| match value {
+            Value::String(text) => json!({"key": key, "value": {"stringValue": text}}),
+            value => json!({"key": key, "value": {"doubleValue": value.as_f64()}}),
+        })
+        .collect();
+    let id = json!({"key": "session_id", "value": {"stringValue": session.id()}});
+    let record = json!({"timeUnixNano": session.now_nanos().to_string(),
+        "eventName": "ResourceUpdate", "attributes": attributes});
+    let request = json!({"resourceLogs": [{"resource": {"attributes": [id]},
+        "scopeLogs": [{"logRecords": [record]}]}]});
+    kymo_wire::json::decode(kymo_wire::Signal::Logs, request.to_string().as_bytes()).unwrap()
+}
+
+/// A span that a program which knows of no session wrote into its trace.
+fn strangers_span(session: &Session) -> Vec<u8> {
+    let mut w = Writer::new();
+    let now = session.now_nanos();
+    w.resource_group(|w| {
+        w.scope_group(|w| {
+            let fields = SpanFields {
+                trace_id: &session.trace_id().to_bytes(),
+                span_id: &[9; 8],
+                parent_span_id: &session.span_id().to_bytes(),
+                name: b"GET /",
+                start_time_unix_nano: now,
+                end_time_unix_nano: now + 1,
+                ..SpanFields::default()
+            };
+            w.span(&fields, |_| ());
+        });
+    });
+    w.into_bytes()
+}
+
+/// Members that two documents do not have in common, by their paths.
+fn differences(path: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
+    match (one, other) {
+        (Value::Object(ones), Value::Object(others)) => {
+            for key in ones.keys().chain(others.keys()).collect::<BTreeSet<_>>() {
+                differences(&format!("{path}.{key}"), &one[key], &other[key], found);
+            }
+        }
+        (Value::Array(ones), Value::Array(others)) if ones.len() == others.len() => {
+            for (nth, (one, other)) in ones.iter().zip(others).enumerate() {
+                differences(&format!("{path}[{nth}]"), one, other, found);
+            }
+        }
+        _ if one == other => {}
+        _ => found.push(format!("{path}: {one} and {other}")),
+    }
+}
+
+#[track_caller]
+fn assert_same(what: &str, one: &Value, other: &Value) {
+    let mut found = Vec::new();
+    differences("", one, other, &mut found);
+    assert!(found.is_empty(), "{what} differs from the file:\n{}", found.join("\n"));
+}
+
+#[test]
+fn a_file_a_server_and_a_directory_say_the_same_of_a_session() {
+    let place = tempfile::tempdir().unwrap();
+    let (file, id) = recorded(place.path());
+    let file = file.to_str().unwrap();
+    let of_file = document(&report(place.path(), &[file, "--format", "json"]).expect(0));
+    // It is worth comparing.
+    let session = &of_file["sessions"][0];
+    assert_eq!(
+        (&session["tasks"]["total"], &session["tasks"]["canceled"]),
+        (&61.into(), &1.into())
+    );
+    assert_eq!(
+        (&session["tasks"]["failed"], &session["tasks"]["unfinished"]),
+        (&14.into(), &2.into())
+    );
+    assert_eq!(session["failures"].as_array().unwrap().len(), 3);
+    assert!(session["stragglers"]["count"].as_u64() > Some(0), "{session}");
+    assert_eq!(session["resources"]["nodes"].as_array().unwrap().len(), 4);
+    assert_eq!(session["fields"][0]["count"], 40);
+    assert!(session["counters"].as_array().unwrap().len() >= 5, "{}", session["counters"]);
+    // The session, its tasks that have ended, what ran, the scope, and the stranger's.
+    assert!(session["session"]["spans"].as_u64() > Some(60), "{}", session["session"]);
+
+    let mut server = Server::start();
+    let endpoint = format!("http://{}", server.otlp_grpc());
+    run(kymo().args(["replay", file, "--endpoint", &endpoint])).expect(0);
+    let of_server = ["--format", "json", "--url", &server.url("")];
+    let of_server = report(place.path(), &[&[&*id], &of_server[..]].concat()).expect(0);
+    assert_same("the server", &of_file, &document(&of_server));
+    let data = server.data();
+    let of_directory = [&*id, "--format", "json", "--data", data.to_str().unwrap()];
+    let beside = report(place.path(), &of_directory).expect(0);
+    assert_same("the directory beside its server", &of_file, &document(&beside));
+    server.stop();
+    let alone = report(place.path(), &of_directory).expect(0);
+    assert_same("the directory", &of_file, &document(&alone));
+    let ran = report(place.path(), &["nobody", "--data", data.to_str().unwrap()]).expect(1);
+    assert!(ran.stderr.contains("neither a file nobody nor a session"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_differs_between_two_reports_is_found() {
+    let one = json!({"a": [{"b": 1.5}, {"b": 2}], "c": null, "same": "x"});
+    let other = json!({"a": [{"b": 1.5}, {"b": 3}], "c": 0, "same": "x", "more": [1]});
+    let mut found = Vec::new();
+    differences("", &one, &other, &mut found);
+    assert_eq!(found, [".a[1].b: 2 and 3", ".c: null and 0", ".more: null and [1]"]);
+}
+
+#[test]
+fn a_session_of_many_tasks_is_reported_whole() {
+    const TASKS: usize = 30_000;
+    let text = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+    let resource = json!({"attributes": [text("session_id", "many.1")]});
+    let mut lines = checkpoint("many.1");
+    for thousand in 0..TASKS / 1000 {
+        let mut records = Vec::new();
+        for nth in thousand * 1000..(thousand + 1) * 1000 {
+            let (task, begin) = (format!("task.{nth}"), 1.0 + nth as f64 / 1000.0);
+            for (name, at) in [("TaskStarted", begin), ("TaskCompleted", begin + 0.5)] {
+                records.push(json!({"timeUnixNano": nanos(at), "eventName": name,
+                    "attributes": [text("task_id", &task)]}));
+            }
+        }
+        let line = json!({"resourceLogs": [{"resource": resource,
+            "scopeLogs": [{"logRecords": records}]}]});
+        lines += &format!("{line}\n");
+    }
+    let directory = directory_with(&[("many.kymo.jsonl", lines)]);
+    let at = directory.path();
+    let of_file = document(&report(at, &["many.kymo.jsonl", "--format", "json"]).expect(0));
+    assert_eq!(of_file["sessions"][0]["tasks"]["completed"], TASKS + 1);
+    assert_eq!(of_file["sessions"][0]["left_out"]["tasks"], 0);
+    let server = Server::start();
+    let endpoint = format!("http://{}", server.otlp_grpc());
+    let file = at.join("many.kymo.jsonl");
+    run(kymo().arg("replay").arg(file).args(["--endpoint", &endpoint])).expect(0);
+    let arguments = ["many.1", "--format", "json", "--url", &server.url("")];
+    assert_same("the server", &of_file, &document(&report(at, &arguments).expect(0)));
+    let page = server.get("/api/sessions/many.1/report").expect(200).text();
+    assert!(page.contains("30,002"), "the page has not all tasks");
+    assert!(!page.contains("not all of it is here"), "the page says that something is left out");
+}
+
+#[test]
+fn captured_sessions_of_rhapsody_are_the_same_in_a_directory() {
+    for (path, summary) in captured() {
+        let place = tempfile::tempdir().unwrap();
+        let (file, data) = (path.to_str().unwrap(), place.path().join("data"));
+        let of_file = document(&report(place.path(), &[file, "--format", "json"]).expect(0));
+        let data = data.to_str().unwrap();
+        run(kymo().args(["import", file, "--data", data])).expect(0);
+        let id = summary["session_id"].as_str().unwrap();
+        let of_data = report(place.path(), &[id, "--format", "json", "--data", data]).expect(0);
+        assert_same(&format!("{file}, imported,"), &of_file, &document(&of_data));
+    }
 }
 
 fn captured() -> Vec<(PathBuf, Value)> {

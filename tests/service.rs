@@ -199,7 +199,7 @@ fn what_a_server_refuses_is_counted_at_once_and_not_sent_again() {
         let counts = service.counts();
         assert_eq!((counts.spans.failed, counts.spans.sent), (1, 0), "{protocol:?}: {counts:?}");
         let why = counts.last_error.unwrap();
-        assert!(why.contains("InvalidArgument") || why.contains("400"), "{why}");
+        assert!(why.contains("gRPC code 3 ") || why.contains("400"), "{why}");
         service.shutdown(Duration::from_millis(100));
     }
     assert_eq!(server.sql("SELECT * FROM spans").rows.len(), 0);

@@ -408,6 +408,95 @@ fn a_session_is_watched_from_a_snapshot_to_its_end() {
 }
 
 #[test]
+fn an_id_that_is_no_text_counts_by_its_text_in_lists_documents_and_events() {
+    let server = Server::start();
+    let sends = |id, sent: Value, trace| Client {
+        id_sent: sent,
+        ..Client::new(&server, id, trace, Duration::from_secs(60))
+    };
+    let number = sends("42", json!({ "intValue": "42" }), 0x601);
+    number.events(number.life());
+    // Events have numbers alone here, spans have texts as well.
+    number.spans(number.ended_spans());
+    let text = Client::new(&server, "text", 0x602, Duration::from_secs(90));
+    text.spans(text.ended_spans());
+    assert_eq!(listed(&server, ""), ["42", "text"]);
+    assert_shown_whole(&number);
+    server.get("/api/sessions/nobody").expect(404);
+    server.get("/api/sessions/4").expect(404);
+
+    // Then events have values of all kinds.
+    let bytes = sends("AQID", json!({ "bytesValue": "AQID" }), 0x603);
+    for other in [&text, &bytes, &sends("true", json!({ "boolValue": true }), 0x604)] {
+        other.events(other.life());
+    }
+    let mut all = listed(&server, "");
+    all.sort();
+    assert_eq!(all, ["42", "AQID", "text", "true"]);
+    for client in [&number, &bytes] {
+        client.spans(client.ended_spans());
+        assert_shown_whole(client);
+        let mut events = Events::of(client);
+        let (name, data) = events.next().unwrap();
+        assert_eq!((&*name, &data["session"]["id"]), ("snapshot", &json!(client.id)));
+        text.events(vec![text.event("TaskStarted", 8.0, 14, &[("task_id", json!("t4"))])]);
+        client.events(vec![client.event("SessionEnded", 40.0, ROOT, &[])]);
+        assert_eq!(events.next().unwrap().0, "SessionEnded");
+        let (name, data) = events.next().unwrap();
+        assert_eq!((&*name, &data["id"]), ("end", &json!(client.id)));
+    }
+}
+
+/// What `life` and `ended_spans` tell is all there.
+#[track_caller]
+fn assert_shown_whole(client: &Client<'_>) {
+    let document = client.document();
+    let session = &document["session"];
+    assert_eq!((&session["id"], &session["state"]), (&json!(client.id), &json!("running")));
+    assert_eq!((&session["tasks"]["created"], &session["spans"]), (&json!(4), &json!(2)));
+    assert_eq!(session["resource"]["host.name"], "node1");
+    for (list, count) in [("tasks", 4), ("resources", 1), ("events", 1), ("open_spans", 3)] {
+        assert_eq!(document[list].as_array().unwrap().len(), count, "{list}: {document}");
+    }
+}
+
+#[test]
+fn ids_of_tasks_may_be_numbers_in_events_and_texts_in_spans() {
+    let server = Server::start();
+    let client = Client::new(&server, "tasks", 0x605, Duration::from_secs(60));
+    let of = [("task_id", json!(7)), ("span_name", json!("train"))];
+    client.events(vec![client.event("TaskCreated", 1.0, 11, &of)]);
+    let of = [("task_id", json!("seven")), ("status", json!("completed"))];
+    client.spans(vec![client.span(12, 0, "train", [1.0, 2.0], &of)]);
+    let document = client.document();
+    let tasks = document["tasks"].as_array().unwrap();
+    let mut told: Vec<String> =
+        tasks.iter().map(|task| format!("{} {}", task["id"], task["status"])).collect();
+    told.sort();
+    assert_eq!(told, [r#""7" "created""#, r#""seven" "completed""#]);
+}
+
+#[test]
+fn who_watches_is_told_of_requests_that_are_too_large_to_be_told() {
+    let server = Server::start();
+    let client = Client::new(&server, "large", 0x606, Duration::from_secs(60));
+    client.events(client.life());
+    let mut events = Events::of(&client);
+    assert_eq!(events.next().unwrap().0, "snapshot");
+    let mut large = client.event("TaskStarted", 8.0, 14, &[("task_id", json!("t4"))]);
+    let lines = vec!["x".repeat(64 << 10); 65];
+    large["attributes"] = lines
+        .iter()
+        .map(|line| json!({ "key": "line", "value": { "stringValue": line } }))
+        .collect();
+    client.events(vec![large]);
+    let (name, data) = events.next().unwrap();
+    assert_eq!((&*name, &data), ("lagged", &json!({ "missed": 1 })));
+    client.events(vec![client.event("SessionEnded", 40.0, ROOT, &[])]);
+    assert_eq!(events.next().unwrap().0, "SessionEnded");
+}
+
+#[test]
 fn who_watches_does_not_hold_up_the_end_of_the_server() {
     let mut server = Server::start();
     let mut events = {

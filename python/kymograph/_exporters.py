@@ -5,20 +5,18 @@ from __future__ import annotations
 import importlib
 from typing import Any, Dict, Tuple
 
-#: Where each signal's exporter is: over gRPC, over HTTP, to the console.
-_EXPORTERS: Dict[str, Tuple[str, str, Tuple[str, ...]]] = {
+#: By signal: the exporter, which is called the same in the package of each protocol, and those to
+#: the console.
+_EXPORTERS: Dict[str, Tuple[str, Tuple[str, ...]]] = {
     "traces": (
-        "trace_exporter.OTLPSpanExporter",
         "trace_exporter.OTLPSpanExporter",
         ("opentelemetry.sdk.trace.export.ConsoleSpanExporter",),
     ),
     "metrics": (
         "metric_exporter.OTLPMetricExporter",
-        "metric_exporter.OTLPMetricExporter",
         ("opentelemetry.sdk.metrics.export.ConsoleMetricExporter",),
     ),
     "logs": (
-        "_log_exporter.OTLPLogExporter",
         "_log_exporter.OTLPLogExporter",
         # It was renamed.
         (
@@ -28,46 +26,50 @@ _EXPORTERS: Dict[str, Tuple[str, str, Tuple[str, ...]]] = {
     ),
 }
 
+#: By protocol: the package of its exporters, where that says how it compresses and what it calls
+#: gzip and nothing, and how the package is installed.
+_PACKAGES: Dict[str, Tuple[str, Tuple[str, str, str], str]] = {
+    "grpc": (
+        "opentelemetry.exporter.otlp.proto.grpc",
+        ("grpc.Compression", "Gzip", "NoCompression"),
+        "pip install 'kymograph[otel]'",
+    ),
+    "http/protobuf": (
+        "opentelemetry.exporter.otlp.proto.http",
+        ("opentelemetry.exporter.otlp.proto.http.Compression", "Gzip", "NoCompression"),
+        "pip install 'kymograph[otel]'",
+    ),
+    "http/json": (
+        "opentelemetry.exporter.otlp.json.http",
+        ("opentelemetry.exporter.otlp.common.http.Compression", "GZIP", "NONE"),
+        "pip install 'kymograph[otel-json]', or choose http/protobuf or grpc",
+    ),
+}
+
 
 def exporter(signal: str, place: Any) -> Any:
     """An exporter of a signal: to the console, or to a server by gRPC or HTTP."""
-    grpc, http, console = _EXPORTERS[signal]
+    name, console = _EXPORTERS[signal]
     if place == "console":
         return _first(console)()
-    timeout = max(1, round(place["timeout"]))
-    if place["protocol"] == "grpc":
-        made = _otlp(f"opentelemetry.exporter.otlp.proto.grpc.{grpc}")
-        from grpc import Compression
-
-        return made(
-            endpoint=place["endpoint"],
-            insecure=place["endpoint"].startswith("http://"),
-            # Names of metadata are lower case in gRPC.
-            headers=tuple((name.lower(), value) for name, value in place["headers"]),
-            timeout=timeout,
-            compression=Compression.Gzip if place["gzip"] else Compression.NoCompression,
-        )
-    if place["protocol"] == "http/json":
-        raise ValueError(
-            "OpenTelemetry's SDK for Python does not write http/json: use http/protobuf or grpc"
-        )
-    made = _otlp(f"opentelemetry.exporter.otlp.proto.http.{http}")
-    module = importlib.import_module("opentelemetry.exporter.otlp.proto.http")
-    return made(
-        endpoint=place["endpoint"],
-        headers=dict(place["headers"]),
-        timeout=timeout,
-        compression=module.Compression.Gzip if place["gzip"] else module.Compression.NoCompression,
-    )
-
-
-def _otlp(path: str) -> Any:
+    protocol = place["protocol"]
+    package, (compression, gzip, nothing), remedy = _PACKAGES[protocol]
     try:
-        return _first((path,))
+        made = _first((f"{package}.{name}",))
+        compressed = _first((compression,))
     except ImportError as error:
-        raise ImportError(
-            f"an exporter is missing ({error}): pip install 'kymograph[otel]'"
-        ) from error
+        raise ImportError(f"the exporter for {protocol} is missing ({error}): {remedy}") from error
+    options: Dict[str, Any] = {
+        "endpoint": place["endpoint"],
+        "headers": dict(place["headers"]),
+        "timeout": max(1, round(place["timeout"])),
+        "compression": getattr(compressed, gzip if place["gzip"] else nothing),
+    }
+    if protocol == "grpc":
+        options["insecure"] = place["endpoint"].startswith("http://")
+        # Names of metadata are lower case in gRPC.
+        options["headers"] = tuple((key.lower(), value) for key, value in place["headers"])
+    return made(**options)
 
 
 def _first(paths: Tuple[str, ...]) -> Any:

@@ -110,7 +110,8 @@ def configure(
         ``otlp_protocol``, ``resource_attributes``, ``metric_prefix``, ``metrics_every_seconds``,
         ``resource_metrics``, on top or below ``telemetry:``
     :param prefix: what the names of resource metrics begin with; the service's name unless given
-    :param protocol: ``grpc`` or ``http/protobuf``
+    :param protocol: ``grpc``, ``http/protobuf`` or ``http/json`` (which needs
+        ``kymograph[otel-json]``); by the port unless given
     :param traces: whether spans are sent; ``metrics`` and ``logs`` likewise
     :param log_level: the least level of log records that are sent; what loggers and other handlers
         do is not changed
@@ -118,7 +119,8 @@ def configure(
     :param metrics_interval: seconds between exports of metrics
     :param debug: everything to stdout
 
-    Raises ``ValueError`` for what cannot be understood, ``ImportError`` without OpenTelemetry.
+    Raises ``ValueError`` for what cannot be understood, ``ImportError`` without OpenTelemetry or
+    the exporter of the protocol.
     """
     global _service
     with _lock:

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use kymo_probe::node::{NodeOptions, NodeUsage};
 use kymo_service::Config;
 use kymo_service::export::{
-    Compression, Destination, ExportCounts, OtlpSettings, Protocol, Signal, SignalCounts,
+    Destination, ExportCounts, OtlpSettings, Protocol, Signal, SignalCounts,
 };
 use kymo_session::{EventKind, FieldKind};
 use pyo3::exceptions::{PyFileNotFoundError, PyValueError};
@@ -114,7 +114,7 @@ fn server_of<'py>(py: Python<'py>, server: &OtlpSettings) -> PyResult<Bound<'py,
     settings.set_item("protocol", server.protocol.word())?;
     settings.set_item("headers", server.headers.clone())?;
     settings.set_item("timeout", server.timeout.as_secs_f64())?;
-    settings.set_item("gzip", server.compression == Some(Compression::Gzip))?;
+    settings.set_item("gzip", server.is_gzipped)?;
     Ok(settings)
 }
 

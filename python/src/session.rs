@@ -7,10 +7,12 @@ use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use kymo_service::export::{Protocol, process_environment};
 use kymo_service::{Asked, ExportSettings};
+use kymo_session::limits::END_TIMEOUT;
 use kymo_session::{
     Checkpoint, Event, EventName, KeyValue, Parent, SessionError, SessionOptions, SpanId, TraceId,
     WhenFull,
@@ -47,25 +49,39 @@ pub(crate) struct Session {
     /// may be held by nobody.
     pid: u32,
     has_ended: AtomicBool,
-    /// Whether its thread has ended, also if not everything was sent: then nothing waits for it any
-    /// more.
-    has_finished: AtomicBool,
     enrichers: Mutex<Vec<Py<PyAny>>>,
     has_enrichers: AtomicBool,
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // The last clone ends a session and waits for its threads. One that has ended needs no
-        // waiting; one that has not must not be waited for here, where the GIL is held.
-        if self.has_finished.load(Ordering::Relaxed) && !self.is_inert() {
-            // SAFETY: it is not used after this, since this is the end of what holds it.
-            #[allow(unsafe_code, reason = "the only way to drop it here and not elsewhere")]
-            unsafe {
-                ManuallyDrop::drop(&mut self.session);
-            }
+        if self.is_inert() {
+            return;
         }
+        // SAFETY: it is not used after this, since this is the end of what holds it.
+        #[allow(unsafe_code, reason = "the only way to drop it here and not elsewhere")]
+        let session = unsafe { ManuallyDrop::take(&mut self.session) };
+        release(session);
     }
+}
+
+/// Lets go of a session. The last clone waits for the session's threads: that takes no time if they
+/// are done, and must not happen here, where the GIL is held, if they are not.
+fn release(session: kymo_session::Session) {
+    if session.has_finished() {
+        return;
+    }
+    // A closure that no thread can be started for is dropped here.
+    let session = ManuallyDrop::new(session);
+    let wait = move || {
+        let session = ManuallyDrop::into_inner(session);
+        // However long a disk takes; a server that is away has `END_TIMEOUT`.
+        while !session.has_finished() {
+            session.end(END_TIMEOUT);
+        }
+    };
+    // Without a thread it stays in memory, and nothing else is wrong with it.
+    let _ = thread::Builder::new().name("kymo-release".to_owned()).spawn(wait);
 }
 
 impl Session {
@@ -183,7 +199,6 @@ impl Session {
             session: ManuallyDrop::new(session),
             pid: std::process::id(),
             has_ended: AtomicBool::new(false),
-            has_finished: AtomicBool::new(false),
             enrichers: Mutex::default(),
             has_enrichers: AtomicBool::new(false),
         })
@@ -363,9 +378,7 @@ impl Session {
         let timeout = interval("timeout", timeout)?;
         let Some(session) = self.asked() else { return Ok(false) };
         self.has_ended.store(true, Ordering::Relaxed);
-        let is_clean = py.detach(|| session.end(timeout));
-        self.has_finished.store(session.has_finished(), Ordering::Relaxed);
-        Ok(is_clean)
+        Ok(py.detach(|| session.end(timeout)))
     }
 
     fn _summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

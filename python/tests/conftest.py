@@ -100,3 +100,17 @@ def run_python(program, cwd, timeout=60, **environment):
         env={**os.environ, **environment},
         check=False,
     )
+
+
+class Unprintable:
+    """A value without text."""
+
+    def __str__(self):
+        raise RuntimeError("not now")
+
+
+class UnprintableError(Exception):
+    """An error without text."""
+
+    def __str__(self):
+        raise RuntimeError("not now")

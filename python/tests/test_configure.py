@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from conftest import run_python
+from kymo_program import Server, needs_kymo
 
 pytest.importorskip("opentelemetry.sdk")
 pytest.importorskip("opentelemetry.exporter.otlp.proto.grpc")
@@ -84,6 +85,39 @@ def test_traces_metrics_and_logs_arrive_once(sink, tmp_path, protocol):
     }
     keys = [{name.lower(): value for name, value in header.items()} for header in sink.headers]
     assert keys and all(header.get("x-key") == "v" for header in keys)
+
+
+@needs_kymo
+@pytest.mark.parametrize("gzip", [False, True])
+def test_json_is_understood_by_a_server(tmp_path, gzip):
+    pytest.importorskip("opentelemetry.exporter.otlp.json.http")
+    with Server(tmp_path / "data") as server:
+        arguments = f"otlp_endpoint={server.http_url!r}, protocol='http/json', prefix='app'"
+        compression = {"OTEL_EXPORTER_OTLP_COMPRESSION": "gzip"} if gzip else {}
+        run(SERVICE.replace("ARGUMENTS", arguments), tmp_path, **compression)
+        db = kymograph.open(server.url)
+        (span,) = db.sql("SELECT trace_id, span_id, name FROM spans").to_pylist()
+        records = db.sql("SELECT body, trace_id, span_id FROM logs ORDER BY time").to_pylist()
+        points = db.sql("SELECT name FROM points").to_pylist()
+    assert span["name"] == "work"
+    assert [record["body"] for record in records] == ["hello world", "it failed"]
+    # Ids are hexadecimal in OTLP's JSON, where protobuf's own has base64.
+    for record in records:
+        assert (record["trace_id"], record["span_id"]) == (span["trace_id"], span["span_id"])
+    assert {"app.requests", "app.duration"} <= {point["name"] for point in points}
+
+
+def test_an_exporter_that_is_missing_is_named_with_the_choices(tmp_path):
+    program = """
+    import sys, kymograph
+    sys.modules["opentelemetry.exporter.otlp.json"] = None
+    kymograph.configure(enabled=True, otlp_endpoint="http://localhost:1", protocol="http/json")
+    """
+    done = run_python(program, tmp_path)
+    assert done.returncode == 1
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith("ImportError: the exporter for http/json is missing")
+    assert "kymograph[otel-json]" in said and "http/protobuf or grpc" in said
 
 
 def test_logs_arrive_once_also_beside_the_instrumentation(sink, tmp_path):

@@ -1,23 +1,15 @@
 """kymograph.open(): SQL, TraceQL and PromQL on files, directories and servers."""
 
 import json
-import os
-import shutil
-import socket
 import subprocess
-import time
-import urllib.request
 
 import pytest
 
 pyarrow = pytest.importorskip("pyarrow")
 
-import kymograph  # noqa: E402
+from kymo_program import KYMO, Server, needs_kymo  # noqa: E402
 
-KYMO = shutil.which(os.environ.get("KYMO_BIN") or "kymo")
-needs_kymo = pytest.mark.skipif(
-    KYMO is None, reason="the program kymo is not there: set KYMO_BIN to have this tested"
-)
+import kymograph  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -131,51 +123,11 @@ def test_a_directory_and_a_server_answer_the_same(checkpoint, tmp_path):
     )
     question = "SELECT count(*) AS n FROM spans"
     assert kymograph.open(data).sql(question).to_pydict() == {"n": [12]}
-    ports = [_free_port() for _ in range(3)]
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("KYMO_")}
-    server = subprocess.Popen(
-        [
-            KYMO,
-            "serve",
-            "--data",
-            data,
-            *("--http", f"127.0.0.1:{ports[0]}"),
-            *("--otlp-grpc", f"127.0.0.1:{ports[1]}"),
-            *("--otlp-http", f"127.0.0.1:{ports[2]}"),
-        ],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        url = f"http://127.0.0.1:{ports[0]}"
-        _wait_for(url, server)
-        db = kymograph.open(url)
+    with Server(data) as server:
+        db = kymograph.open(server.url)
         assert db.sql(question).to_pydict() == {"n": [12]}
         assert db.traceql('{ name = "epoch" }').num_rows == 10
         assert db.promql("vector(2)").column("value").to_pylist() == [2.0]
-    finally:
-        server.terminate()
-        server.communicate(timeout=30)
-
-
-def _free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-def _wait_for(url, server):
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        if server.poll() is not None:
-            raise AssertionError(server.stderr.read().decode())
-        try:
-            urllib.request.urlopen(f"{url}/ready", timeout=2).close()
-            return
-        except OSError:
-            time.sleep(0.05)
-    raise AssertionError("the server is not ready")
 
 
 def test_what_is_not_there_is_said(tmp_path, monkeypatch):
@@ -195,7 +147,7 @@ def test_what_is_not_there_is_said(tmp_path, monkeypatch):
 @needs_kymo
 def test_a_server_that_is_away_is_said():
     with pytest.raises(kymograph.QueryError, match="cannot reach"):
-        kymograph.open(f"http://127.0.0.1:{_free_port()}").sql("SELECT 1")
+        kymograph.open("http://127.0.0.1:9").sql("SELECT 1")
 
 
 def test_queries_of_series_are_told_from_searches():

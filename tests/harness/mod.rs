@@ -13,6 +13,7 @@
 //! | `sessions` | a client that tells of a session |
 //! | `raw` | HTTP/1.1 by hand, byte by byte |
 //! | `programs` | runs `kymo` and client programs to their end |
+//! | `runs` | `kymo run`, and what it recorded |
 
 #![allow(dead_code, unused_imports, reason = "each test file uses a part of it")]
 
@@ -25,6 +26,7 @@ pub mod otlp;
 pub mod programs;
 pub mod raw;
 pub mod readback;
+pub mod runs;
 pub mod server;
 pub mod sessions;
 pub mod traces;

@@ -31,6 +31,8 @@ pub struct Client<'a> {
     pub server: &'a Server,
     pub tenant: &'a str,
     pub id: &'a str,
+    /// The id as it is sent, an `AnyValue` of OTLP: a text unless a test wants another.
+    pub id_sent: Value,
     pub trace: u128,
     pub start_nanos: u64,
 }
@@ -38,7 +40,8 @@ pub struct Client<'a> {
 impl<'a> Client<'a> {
     pub fn new(server: &'a Server, id: &'a str, trace: u128, started_before: Duration) -> Self {
         let start_nanos = now() - started_before.as_nanos() as u64;
-        Self { server, tenant: "default", id, trace, start_nanos }
+        let id_sent = json!({ "stringValue": id });
+        Self { server, tenant: "default", id, id_sent, trace, start_nanos }
     }
 
     pub fn nanos(&self, seconds: f64) -> u64 {
@@ -47,12 +50,14 @@ impl<'a> Client<'a> {
 
     fn resource(&self) -> Value {
         let of = [
-            ("session_id", json!(self.id)),
             ("session.name", json!("train")),
             ("service.name", json!("trainer")),
             ("host.name", json!("node1")),
         ];
-        json!({ "attributes": attributes(&of) })
+        let mut attributes = attributes(&of);
+        let id = json!({ "key": "session_id", "value": self.id_sent });
+        attributes.as_array_mut().unwrap().push(id);
+        json!({ "attributes": attributes })
     }
 
     #[track_caller]

@@ -27,8 +27,14 @@ pub const SPOOL_CLAIM_AGE: Duration = Duration::from_secs(600);
 
 /// Characters of a command line that a span keeps.
 pub const MAX_COMMAND_CHARS: usize = 4_096;
-/// Time for the last output of what a command left running in the background.
+/// Silence that ends the output of a command that has ended itself, if something that it left
+/// running in the background holds it open.
 pub const OUTPUT_GRACE: Duration = Duration::from_millis(500);
+/// All the time that is waited for what such a program writes now and then.
+pub const OUTPUT_PAUSES: Duration = Duration::from_secs(2);
+/// Bytes of one stream that are passed on after a command has ended: as many as a pipe holds, which
+/// it may have filled before. What comes then was written by others.
+pub const OUTPUT_REST_BYTES: usize = 1 << 20;
 /// After the end of a command, signals to all processes of a job may still be on their way to us for
 /// this time; later ones are meant for us.
 pub const SIGNAL_GRACE: Duration = Duration::from_millis(500);

@@ -46,7 +46,11 @@ impl fmt::Display for Partial {
             Signal::Metrics => "points",
             Signal::Logs => "log records",
         };
-        write!(f, "{} {records} were not kept: {}", self.rejected, self.why)
+        match (self.rejected, self.why.as_str()) {
+            (0, why) => write!(f, "all {records} were kept, with a word of warning: {why}"),
+            (rejected, "") => write!(f, "{rejected} {records} were not kept"),
+            (rejected, why) => write!(f, "{rejected} {records} were not kept: {why}"),
+        }
     }
 }
 
@@ -65,8 +69,7 @@ pub(crate) fn of_http(signal: Signal, status: u16, headers: &HeaderMap, body: &B
             false => None,
         });
     }
-    let words = if is_protobuf { status_message(body) } else { text(body).trim().to_owned() };
-    let words: String = words.chars().take(MAX_QUOTED_CHARS).collect();
+    let words = if is_protobuf { status_message(body) } else { quoted(&text(body)) };
     let why = format!("it answered {status} {words}").trim_end().to_owned();
     if HTTP_RETRYABLE.contains(&status) {
         return Answer::Later(why, retry_after(headers));
@@ -102,11 +105,19 @@ pub(crate) fn of_grpc(
         return Answer::Accepted(message.and_then(|message| partial(signal, message)));
     }
     let words = find("grpc-message").unwrap_or_default();
-    let why = format!("it answered gRPC code {code} {}", pairs::unescape(&words));
+    let words = quoted(&pairs::unescape(&words));
+    let why = format!("it answered gRPC code {code} {words}");
     if GRPC_RETRYABLE.contains(&code) {
         return Answer::Later(why, retry_after(headers));
     }
     Answer::Refused(why)
+}
+
+/// The start of what a server says, on one line.
+fn quoted(said: &str) -> String {
+    let is_gap = |c: char| c.is_whitespace() || c.is_control() || c == char::REPLACEMENT_CHARACTER;
+    let words: Vec<&str> = said.split(is_gap).filter(|word| !word.is_empty()).collect();
+    words.join(" ").chars().take(MAX_QUOTED_CHARS).collect()
 }
 
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
@@ -128,8 +139,9 @@ fn partial(signal: Signal, response: &[u8]) -> Option<Partial> {
             let mut inner = reader.message()?;
             while let Some(tag) = inner.tag()? {
                 match tag >> 3 {
-                    1 => partial.rejected = inner.varint()?,
-                    2 => partial.why = text(inner.bytes()?).into_owned(),
+                    // Signed, and less than nothing is nothing.
+                    1 => partial.rejected = inner.varint()?.cast_signed().max(0).cast_unsigned(),
+                    2 => partial.why = quoted(&text(inner.bytes()?)),
                     _ => inner.skip(tag)?,
                 }
             }
@@ -156,7 +168,7 @@ fn partial_of_json(signal: Signal, response: &[u8]) -> Option<Partial> {
         count => count.as_u64(),
     });
     let why = said.get("errorMessage").and_then(Value::as_str).unwrap_or_default();
-    let partial = Partial { signal, rejected: rejected.unwrap_or(0), why: why.to_owned() };
+    let partial = Partial { signal, rejected: rejected.unwrap_or(0), why: quoted(why) };
     let is_said = partial.rejected > 0 || !partial.why.is_empty();
     is_said.then_some(partial)
 }
@@ -166,7 +178,7 @@ fn status_message(body: &[u8]) -> String {
     let mut reader = Reader::new(body);
     while let Ok(Some(tag)) = reader.tag() {
         if tag == (2 << 3 | 2) {
-            return reader.bytes().map(|bytes| text(bytes).into_owned()).unwrap_or_default();
+            return reader.bytes().map(|bytes| quoted(&text(bytes))).unwrap_or_default();
         }
         if reader.skip(tag).is_err() {
             break;
@@ -209,6 +221,12 @@ mod tests {
     }
 
     #[test]
+    fn what_a_server_says_is_one_line_and_cut() {
+        assert_eq!(quoted("no\n such\0tenant \u{fffd} "), "no such tenant");
+        assert_eq!(quoted(&"x".repeat(100_000)).len(), MAX_QUOTED_CHARS);
+    }
+
+    #[test]
     fn records_that_were_not_kept_are_told() {
         let mut writer = Writer::new();
         writer.message(1, |w| {
@@ -224,6 +242,9 @@ mod tests {
         );
         assert_eq!(said(Signal::Traces, &[]), None);
         assert_eq!(said(Signal::Traces, &[0xff; 9]), None);
+        let mut writer = Writer::new();
+        writer.message(1, |w| w.varint_field(1, u64::MAX));
+        assert_eq!(said(Signal::Traces, &writer.into_bytes()), None, "-1");
     }
 
     #[test]

@@ -3,63 +3,63 @@
 //! gRPC is five bytes of framing around a message over HTTP/2, and a status behind it: that is done
 //! here, as the receiver of this project does it.
 
-use std::io::Write;
+use std::fmt;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use http_body_util::{BodyExt, Limited};
 use kymo_wire::Signal;
 use reqwest::{Certificate, Identity, RequestBuilder, Url};
 
 use crate::ForwardError;
 use crate::answer::{Answer, GRPC_FRAME_BYTES, of_grpc, of_http};
-use crate::limits::{CONNECT_TIMEOUT, MAX_ANSWER_BYTES};
-use crate::network::{cause, is_loopback};
-use crate::settings::{Protocol, Settings};
+use crate::limits::{CONNECT_TIMEOUT, MAX_ANSWER_BYTES, MAX_CERTIFICATE_BYTES};
+use crate::network::{asks_proxies, cause};
+use crate::settings::{OtlpSettings, Protocol};
 
 /// A server, and how it is talked to.
-#[derive(Debug)]
 pub struct Client {
     http: reqwest::Client,
     url: Url,
     signal: Signal,
     protocol: Protocol,
-    headers: Vec<(String, String)>,
+    headers: HeaderMap,
     is_gzipped: bool,
 }
 
 impl Client {
     /// The one that requests of a signal are sent to, as its settings say.
-    pub fn new(settings: &Settings, signal: Signal) -> Result<Self, ForwardError> {
+    ///
+    /// # Errors
+    /// An endpoint, header or certificate that cannot be used. That nobody answers is no error here.
+    pub fn new(settings: &OtlpSettings, signal: Signal) -> Result<Self, ForwardError> {
         Self::build(settings, signal).map_err(ForwardError::Settings)
     }
 
-    fn build(settings: &Settings, signal: Signal) -> Result<Self, String> {
-        let endpoint = settings.shown_endpoint();
-        let wrong = |why: &str| {
-            format!("the endpoint {endpoint:?} {why}: expected a URL such as http://localhost:4317")
-        };
-        let mut url = Url::parse(&settings.endpoint).map_err(|_| wrong("is not a URL"))?;
-        let is_secure = match url.scheme() {
-            "https" => true,
-            "http" => false,
-            _ => return Err(wrong("is neither http nor https")),
-        };
-        if url.host_str().is_none() {
-            return Err(wrong("names no host"));
+    fn build(settings: &OtlpSettings, signal: Signal) -> Result<Self, String> {
+        let mut url = settings.url().map_err(|wrong| wrong.to_string())?;
+        let headers = headers(&settings.headers)?;
+        // User and password of a URL become this header. Who names the header means it.
+        if headers.contains_key(AUTHORIZATION) {
+            // They fail for URLs without a host, and this has one.
+            let _ = (url.set_username(""), url.set_password(None));
         }
+        let is_secure = url.scheme() == "https";
         let mut http = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .user_agent(concat!("kymo/", env!("CARGO_PKG_VERSION")))
             // To read the system's authorities takes longer than all else that is done here.
             .tls_built_in_root_certs(is_secure && settings.certificate.is_none())
             .redirect(reqwest::redirect::Policy::none());
-        if is_loopback(&url) {
+        let protocol = settings.protocol;
+        if !asks_proxies(&url, protocol) {
             http = http.no_proxy();
         }
-        let protocol = settings.protocol;
         if protocol == Protocol::Grpc {
             url.set_path(grpc_path(signal));
             http = http.http2_prior_knowledge();
@@ -69,8 +69,7 @@ impl Client {
         }
         let http =
             http.build().map_err(|error| format!("cannot set up HTTP: {}", cause(&error)))?;
-        let (headers, is_gzipped) = (settings.headers.clone(), settings.is_gzipped);
-        Ok(Self { http, url, signal, protocol, headers, is_gzipped })
+        Ok(Self { http, url, signal, protocol, headers, is_gzipped: settings.is_gzipped })
     }
 
     /// The server, for messages.
@@ -114,10 +113,7 @@ impl Client {
     }
 
     fn request(&self, message: &[u8]) -> Result<RequestBuilder, String> {
-        let mut request = self.http.post(self.url.clone());
-        for (name, value) in &self.headers {
-            request = request.header(name, value);
-        }
+        let mut request = self.http.post(self.url.clone()).headers(self.headers.clone());
         match self.protocol {
             Protocol::Grpc => {
                 let packed = self.packed(message);
@@ -173,6 +169,13 @@ impl Client {
     }
 }
 
+impl fmt::Debug for Client {
+    /// Without what the URL and headers have of secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Client").field(&self.name()).field(&self.signal).finish()
+    }
+}
+
 /// The method of gRPC that takes requests of a signal.
 fn grpc_path(signal: Signal) -> &'static str {
     match signal {
@@ -182,15 +185,38 @@ fn grpc_path(signal: Signal) -> &'static str {
     }
 }
 
+fn headers(pairs: &[(String, String)]) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in pairs {
+        let key = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| format!("{name:?} cannot be the name of a header"))?;
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|_| format!("the header {name:?} has a value that no header can have"))?;
+        value.set_sensitive(true);
+        headers.insert(key, value);
+    }
+    Ok(headers)
+}
+
+/// A file that a variable names.
+fn read(path: &Path, variable: &str) -> Result<Vec<u8>, String> {
+    let failed = |why: String| {
+        format!("cannot read {} (OTEL_EXPORTER_OTLP_{variable}): {why}", path.display())
+    };
+    let mut pem = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_CERTIFICATE_BYTES + 1).read_to_end(&mut pem))
+        .map_err(|error| failed(error.to_string()))?;
+    if pem.len() as u64 > MAX_CERTIFICATE_BYTES {
+        return Err(failed(format!("it has more than {MAX_CERTIFICATE_BYTES} bytes")));
+    }
+    Ok(pem)
+}
+
 fn secured(
     mut http: reqwest::ClientBuilder,
-    settings: &Settings,
+    settings: &OtlpSettings,
 ) -> Result<reqwest::ClientBuilder, String> {
-    let read = |path: &Path, variable: &str| {
-        std::fs::read(path).map_err(|error| {
-            format!("cannot read {} (OTEL_EXPORTER_OTLP_{variable}): {error}", path.display())
-        })
-    };
     http = http.use_rustls_tls();
     if let Some(path) = &settings.certificate {
         let pem = read(path, "CERTIFICATE")?;

@@ -1,22 +1,23 @@
 //! OTLP to others: where to and how, one request at a time, again and again.
 //!
 //! ```text
-//!  OTEL_EXPORTER_OTLP_…, flags ── settings ──┐
-//!                                            ▼
+//!  OTEL_EXPORTER_OTLP_…, flags ── resolve ──> settings ──┐
+//!                                                        ▼
 //!  (signal, OTLP protobuf) ── retry ──> Client: gRPC, HTTP ──> server
 //! ```
 //!
-//! Requests are sent as they are, without being decoded: this is for whoever has OTLP already.
-//! Programs that make spans use the exporters of their OpenTelemetry SDK.
+//! Requests are sent as they are, without being decoded: this is for whoever has OTLP already. For
+//! programs with an OpenTelemetry SDK, `kymo-service` makes requests of what that has, queues them,
+//! and sends them by this.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), kymo_forward::ForwardError> {
-//! use kymo_forward::{Asked, Client, Settings, until};
-//! use kymo_wire::Signal;
+//! use kymo_forward::{Asked, Client, OtlpSettings, Signal, until};
 //! use std::time::{Duration, Instant};
 //!
 //! let variable = |name: &str| std::env::var(name).ok();
-//! let settings = Settings::resolve(Signal::Logs, &Asked::default(), variable, |warning| eprintln!("{warning}"));
+//! let warn = |warning| eprintln!("{warning}");
+//! let settings = OtlpSettings::resolve_or_warn(Signal::Logs, &Asked::default(), variable, warn);
 //! let client = Client::new(&settings, Signal::Logs)?;
 //! let deadline = Instant::now() + Duration::from_secs(30);
 //! if let Some(partial) = until(&client, b"", deadline).await? {
@@ -28,11 +29,13 @@
 //!
 //! | module | what is there |
 //! |---|---|
-//! | [`settings`] | where to and how: the variables `OTEL_EXPORTER_OTLP_…`, and flags |
+//! | [`settings`] | where to and how |
+//! | [`resolve`] | the same of what was asked for and the variables `OTEL_EXPORTER_OTLP_…` |
 //! | [`client`] | one request, one answer |
 //! | [`answer`] | what became of it: taken, refused, another time |
 //! | [`retry`] | again and again until the time is over |
 //! | [`network`] | addresses of this machine; what errors come from |
+//! | [`signals`] | what a signal is called: by people, in variables, in paths |
 //! | [`pairs`] | `name=value,…`, as headers and resource attributes are written |
 //! | [`limits`] | bounds, each with its reason |
 
@@ -41,13 +44,17 @@ pub mod client;
 pub mod limits;
 pub mod network;
 pub mod pairs;
+pub mod resolve;
 pub mod retry;
 pub mod settings;
+pub mod signals;
 
 pub use answer::{Answer, Partial};
 pub use client::Client;
+pub use kymo_wire::Signal;
+pub use resolve::Asked;
 pub use retry::until;
-pub use settings::{Asked, Protocol, Settings};
+pub use settings::{OtlpSettings, Protocol, WrongSetting};
 
 use thiserror::Error;
 

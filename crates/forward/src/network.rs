@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use reqwest::Url;
 
 use crate::limits::MAX_CAUSE_CHARS;
+use crate::settings::Protocol;
 
 /// Whether an address is on this machine only, where no proxy can reach it.
 #[must_use]
@@ -16,6 +17,14 @@ pub fn is_loopback(url: &Url) -> bool {
         Ok(address) => address.is_loopback(),
         Err(_) => host == "localhost" || host.ends_with(".localhost"),
     }
+}
+
+/// Whether a proxy that the environment names is asked. It is not for this machine, nor for gRPC in
+/// plain text, of which proxies of HTTP make another version; through one with TLS they only carry it.
+#[must_use]
+pub fn asks_proxies(url: &Url, protocol: Protocol) -> bool {
+    let is_carried = protocol != Protocol::Grpc || url.scheme() == "https";
+    is_carried && !is_loopback(url)
 }
 
 /// What an error comes from, which its outermost layer rarely says. The address, which only that
@@ -43,6 +52,18 @@ pub fn reqwest_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a reqwest
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn proxies_are_asked_for_what_they_can_carry() {
+        for (url, protocol, expected) in [
+            ("http://example.org", Protocol::HttpProtobuf, true),
+            ("https://example.org", Protocol::Grpc, true),
+            ("http://example.org", Protocol::Grpc, false),
+            ("https://localhost", Protocol::HttpJson, false),
+        ] {
+            assert_eq!(asks_proxies(&Url::parse(url).unwrap(), protocol), expected, "{url}");
+        }
+    }
 
     #[test]
     fn loopback_is_known_by_name_and_by_number() {

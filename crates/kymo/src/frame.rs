@@ -33,14 +33,19 @@ pub(crate) enum Format {
     Arrow,
 }
 
+/// Refuses to write Arrow to a terminal.
+pub(crate) fn refuse_terminal() -> Result<(), Failure> {
+    if io::stdout().is_terminal() {
+        let hint = "send it to a file or a program, as in: --format arrow > rows.arrows";
+        return Err(Failure::Usage(format!("Arrow is not for a terminal: {hint}")));
+    }
+    Ok(())
+}
+
 impl Format {
     /// Refuses bytes on a terminal.
     pub(crate) fn check(self) -> Result<(), Failure> {
-        if self == Self::Arrow && io::stdout().is_terminal() {
-            let hint = "send it to a file or a program, as in: --format arrow > rows.arrows";
-            return Err(Failure::Usage(format!("Arrow is not for a terminal: {hint}")));
-        }
-        Ok(())
+        if self == Self::Arrow { refuse_terminal() } else { Ok(()) }
     }
 
     /// Who reads it.

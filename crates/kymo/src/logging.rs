@@ -27,7 +27,9 @@ pub(crate) fn start(filter: Targets, format: LogFormat) {
         LogFormat::Human => false,
         LogFormat::Json => true,
     };
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    // A closed stderr is no reason to panic, which saying so there would be.
+    let lines =
+        tracing_subscriber::fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
     let lines = if is_json {
         lines.json().flatten_event(true).boxed()
     } else {

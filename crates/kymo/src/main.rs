@@ -15,7 +15,7 @@
 //! | `logging` | log lines on stderr |
 //! | `output`, `table`, `units`, `terminal` | results for people and for programs |
 //! | `files` | recorded files as requests of OTLP, for all commands that read them |
-//! | `frame`, `runs`, `spark` | results as Arrow; numbers over time, drawn |
+//! | `frame`, `runs` | results as Arrow; numbers over time, drawn |
 //! | `times`, `caret` | `--since`, `--start`, `--end`, `--step`; where in a query the error is |
 //! | `progress` | bars on a terminal, nothing elsewhere |
 //! | `interrupt` | Ctrl-C |
@@ -48,7 +48,6 @@ mod run;
 mod runs;
 mod serve;
 mod source;
-mod spark;
 mod sql;
 mod store;
 mod table;

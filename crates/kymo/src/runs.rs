@@ -1,7 +1,8 @@
 //! Series of numbers for people: what they are at least, at most and on average, and how they run.
 
+use kymo_report::spark;
+
 use crate::frame::{Frame, Unit};
-use crate::spark;
 
 /// Columns of a drawing.
 const DRAWN_COLUMNS: usize = 40;

@@ -88,20 +88,7 @@ pub(crate) fn fit(text: &str, columns: usize) -> (String, bool) {
     if width(&safe) <= columns {
         return (safe, false);
     }
-    let mut cut = String::new();
-    let mut used = 1;
-    let mut buffer = [0; 4];
-    for c in safe.chars() {
-        used += width(c.encode_utf8(&mut buffer));
-        if used > columns {
-            break;
-        }
-        cut.push(c);
-    }
-    if columns > 0 {
-        cut.push('…');
-    }
-    (cut, true)
+    (kymo_report::units::fit(text, columns), true)
 }
 
 /// A text with spaces up to so many columns.

@@ -1,38 +1,17 @@
-//! Numbers, times and names as people read them.
+//! Numbers, times and names as people read them: what reports have of it, and what only commands
+//! need.
 
 use std::time::Duration;
 
+pub(crate) use kymo_report::units::{count, printable};
 use kymo_store::block::meta::{day_name, day_of};
 
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 
-/// `1234567` as `1,234,567`.
-pub(crate) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (nth, digit) in digits.chars().enumerate() {
-        if nth > 0 && (digits.len() - nth).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// A number of bytes in the unit that gives it at most four digits.
 pub(crate) fn bytes(number: u64) -> String {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    if number < 1024 {
-        return format!("{number} B");
-    }
-    let mut value = number as f64 / 1024.0;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{value:.1} {}", UNITS[unit])
+    kymo_report::units::bytes(number as f64)
 }
 
 /// `part` of `whole`, 0 if there is nothing.
@@ -63,39 +42,10 @@ pub(crate) fn duration(duration: Duration) -> String {
 
 /// Nanoseconds with three digits, also below a millisecond and below zero.
 pub(crate) fn nanos(nanos: i128) -> String {
-    let sign = if nanos < 0 { "-" } else { "" };
-    let size = nanos.unsigned_abs();
-    let (value, unit) = match size {
-        0..1000 => return format!("{sign}{size} ns"),
-        1000..1_000_000 => (size as f64 / 1e3, "µs"),
-        1_000_000..1_000_000_000 => (size as f64 / 1e6, "ms"),
-        1_000_000_000..120_000_000_000 => (size as f64 / 1e9, "s"),
-        120_000_000_000..7_200_000_000_000 => (size as f64 / 60e9, "min"),
-        _ => (size as f64 / 3600e9, "h"),
-    };
-    match value {
-        0.0..9.995 => format!("{sign}{value:.2} {unit}"),
-        9.995..99.95 => format!("{sign}{value:.1} {unit}"),
-        _ => format!("{sign}{value:.0} {unit}"),
+    match nanos.unsigned_abs() {
+        0..1000 => format!("{nanos} ns"),
+        _ => kymo_report::units::seconds(nanos as f64 / 1e9),
     }
-}
-
-/// Text from data, safe on a terminal: what moves the cursor, ends a line or turns the direction of
-/// writing is escaped.
-pub(crate) fn printable(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c.is_control() || is_separator_or_direction(c) {
-            true => safe.extend(c.escape_default()),
-            false => safe.push(c),
-        }
-    }
-    safe
-}
-
-/// Unicode's line and paragraph separators, and the marks that make text run the other way.
-fn is_separator_or_direction(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -103,11 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_grouped_and_scaled() {
-        assert_eq!(count(0), "0");
-        assert_eq!(count(999), "999");
-        assert_eq!(count(1000), "1,000");
-        assert_eq!(count(12_345_678), "12,345,678");
+    fn numbers_are_scaled() {
         assert_eq!(bytes(1023), "1023 B");
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(u64::MAX), "16.0 EiB");
@@ -138,16 +84,6 @@ mod tests {
         ];
         for (number, text) in shown {
             assert_eq!(nanos(number), text);
-        }
-    }
-
-    #[test]
-    fn text_from_data_cannot_move_the_cursor() {
-        assert_eq!(printable("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\\n");
-        assert_eq!(printable("größe"), "größe");
-        for turning in "\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}".chars() {
-            let number = u32::from(turning);
-            assert_eq!(printable(&format!("a{turning}b")), format!("a\\u{{{number:x}}}b"));
         }
     }
 }

@@ -8,9 +8,9 @@
 
 use std::time::Instant;
 
-use kymo_report::times::rfc3339;
-use kymo_report::{Analysis, Session, render};
-use serde_json::{Value, json};
+use kymo_report::{Analysis, Recording, render};
+use kymo_wire::encode::{LogFields, Writer};
+use kymo_wire::{AnyValueView, Signal};
 
 const START: u64 = 1_790_000_000_000_000_000;
 const SLOTS: usize = 24;
@@ -27,24 +27,69 @@ impl Random {
     }
 }
 
+/// Events of one session, as they are recorded.
+#[derive(Default)]
+struct Events {
+    recording: Recording,
+}
+
+impl Events {
+    fn add(&mut self, name: &str, at: f64, fields: &[(&str, AnyValueView<'_>)]) {
+        let mut w = Writer::new();
+        w.resource_group(|w| {
+            w.resource(|w| {
+                for (key, value) in [
+                    ("session_id", "screening.4f1c2a90"),
+                    ("session.name", "screening"),
+                    ("host.name", "login1"),
+                ] {
+                    w.resource_attribute(key.as_bytes(), &text(value));
+                }
+            });
+            w.scope_group(|w| {
+                let log = LogFields {
+                    time_unix_nano: START + (at * 1e9) as u64,
+                    event_name: name.as_bytes(),
+                    trace_id: &[0xa9; 16],
+                    ..LogFields::default()
+                };
+                w.log(&log, |w| {
+                    fields.iter().for_each(|(key, value)| w.log_attribute(key.as_bytes(), value));
+                });
+            });
+        });
+        self.recording.add(Signal::Logs, w.as_slice()).unwrap();
+    }
+}
+
+fn text(text: &str) -> AnyValueView<'_> {
+    AnyValueView::String(text.as_bytes())
+}
+
 fn main() {
     let tasks: usize = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(1000);
-    let document = document(tasks).to_string();
-    let session = Session::from_json(document.as_bytes()).unwrap();
     let begin = Instant::now();
-    let analysis = Analysis::of(&session);
+    let recording = recorded(tasks);
+    let (sessions, _) = recording.finish();
+    let read = begin.elapsed();
+    let begin = Instant::now();
+    let analysis = Analysis::of(&sessions[0]);
     let analysed = begin.elapsed();
     let page = render::html::render(&[analysis], None);
     let drawn = begin.elapsed() - analysed;
-    eprintln!("{tasks} tasks: analysed in {analysed:?}, drawn in {drawn:?}, {} bytes", page.len());
+    let bytes = page.len();
+    eprintln!(
+        "{tasks} tasks: made and read in {read:?}, analysed in {analysed:?}, drawn in {drawn:?}, \
+         {bytes} bytes"
+    );
     println!("{page}");
 }
 
-fn document(count: usize) -> Value {
-    let at = |secs: f64| rfc3339(START + (secs * 1e9) as u64);
+fn recorded(count: usize) -> Recording {
     let mut random = Random(42);
+    let mut events = Events::default();
     let mut free = [2.0f64; SLOTS];
-    let mut tasks = Vec::with_capacity(count);
+    events.add("SessionStarted", 0.0, &[]);
     for nth in 0..count {
         let slot = (0..SLOTS).min_by(|a, b| free[*a].total_cmp(&free[*b])).unwrap();
         let kind = nth * 7 % 3;
@@ -56,48 +101,67 @@ fn document(count: usize) -> Value {
         free[slot] = started + took;
         let submitted = (started - 1.0 - random.next() * 8.0).max(0.1);
         let queued = submitted + 0.002 + random.next() * 0.05;
-        let (status, error) = match random.next() {
-            part if part < 0.02 => ("failed", Some(["OutOfMemoryError", "TimeoutError"][nth % 2])),
-            part if part < 0.03 => ("canceled", None),
-            _ => ("completed", None),
+        let (end, error) = match random.next() {
+            part if part < 0.02 => ("TaskFailed", ["OutOfMemoryError", "TimeoutError"][nth % 2]),
+            part if part < 0.03 => ("TaskCanceled", ""),
+            _ => ("TaskCompleted", ""),
         };
-        let name = ["simulate", "featurize", "train"][kind];
-        let executable = ["namd3", "python", "torchrun"][kind];
-        tasks.push(json!({
-            "id": format!("task.{nth:06}"), "name": name,
-            "executable": executable, "task_type": "ComputeTask",
-            "backend": "dragon", "node_id": format!("node{}", slot % 3), "status": status,
-            "error_type": error, "error_message": error.map(|_| "tried to allocate 20.00 GiB"),
-            "created": at(submitted), "submitted": at(submitted), "queued": at(queued),
-            "started": at(started), "ended": at(started + took),
-        }));
+        let (id, node) = (format!("task.{nth:06}"), format!("node{}", slot % 3));
+        let mut fields = vec![
+            ("task_id", text(&id)),
+            ("span_name", text(["simulate", "featurize", "train"][kind])),
+            ("executable", text(["namd3", "python", "torchrun"][kind])),
+            ("task_type", text("ComputeTask")),
+            ("backend", text("dragon")),
+            ("node_id", text(&node)),
+        ];
+        for (name, at) in
+            [("TaskSubmitted", submitted), ("TaskQueued", queued), ("TaskStarted", started)]
+        {
+            events.add(name, at, &fields);
+        }
+        if !error.is_empty() {
+            fields.push(("error_type", text(error)));
+            fields.push(("error_message", text("tried to allocate 20.00 GiB")));
+        }
+        events.add(end, started + took, &fields);
     }
     let end = free.iter().copied().fold(0.0, f64::max) + 1.0;
-    let mut resources = Vec::new();
     for poll in 0..(end / 5.0) as usize {
-        let time = poll as f64 * 5.0;
-        for node in 0..3 {
-            let cpu = 55.0 + 30.0 * (time / 40.0 + f64::from(node)).sin() + random.next() * 10.0;
-            resources.push(json!({
-                "time": at(time), "node_id": format!("node{node}"), "backend": "dragon",
-                "cpu_percent": cpu, "memory_percent": 40.0 + 20.0 * time / end, "gpu_percent": 95,
-                "disk_read_bytes": random.next() * 4e8, "disk_write_bytes": random.next() * 1e8,
-                "net_sent_bytes": random.next() * 5e7, "net_recv_bytes": random.next() * 9e7,
-            }));
-            for gpu in 0..4 {
-                let is_idle = gpu == 3 && time > end / 2.0;
-                let used = if is_idle { 0.0 } else { 70.0 + random.next() * 30.0 };
-                resources.push(json!({
-                    "time": at(time), "node_id": format!("node{node}"), "gpu_id": gpu,
-                    "backend": "dragon", "gpu_percent": used, "gpu_memory_used_bytes": 3e10,
-                }));
-            }
+        add_use(&mut events, &mut random, poll as f64 * 5.0, end);
+    }
+    events.add("SessionEnded", end, &[("duration_seconds", AnyValueView::Double(end))]);
+    events.recording
+}
+
+/// What three nodes with four GPUs each do at a moment.
+fn add_use(events: &mut Events, random: &mut Random, time: f64, end: f64) {
+    for node in 0..3 {
+        let name = format!("node{node}");
+        let cpu = 55.0 + 30.0 * (time / 40.0 + f64::from(node)).sin() + random.next() * 10.0;
+        let mut fields = vec![("node_id", text(&name)), ("backend", text("dragon"))];
+        let measures = [
+            ("cpu_percent", cpu),
+            ("memory_percent", 40.0 + 20.0 * time / end),
+            ("gpu_percent", 95.0),
+            ("disk_read_bytes", random.next() * 4e8),
+            ("disk_write_bytes", random.next() * 1e8),
+            ("net_sent_bytes", random.next() * 5e7),
+            ("net_recv_bytes", random.next() * 9e7),
+        ];
+        fields.extend(measures.map(|(key, value)| (key, AnyValueView::Double(value))));
+        events.add("ResourceUpdate", time, &fields);
+        for gpu in 0..4 {
+            let is_idle = gpu == 3 && time > end / 2.0;
+            let used = if is_idle { 0.0 } else { 70.0 + random.next() * 30.0 };
+            let fields = [
+                ("node_id", text(&name)),
+                ("backend", text("dragon")),
+                ("gpu_id", AnyValueView::Int(gpu)),
+                ("gpu_percent", AnyValueView::Double(used)),
+                ("gpu_memory_used_bytes", AnyValueView::Double(3e10)),
+            ];
+            events.add("ResourceUpdate", time, &fields);
         }
     }
-    json!({
-        "session": {"id": "screening.4f1c2a90", "name": "screening", "host": "login1",
-            "trace_id": "a9cdc3efbac462849a3a580270323ea2", "started": at(0.0), "ended": at(end),
-            "state": "ended", "duration_seconds": end, "spans": count + 1, "errors": 0},
-        "tasks": tasks, "resources": resources, "events": [],
-    })
 }

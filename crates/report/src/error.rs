@@ -13,7 +13,4 @@ pub enum ReportError {
         /// What is wrong with it.
         source: WireError,
     },
-    /// A document is not that of a session.
-    #[error("expected the document of a session, as GET /api/sessions/ID answers it: {0}")]
-    Document(String),
 }

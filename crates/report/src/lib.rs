@@ -1,9 +1,7 @@
 //! What a session did: recordings, their analysis, and pages for people.
 //!
 //! ```text
-//!  OTLP requests ──┐
-//!                  ├──> Recording ──> Session ──> Analysis ──> text, Markdown, JSON, HTML
-//!  API documents ──┘
+//!  requests of OTLP ──> Recording ──> Session ──> Analysis ──> text, Markdown, JSON, HTML
 //! ```
 //!
 //! | module | what it is for |
@@ -13,6 +11,7 @@
 //! | [`render`] | the figures as a page |
 //! | [`limits`] | every bound, with its reason |
 //! | [`times`] | moments as RFC 3339 |
+//! | [`units`], [`spark`] | numbers and texts as people read them, and as drawings of a line |
 //!
 //! No input makes it panic, and memory is bounded. Nothing is asked of the network; the page of
 //! HTML asks for nothing either.
@@ -24,8 +23,9 @@ mod fixture;
 pub mod limits;
 pub mod recording;
 pub mod render;
+pub mod spark;
 pub mod times;
-mod units;
+pub mod units;
 
 pub use analysis::{Analysis, Comparison, compare};
 pub use error::ReportError;

@@ -2,14 +2,49 @@
 //!
 //! What lies beyond a bound is counted and said in the report, never dropped in silence.
 
+/// Room of a recording. What is beyond is left out, counted, and said in a note with these numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Tasks.
+    pub tasks: usize,
+    /// Spans.
+    pub spans: usize,
+    /// Resource updates.
+    pub samples: usize,
+    /// Events of which numbers are kept.
+    pub events: usize,
+    /// Records that are remembered, see [`MAX_REMEMBERED_RECORDS`].
+    pub records: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            tasks: MAX_TASKS,
+            spans: MAX_SPANS,
+            samples: MAX_SAMPLES,
+            events: MAX_CUSTOM_EVENTS,
+            records: MAX_REMEMBERED_RECORDS,
+        }
+    }
+}
+
+impl Limits {
+    /// Room for so many tasks, and for as much of everything else as they usually bring along.
+    #[must_use]
+    pub const fn for_tasks(tasks: usize) -> Self {
+        Self { tasks, spans: 4 * tasks, samples: 10 * tasks, events: tasks, records: 16 * tasks }
+    }
+}
+
 /// Sessions of one recording: more would be a fleet, which is asked of a server.
 pub const MAX_SESSIONS: usize = 1_000;
 /// Traces without a session of one recording. They are kept until it is known whether a session
 /// owns them.
 pub const MAX_TRACES: usize = 10_000;
-/// Tasks of one recording: about 300 bytes each.
+/// Tasks of one recording: about 450 bytes each, and 500 for the spans and records that they have.
 pub const MAX_TASKS: usize = 1_000_000;
-/// Spans of one recording: about 80 bytes each.
+/// Spans of one recording: about 130 bytes each.
 pub const MAX_SPANS: usize = 4_000_000;
 /// Resource updates of one recording: a hundred nodes with eight GPUs, every 5 s for 15 hours.
 pub const MAX_SAMPLES: usize = 10_000_000;

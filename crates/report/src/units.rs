@@ -40,7 +40,8 @@ pub(crate) fn with_unit(value: f64, unit: Unit) -> String {
 }
 
 /// `1234567` as `1,234,567`.
-pub(crate) fn count(number: u64) -> String {
+#[must_use]
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (nth, digit) in digits.chars().enumerate() {
@@ -82,7 +83,8 @@ pub(crate) fn number(value: f64) -> String {
 }
 
 /// A time with three digits, in the unit that suits it.
-pub(crate) fn seconds(value: f64) -> String {
+#[must_use]
+pub fn seconds(value: f64) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     let size = value.abs();
     let (scaled, unit) = match size {
@@ -118,7 +120,8 @@ pub(crate) fn axis_seconds(value: f64) -> String {
 }
 
 /// A number of bytes in the unit that gives it at most four digits.
-pub(crate) fn bytes(value: f64) -> String {
+#[must_use]
+pub fn bytes(value: f64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if value.abs() < 1023.5 {
         return format!("{value:.0} B");
@@ -153,7 +156,8 @@ pub(crate) fn change(part: f64) -> String {
 
 /// Text from data, safe on a terminal and on one line: what moves the cursor, ends a line or turns
 /// the direction of writing is escaped.
-pub(crate) fn printable(text: &str) -> String {
+#[must_use]
+pub fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         let turns = matches!(
@@ -169,12 +173,14 @@ pub(crate) fn printable(text: &str) -> String {
 }
 
 /// Columns that a text takes on a terminal.
-pub(crate) fn width(text: &str) -> usize {
+#[must_use]
+pub fn width(text: &str) -> usize {
     text.width()
 }
 
 /// Text from data, safe, in at most so many columns, with `…` where it was cut.
-pub(crate) fn fit(text: &str, columns: usize) -> String {
+#[must_use]
+pub fn fit(text: &str, columns: usize) -> String {
     let safe = printable(text);
     if width(&safe) <= columns {
         return safe;
@@ -211,6 +217,7 @@ mod tests {
         for (value, text) in shown {
             assert_eq!(number(value), text);
         }
+        assert_eq!([0, 999, 1000].map(count), ["0", "999", "1,000"]);
         assert_eq!(
             (plural(1, "task"), plural(1200, "task")),
             ("1 task".into(), "1,200 tasks".into())
@@ -249,5 +256,15 @@ mod tests {
         assert_eq!(fit("日本語", 4), "日…");
         assert_eq!(fit("a\u{1b}[2J", 20), "a\\u{1b}[2J");
         assert_eq!(fit("ab", 0), "");
+    }
+
+    #[test]
+    fn what_turns_the_direction_of_writing_is_escaped() {
+        assert_eq!(printable("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\\n");
+        assert_eq!(printable("größe"), "größe");
+        for turning in "\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}".chars() {
+            let number = u32::from(turning);
+            assert_eq!(printable(&format!("a{turning}b")), format!("a\\u{{{number:x}}}b"));
+        }
     }
 }

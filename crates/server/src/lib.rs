@@ -69,5 +69,6 @@ pub use error::ServerError;
 pub use options::{RetentionOptions, Secret, ServerOptions};
 pub use prometheus::prometheus_json;
 pub use server::{Addresses, Server};
+pub use sessions::{StoredError, StoredSession};
 pub use tempo::{DAMAGED_BLOCKS, NEXT_CURSOR, NO_ROOT, spans_table};
 pub use tenant::joined_tenants;

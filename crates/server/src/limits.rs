@@ -208,6 +208,11 @@ pub const SESSION_LOST_AFTER: Duration = Duration::from_secs(600);
 pub const DEFAULT_SESSION_ROWS: usize = 1000;
 /// Those that are shown at most: some ten megabytes.
 pub const MAX_SESSION_ROWS: usize = 20_000;
+/// Tasks of the page of a session: some 250 MiB while it is made. `kymo report` has room
+/// for more, where it runs.
+pub const REPORT_PAGE_TASKS: usize = 100_000;
+/// Pages that are made at once; others wait.
+pub const REPORT_PAGES: usize = 1;
 /// Rows that are read for each task that is shown. It has seven events at most; more are copies.
 pub const ROWS_PER_TASK: usize = 24;
 /// Tasks that one query asks for by name.

@@ -207,6 +207,27 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_bytes_that_wait_are_bounded_in_sum_and_what_was_taken_makes_room() {
+        let live = Arc::new(Live::default());
+        let mut slow = live.watch(Tenants::from("a")).unwrap();
+        let quarter = || live.stored("a", || request(LIVE_WAITING_BYTES / 4));
+        (0..4).for_each(|_| quarter());
+        live.stored("a", || request(1));
+        assert!(matches!(slow.next().await, Some(Heard::Missed(1))));
+        // It is said once.
+        assert!(matches!(slow.next().await, Some(Heard::Stored(_))));
+        (0..3).for_each(|_| quarter());
+        assert!(matches!(slow.next().await, Some(Heard::Missed(2))));
+        for _ in 0..4 {
+            assert!(matches!(slow.next().await, Some(Heard::Stored(_))));
+        }
+        live.stored("a", || request(LIVE_WAITING_BYTES));
+        live.close();
+        assert!(matches!(slow.next().await, Some(Heard::Stored(_))), "all of the room is back");
+        assert!(slow.next().await.is_none());
+    }
+
+    #[tokio::test]
     async fn the_number_of_watchers_is_bounded_and_all_end_with_the_server() {
         let live = Arc::new(Live::default());
         let mut watching: Vec<Watching> =

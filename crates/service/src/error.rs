@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use kymo_forward::WrongSetting;
 use thiserror::Error;
 
 /// Why telemetry cannot be set up. Nothing here contains a password or a header's value.
@@ -76,4 +77,10 @@ pub enum ServiceError {
     /// Somebody has set a subscriber or logger already.
     #[error("{0}")]
     Taken(&'static str),
+}
+
+impl From<WrongSetting> for ServiceError {
+    fn from(WrongSetting { name, value, expected }: WrongSetting) -> Self {
+        Self::Setting { name, value, expected }
+    }
 }

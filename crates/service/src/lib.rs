@@ -35,7 +35,6 @@ pub mod service;
 pub mod share;
 
 mod identity;
-mod percent;
 mod resources;
 
 pub use config::Config;

@@ -1,14 +1,6 @@
-//! Every bound of this crate, with its reason.
+//! Every bound of this crate, with its reason. Those of a single request are `kymo-forward`'s.
 
 use std::time::Duration;
-
-/// How long one request to an endpoint may take, unless `OTEL_EXPORTER_OTLP_TIMEOUT` says
-/// otherwise: what OpenTelemetry's specification has.
-pub const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long a connection may take to come about: an address that swallows packets is not waited
-/// for as long as the kernel would.
-pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Spans, and log records, that wait to be sent. At about 1 KiB each this is 16 MiB, which a
 /// program that sends 1,000 a second fills in a quarter of a minute.
@@ -35,11 +27,9 @@ pub const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause before a batch is tried again: so long an endpoint that is back is not seen.
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
-/// Bytes of an answer that are read: an answer of OTLP has a few dozen.
-pub const ANSWER_BYTES: usize = 64 * 1024;
-
-/// Bytes of a file with certificates or a key: bundles of all public authorities have 250 KiB.
-pub const CERTIFICATE_BYTES: u64 = 4 * 1024 * 1024;
+/// Reasons for not keeping records that are told: a server that names each record in its reason
+/// would fill the log, and nobody reads more of them.
+pub const REASONS_TOLD: usize = 32;
 
 /// Bytes of a configuration file.
 pub const CONFIG_BYTES: u64 = 1024 * 1024;

@@ -5,6 +5,9 @@ use std::time::Duration;
 /// Messages that wait for the worker. At a million a second, 65 ms of work: enough for any pause of
 /// a scheduler, and at most some 10 MB.
 pub const QUEUE_EVENTS: usize = 65_536;
+/// Bytes of long texts and of others' OTLP that wait for the worker. Messages are small but for these,
+/// and 65,536 of them could be anything.
+pub const QUEUE_BYTES: usize = 64 << 20;
 /// Everything is in the file, and synced, within this time.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// A shorter bound would only sync more often than disks can.

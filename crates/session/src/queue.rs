@@ -1,5 +1,8 @@
 //! The bounded queue between calls and the worker.
 //!
+//! Bounded by messages, and by the bytes of what they carry: one that is larger than the bound alone
+//! still goes through an empty queue.
+//!
 //! A vector behind a lock: a call appends, the worker takes all there is by swapping in an empty one.
 //! Calls do not wake the worker, since a wake-up costs more than everything else together; it looks
 //! by itself every few milliseconds, and is woken when the queue is half full or somebody waits for
@@ -7,15 +10,15 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use kymo_wire::Signal;
-use opentelemetry::KeyValue;
 use opentelemetry::trace::SpanId;
+use opentelemetry::{Array, KeyValue, Value};
 
 use crate::event::Event;
-use crate::limits::LONGEST_WAIT;
+use crate::limits::{LONGEST_WAIT, QUEUE_BYTES};
 use crate::options::{AroundWait, WhenFull};
 
 thread_local! {
@@ -62,6 +65,32 @@ pub(crate) enum Message {
     Flush,
 }
 
+impl Message {
+    /// Bytes of what is long, if something is.
+    fn bytes(&self) -> usize {
+        let of =
+            |attributes: &[KeyValue]| attributes.iter().map(|one| text_bytes(&one.value)).sum();
+        match self {
+            Self::Event(event) => of(&event.attributes),
+            Self::Annotate { attributes, .. } | Self::SetAttributes { attributes, .. } => {
+                of(attributes)
+            }
+            Self::Log(log) => log.body.len() + of(&log.attributes),
+            Self::Request(_, request) => request.len(),
+            Self::EndSpan { error, .. } => error.as_ref().map_or(0, String::len),
+            Self::Fail(_) | Self::Flush => 0,
+        }
+    }
+}
+
+fn text_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.as_str().len(),
+        Value::Array(Array::String(texts)) => texts.iter().map(|text| text.as_str().len()).sum(),
+        _ => 0,
+    }
+}
+
 /// A line of somebody's log.
 pub(crate) struct Log {
     pub(crate) time_nanos: u64,
@@ -81,12 +110,14 @@ pub(crate) struct Queue {
     done: Condvar,
     capacity: usize,
     /// Lost because the queue was full, or the session had ended.
-    dropped: AtomicU64,
+    dropped: Arc<AtomicU64>,
 }
 
 #[derive(Default)]
 struct Inner {
     messages: Vec<Message>,
+    /// Of the messages.
+    bytes: usize,
     is_closed: bool,
     /// How many were ever taken in, handled, and are in the file.
     pushed: u64,
@@ -100,14 +131,15 @@ struct Inner {
 }
 
 impl Queue {
-    pub(crate) fn new(capacity: usize) -> Self {
+    /// `dropped` counts what is lost.
+    pub(crate) fn new(capacity: usize, dropped: Arc<AtomicU64>) -> Self {
         Self {
             inner: Mutex::default(),
             room: Condvar::new(),
             wake: Condvar::new(),
             done: Condvar::new(),
             capacity,
-            dropped: AtomicU64::new(0),
+            dropped,
         }
     }
 
@@ -124,39 +156,56 @@ impl Queue {
         when_full: WhenFull,
         around: Option<AroundWait>,
     ) -> bool {
+        let bytes = message.bytes();
         let mut inner = self.lock();
-        while inner.messages.len() >= self.capacity && !inner.is_closed {
+        while self.is_full(&inner, bytes) && !inner.is_closed {
             // The worker itself would wait for room that only it can make.
             if when_full == WhenFull::Drop || IS_WORKER.get() {
                 break;
             }
             inner = match around {
-                None => self.wait_for_room(inner),
+                None => self.wait_for_room(inner, bytes),
                 // Whatever else it does, it must not do it while the queue is locked.
                 Some(around) => {
                     drop(inner);
-                    around(&mut || drop(self.wait_for_room(self.lock())));
+                    around(&mut || drop(self.wait_for_room(self.lock(), bytes)));
                     self.lock()
                 }
             };
         }
-        if inner.is_closed || inner.messages.len() >= self.capacity {
+        if inner.is_closed || self.is_full(&inner, bytes) {
             drop(inner);
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return false;
         }
+        let was_half_full = self.is_half_full(&inner);
         inner.messages.push(message);
+        inner.bytes += bytes;
         inner.pushed += 1;
-        let is_half_full = inner.messages.len() == self.capacity.div_ceil(2);
+        let is_half_full = self.is_half_full(&inner);
         drop(inner);
-        if is_half_full {
+        if is_half_full && !was_half_full {
             self.wake.notify_one();
         }
         true
     }
 
-    fn wait_for_room<'a>(&'a self, mut inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
-        while inner.messages.len() >= self.capacity && !inner.is_closed {
+    /// Whether so many bytes more are too many.
+    fn is_full(&self, inner: &Inner, bytes: usize) -> bool {
+        let is_too_much = inner.bytes.saturating_add(bytes) > QUEUE_BYTES;
+        inner.messages.len() >= self.capacity || (is_too_much && !inner.messages.is_empty())
+    }
+
+    fn is_half_full(&self, inner: &Inner) -> bool {
+        inner.messages.len() * 2 >= self.capacity || inner.bytes >= QUEUE_BYTES / 2
+    }
+
+    fn wait_for_room<'a>(
+        &'a self,
+        mut inner: MutexGuard<'a, Inner>,
+        bytes: usize,
+    ) -> MutexGuard<'a, Inner> {
+        while self.is_full(&inner, bytes) && !inner.is_closed {
             inner.blocked += 1;
             self.wake.notify_one();
             inner = self.room.wait(inner).unwrap_or_else(PoisonError::into_inner);
@@ -184,15 +233,15 @@ impl Queue {
     /// will be nothing more.
     pub(crate) fn take(&self, into: &mut Vec<Message>, nap: Duration) -> bool {
         let mut inner = self.lock();
-        let is_idle = |inner: &Inner| {
-            !inner.is_closed && !inner.is_urgent && inner.messages.len() * 2 < self.capacity
-        };
+        let is_idle =
+            |inner: &Inner| !inner.is_closed && !inner.is_urgent && !self.is_half_full(inner);
         if is_idle(&inner) && !nap.is_zero() {
             let waited = self.wake.wait_timeout_while(inner, nap, |inner| is_idle(inner));
             inner = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         inner.is_urgent = false;
         std::mem::swap(&mut inner.messages, into);
+        inner.bytes = 0;
         let (is_open, blocked) = (!inner.is_closed, inner.blocked);
         drop(inner);
         if blocked > 0 {
@@ -287,11 +336,6 @@ impl Queue {
         true
     }
 
-    /// How many were lost.
-    pub(crate) fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
-    }
-
     /// Counts one that never came here.
     pub(crate) fn count_dropped(&self) {
         self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -300,18 +344,25 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::thread;
 
     use super::*;
 
     const LONG: Duration = Duration::from_secs(20);
 
+    fn queue(capacity: usize) -> Queue {
+        Queue::new(capacity, Arc::default())
+    }
+
+    fn dropped(queue: &Queue) -> u64 {
+        queue.dropped.load(Ordering::Relaxed)
+    }
+
     #[test]
     fn a_full_queue_drops_and_counts_if_that_was_chosen() {
-        let queue = Queue::new(3);
+        let queue = queue(3);
         let kept = (0..10).filter(|_| queue.push(Message::Flush, WhenFull::Drop, None)).count();
-        assert_eq!((kept, queue.dropped()), (3, 7));
+        assert_eq!((kept, dropped(&queue)), (3, 7));
         let mut taken = Vec::new();
         assert!(queue.take(&mut taken, Duration::ZERO));
         assert_eq!(taken.len(), 3);
@@ -319,8 +370,32 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_of_long_texts_is_full_early() {
+        let queue = queue(1000);
+        let request = |bytes: usize| Message::Request(Signal::Logs, vec![0; bytes]);
+        let push = |message| queue.push(message, WhenFull::Drop, None);
+        assert!(push(request(QUEUE_BYTES + 1)), "alone");
+        assert!(!push(request(1)));
+        let mut taken = Vec::new();
+        assert!(queue.take(&mut taken, LONG), "and the worker does not nap");
+        assert!(push(request(QUEUE_BYTES - 10)));
+        let text = |text: &str| {
+            let attributes = vec![KeyValue::new("prompt", text.to_owned())];
+            Message::Annotate {
+                span: SpanId::INVALID,
+                time_nanos: 0,
+                name: String::new(),
+                attributes,
+            }
+        };
+        assert!(push(text("ten bytes.")));
+        assert!(!push(text("!")));
+        assert_eq!(dropped(&queue), 2);
+    }
+
+    #[test]
     fn a_full_queue_blocks_until_there_is_room_and_loses_nothing() {
-        let queue = Arc::new(Queue::new(4));
+        let queue = Arc::new(queue(4));
         let pushing = {
             let queue = queue.clone();
             thread::spawn(move || {
@@ -335,12 +410,12 @@ mod tests {
             taken.clear();
         }
         assert!(pushing.join().unwrap());
-        assert_eq!(queue.dropped(), 0);
+        assert_eq!(dropped(&queue), 0);
     }
 
     #[test]
     fn who_waits_is_woken_when_it_is_done_or_too_late() {
-        let queue = Arc::new(Queue::new(100));
+        let queue = Arc::new(queue(100));
         queue.push(Message::Flush, WhenFull::Block, None);
         assert!(!queue.wait_handled(Duration::from_millis(1)));
         let working = {
@@ -357,11 +432,11 @@ mod tests {
 
     #[test]
     fn what_comes_after_the_end_is_lost_and_counted() {
-        let queue = Queue::new(2);
+        let queue = queue(2);
         assert!(queue.close(Message::Flush));
         assert!(!queue.close(Message::Flush));
         assert!(!queue.push(Message::Flush, WhenFull::Block, None));
-        assert_eq!(queue.dropped(), 1);
+        assert_eq!(dropped(&queue), 1);
         let mut taken = Vec::new();
         assert!(queue.take(&mut taken, LONG));
         taken.clear();

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use kymo_service::Outlet;
@@ -27,7 +27,7 @@ use crate::scope::{OpenSpan, Scope, current_span};
 use crate::subscribe::{EventStream, Subscribers, Subscription};
 use crate::summary::{FinishedSpan, Metric, ResourceUse, Stats, Summary, TaskCount};
 use crate::task::{Task, TaskBuilder};
-use crate::worker::instruments::Meters;
+use crate::worker::instruments::{Lost, Meters};
 use crate::worker::state::{Finished, State};
 use crate::{fork, ids};
 
@@ -65,7 +65,7 @@ pub(crate) struct Shared {
     pub(crate) subscribers: Subscribers,
     pub(crate) enrichers: RwLock<Vec<Enricher>>,
     pub(crate) enricher_panics: AtomicU64,
-    pub(crate) after_end: AtomicU64,
+    pub(crate) lost: Lost,
     pub(crate) next_task: AtomicU64,
     pub(crate) meters: Meters,
     pub(crate) outlet: Option<Outlet>,
@@ -106,6 +106,11 @@ impl Shared {
         if self.enricher_panics.fetch_add(1, Ordering::Relaxed) == 0 {
             tracing::warn!("an enricher of a session panicked; it is called again");
         }
+    }
+
+    /// A state of a task came after its end.
+    pub(crate) fn count_after_end(&self) {
+        self.lost.after_end.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Whether there should be a file and is none.
@@ -348,7 +353,7 @@ impl Session {
     }
 
     pub(crate) fn count_after_end(&self) {
-        self.shared().after_end.fetch_add(1, Ordering::Relaxed);
+        self.shared().count_after_end();
     }
 
     /// Calls a function with all events from now on, on the session's thread, a batch at a time.
@@ -406,7 +411,7 @@ impl Session {
         self.shared().ask(|state| state.finished.iter().map(span).collect())
     }
 
-    /// The instruments as they stand.
+    /// The instruments as they stand, with all that was told before.
     #[must_use]
     pub fn metrics(&self) -> Vec<Metric> {
         self.shared().settle();
@@ -432,8 +437,8 @@ impl Session {
             ..Stats::default()
         });
         Stats {
-            dropped: shared.queue.dropped(),
-            after_end: shared.after_end.load(Ordering::Relaxed),
+            dropped: shared.lost.dropped.load(Ordering::Relaxed),
+            after_end: shared.lost.after_end.load(Ordering::Relaxed),
             subscribers_missed: shared.subscribers.missed(),
             panics: shared.subscribers.panics() + shared.enricher_panics.load(Ordering::Relaxed),
             export: shared.outlet.as_ref().map(Outlet::counts),
@@ -466,7 +471,17 @@ impl Session {
     /// Whether its work is done: it was ended, and nothing waits any more, be it sent or not.
     #[must_use]
     pub fn has_finished(&self) -> bool {
-        !self.shared().is_inert() && self.shared().queue.has_finished()
+        let shared = self.shared();
+        if shared.is_inert() || !shared.queue.has_finished() {
+            return false;
+        }
+        let is_sent = || match shared.sent.try_lock() {
+            Ok(sent) => sent.is_some(),
+            Err(TryLockError::Poisoned(sent)) => sent.into_inner().is_some(),
+            // Somebody sends the rest.
+            Err(TryLockError::WouldBlock) => false,
+        };
+        shared.outlet.is_none() || is_sent()
     }
 }
 

@@ -24,7 +24,7 @@ use crate::queue::{Queue, become_worker};
 use crate::session::Shared;
 use crate::subscribe::Subscribers;
 use crate::worker::Worker;
-use crate::worker::instruments::{Instruments, Meters};
+use crate::worker::instruments::{Instruments, Lost, Meters};
 use crate::worker::record::SpanRecord;
 use crate::worker::state::State;
 use crate::{fork, ids};
@@ -67,7 +67,8 @@ pub(crate) fn start(
         logs.push(Box::new(outlet.log_processor()));
     }
     let backend: Option<Arc<str>> = options.backend.as_deref().map(Into::into);
-    let instruments = Instruments::new(&meters.meter(scope.clone()), backend.clone());
+    let lost = Lost::default();
+    let instruments = Instruments::new(&meters.meter(scope.clone()), backend.clone(), &lost);
     let exporting = Exporting::new(&resource, scope, trace_id, spans, logs);
 
     let mut lines = Lines::new(&attributes, VERSION_OF_CRATE, trace_id);
@@ -122,7 +123,7 @@ pub(crate) fn start(
         parent,
         started_nanos,
         checkpoint_path,
-        queue: Queue::new(options.queue_events),
+        queue: Queue::new(options.queue_events, lost.dropped.clone()),
         when_full: options.when_full,
         around_wait: options.around_wait,
         clock,
@@ -130,7 +131,7 @@ pub(crate) fn start(
         subscribers: Subscribers::default(),
         enrichers: RwLock::default(),
         enricher_panics: AtomicU64::new(0),
-        after_end: AtomicU64::new(0),
+        lost,
         next_task: AtomicU64::new(0),
         meters,
         outlet,

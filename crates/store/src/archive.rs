@@ -14,7 +14,7 @@ use crate::commit::{VERSION, check_version, seal, unseal};
 use crate::error::StoreError;
 use crate::limits::{ARCHIVED_MAX_BYTES, ARCHIVED_PIECE_BYTES};
 use crate::objects::{ObjectInfo, Objects};
-use crate::otlp::{Finder, GoOn, Records, TraceResult};
+use crate::otlp::{Finder, GoOn, Records, TraceResult, if_readable};
 use crate::schema::Signal;
 use crate::snapshot::Snapshot;
 use crate::store::{Store, lock};
@@ -128,16 +128,19 @@ impl Store {
         go_on: &mut GoOn<'_>,
     ) -> Result<Option<TraceResult>, StoreError> {
         let mut found = self.find(snapshot, trace_id, go_on)?;
-        // A block of log records that cannot be read is warned of; no span that arrived is missing
-        // for it.
-        let sources = match self.trace_sources(events, trace_id) {
-            Err(error @ (StoreError::Objects(_) | StoreError::Io(_))) => {
-                tracing::warn!(%error, "unreadable: spans that are open are left out of a trace");
-                return found.finish();
-            }
-            read => read?.0,
-        };
-        found.add_open(&sources, self.column_cache())?;
+        let cache = self.column_cache();
+        let mut go_on = |bytes| found.go_on_with(bytes);
+        let opening = self.opening_sources(events, trace_id, &mut go_on);
+        let Some((sources, _)) = if_readable(opening)? else { return found.finish() };
+        let opening = found.opening(&sources, cache)?;
+        // Nearly always all spans have arrived, and other events say nothing of them.
+        if opening.is_empty() {
+            return found.finish();
+        }
+        let mut go_on = |bytes| found.go_on_with(bytes);
+        let all = self.trace_sources(events, trace_id, &mut go_on);
+        let Some((all_sources, _)) = if_readable(all)? else { return found.finish() };
+        found.add_open(opening, &sources, &all_sources, cache)?;
         found.finish()
     }
 
@@ -164,7 +167,7 @@ impl Store {
         trace_id: &'a TraceId,
         go_on: &'a mut GoOn<'g>,
     ) -> Result<Finder<'a, 'g>, StoreError> {
-        let (sources, damaged_blocks) = self.trace_sources(snapshot, trace_id)?;
+        let (sources, damaged_blocks) = self.trace_sources(snapshot, trace_id, go_on)?;
         let mut finder = Finder::new(trace_id, damaged_blocks, go_on);
         for tenant in &snapshot.tenants {
             for path in self.pieces(&tenant.tenant, trace_id)? {

@@ -17,12 +17,14 @@ use arrow_array::RecordBatch;
 use crate::block::meta::{BlockMeta, decode_tenant};
 use crate::block::read::Block;
 use crate::block::source::Source;
+use crate::block::trace_filter::{TraceFilter, Traces};
 use crate::block::trace_index;
 use crate::chunk::Chunk;
 use crate::commit::node::{NodeObject, PREFIX, TenantBlock};
 use crate::commit::state::LogState;
 use crate::error::StoreError;
 use crate::head::Batch;
+use crate::otlp::{GoOn, event_traces};
 use crate::pins::Pin;
 use crate::scan::{Scan, ScanContext, ScanStats};
 use crate::schema::Signal;
@@ -344,19 +346,47 @@ impl Store {
     }
 
     /// The rows of a snapshot that may belong to a trace, and how many blocks may too but are
-    /// damaged. Of log records those of blocks are found that are events.
+    /// damaged. Of log records those of blocks are found that are events. `go_on` is asked before
+    /// each block.
     pub fn trace_sources(
         &self,
         snapshot: &Snapshot,
         trace_id: &[u8; 16],
+        go_on: &mut GoOn<'_>,
+    ) -> Result<(Vec<Source>, usize), StoreError> {
+        self.sources_of_trace(snapshot, Traces::All, trace_id, go_on)
+    }
+
+    /// The same for log records; of blocks, those with events that open spans of the trace.
+    pub fn opening_sources(
+        &self,
+        events: &Snapshot,
+        trace_id: &[u8; 16],
+        go_on: &mut GoOn<'_>,
+    ) -> Result<(Vec<Source>, usize), StoreError> {
+        self.sources_of_trace(events, Traces::Opened, trace_id, go_on)
+    }
+
+    fn sources_of_trace(
+        &self,
+        snapshot: &Snapshot,
+        traces: Traces,
+        trace_id: &[u8; 16],
+        go_on: &mut GoOn<'_>,
     ) -> Result<(Vec<Source>, usize), StoreError> {
         let hash = trace_index::trace_hash(trace_id);
         let mut sources: Vec<Source> = snapshot.chunks().cloned().map(Source::Chunk).collect();
         let mut damaged_blocks = 0;
         for (tenant, meta) in snapshot.owned_blocks() {
+            // To open blocks and to make their filters is most of the work.
+            go_on(0)?;
             let path = meta.path(&tenant.tenant, snapshot.signal);
             let open = || self.open_visible(tenant, &path, meta);
-            let block = match self.blocks.may_hold_trace(&path, hash, open) {
+            let make = || match snapshot.signal {
+                Signal::Logs => event_traces(&open()?, &self.columns),
+                _ => Ok(TraceFilter::of_spans(&open()?.trace_index()?)),
+            };
+            let block = match self.blocks.may_hold_trace(&path, traces, hash, make) {
                 Ok(false) => continue,
                 Ok(true) => open(),
                 Err(error) => Err(error),

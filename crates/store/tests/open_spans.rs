@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kymo_journal::{Compression, Format, Journal, OsDisk, Record};
-use kymo_store::{Options, Signal, Store};
+use kymo_store::{Options, Signal, Store, StoreError};
 use kymo_wire::{AnyValueView, SpanView, TracesView, View, text};
 
 const TRACE: [u8; 16] = [0xab; 16];
@@ -199,4 +199,97 @@ fn log_records_that_open_nothing_make_no_trace() {
     assert_eq!(trace(&store, TRACE), []);
     store.flush().unwrap();
     assert_eq!(trace(&store, TRACE), []);
+}
+
+/// A record that is no event though it looks like one that opens a span.
+const NO_EVENT: Event<'_> = ("", 150, 9, &[("span_name", "nothing")]);
+
+#[test]
+fn a_record_without_the_name_of_an_event_opens_nothing_wherever_it_lies() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    events(&store, "s", &[NO_EVENT, ("SessionStarted", 100, 1, &[("span_name", "session")])]);
+    let session = [("session".to_owned(), 100, 100, true)];
+    assert_eq!(trace(&store, TRACE), session);
+    store.flush().unwrap();
+    assert_eq!(trace(&store, TRACE), session);
+}
+
+#[test]
+fn blocks_of_log_records_are_looked_at_if_events_open_spans_and_then_all_that_have_events() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    let flushed = |one: Event<'_>| {
+        events(&store, "s", &[one]);
+        store.flush().unwrap();
+    };
+    flushed(("ResourceUpdate", 900, 1, &[]));
+    flushed(NO_EVENT);
+    let sources = || {
+        let snapshot = store.event_snapshot(["one"]).unwrap();
+        let opening = store.opening_sources(&snapshot, &TRACE, &mut |_| Ok(())).unwrap();
+        let all = store.trace_sources(&snapshot, &TRACE, &mut |_| Ok(())).unwrap();
+        (opening.0.len(), all.0.len())
+    };
+    assert_eq!(sources(), (0, 1));
+    assert_eq!(trace(&store, TRACE), []);
+    flushed(("SessionStarted", 100, 1, &[("span_name", "session")]));
+    assert_eq!(sources(), (1, 2));
+    // What opens nothing tells how long it lasts, and when it ended.
+    assert_eq!(trace(&store, TRACE), [("session".to_owned(), 100, 900, true)]);
+    flushed(("SessionEnded", 950, 1, &[]));
+    assert_eq!(sources(), (1, 3));
+    assert_eq!(trace(&store, TRACE), [("session".to_owned(), 100, 950, false)]);
+}
+
+#[test]
+fn who_waits_no_longer_is_heard_before_each_block_of_log_records() {
+    const BLOCKS: usize = 5;
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    for time in 0..BLOCKS as u64 {
+        events(&store, "s", &[("ResourceUpdate", 100 + time, 1, &[])]);
+        store.flush().unwrap();
+    }
+    let snapshot = store.event_snapshot(["one"]).unwrap();
+    let spans = store.snapshot_of(["one"], Signal::Spans).unwrap();
+    let find = |most: usize| {
+        let mut asked = 0;
+        let found = store.trace_with_open(&spans, &snapshot, &[7; 16], &mut |_| {
+            asked += 1;
+            if asked > most { Err(StoreError::Cancelled) } else { Ok(()) }
+        });
+        (found, asked)
+    };
+    let (found, asked) = find(usize::MAX);
+    assert!(matches!(found, Ok(None)) && asked >= BLOCKS, "{found:?} {asked}");
+    for most in 0..asked {
+        let (found, asked) = find(most);
+        assert!(matches!(found, Err(StoreError::Cancelled)), "{most}: {found:?}");
+        assert_eq!(asked, most + 1, "nothing is asked or done after the refusal");
+    }
+}
+
+#[test]
+fn sessions_whose_ids_are_numbers_are_told_apart() {
+    let place = tempfile::tempdir().unwrap();
+    let store = store(place.path());
+    for (number, time) in [(41, 300), (42, 700)] {
+        let event = |name: &str, time: u64, attributes: &str| {
+            format!(
+                r#"{{"timeUnixNano":"{time}","eventName":"{name}","traceId":"{}","spanId":"{number:016x}","attributes":[{attributes}]}}"#,
+                "ab".repeat(16)
+            )
+        };
+        let named =
+            format!(r#"{{"key":"span_name","value":{{"stringValue":"session {number}"}}}}"#);
+        let body = format!(
+            r#"{{"resourceLogs":[{{"resource":{{"attributes":[{{"key":"session_id","value":{{"intValue":"{number}"}}}}]}},"scopeLogs":[{{"logRecords":[{},{}]}}]}}]}}"#,
+            event("SessionStarted", 100, &named),
+            event("ResourceUpdate", time, ""),
+        );
+        send(&store, kymo_journal::Signal::Logs, body);
+    }
+    let shown = |name: &str, end| (name.to_owned(), 100, end, true);
+    assert_eq!(trace(&store, TRACE), [shown("session 41", 300), shown("session 42", 700)]);
 }

@@ -5,10 +5,12 @@
 //!
 //! | module | what is there |
 //! |---|---|
-//! | `run` | the process: output, status, what it used |
+//! | `run` | the process: status, what it used |
+//! | `copying` | its output |
 //! | `signals` | whose they are |
 //! | `describe` | the span |
 
+mod copying;
 mod describe;
 mod run;
 mod signals;

@@ -1,21 +1,20 @@
 //! The process.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
-use signal_hook::iterator::Signals;
 
-use super::signals;
-use crate::limits::{OUTPUT_GRACE, RESIDENT_MARGIN_BYTES};
+use super::copying::Copying;
+use super::signals::{self, Signals};
+use crate::limits::RESIDENT_MARGIN_BYTES;
 use crate::model::Nanos;
 use crate::times;
 
@@ -200,20 +199,18 @@ fn wait(
 ) -> io::Result<ExitStatus> {
     let process = Pid::from_child(child);
     let has_ended = Arc::new(AtomicBool::new(false));
-    let is_told_by_terminal = io::stdin().is_terminal();
     let forwarding = signals.ok().map(|mut signals| {
         let (handle, has_ended) = (signals.handle(), has_ended.clone());
         let thread = thread::spawn(move || {
-            for signal in signals.forever() {
+            for origin in signals.forever() {
                 // Its number may belong to another process by then.
                 if has_ended.load(Ordering::SeqCst) {
                     break;
                 }
-                // A terminal tells the command by itself, and twice means something else.
-                if is_told_by_terminal && matches!(signal, SIGINT | SIGHUP | SIGQUIT) {
+                if signals::is_told_by_terminal(&origin) {
                     continue;
                 }
-                if let Some(signal) = Signal::from_named_raw(signal) {
+                if let Some(signal) = Signal::from_named_raw(origin.signal) {
                     let _ = kill_process(process, signal);
                 }
             }
@@ -232,88 +229,6 @@ fn wait(
         let _ = thread.join();
     }
     status
-}
-
-/// Threads that pass on what the command writes, and keep it.
-struct Copying {
-    progress: mpsc::Receiver<Progress>,
-    running: usize,
-    /// Threads that have something which whoever reads our output does not take yet.
-    writing: Arc<AtomicUsize>,
-}
-
-enum Progress {
-    Some,
-    End,
-}
-
-impl Copying {
-    fn start(child: &mut Child, listener: &Arc<dyn Listen>, is_all_wanted: bool) -> Self {
-        let (sender, progress) = mpsc::channel();
-        let (mut running, writing) = (0, Arc::new(AtomicUsize::new(0)));
-        if let Some(stdout) = child.stdout.take() {
-            let (listener, sender, writing) = (listener.clone(), sender.clone(), writing.clone());
-            let hear = move |piece: &[u8]| listener.heard(Stream::Stdout, piece);
-            thread::spawn(move || {
-                copy(stdout, io::stdout(), hear, is_all_wanted, &writing, &sender);
-            });
-            running += 1;
-        }
-        if let Some(stderr) = child.stderr.take() {
-            let (listener, writing) = (listener.clone(), writing.clone());
-            let hear = move |piece: &[u8]| listener.heard(Stream::Stderr, piece);
-            thread::spawn(move || {
-                copy(stderr, io::stderr(), hear, is_all_wanted, &writing, &sender);
-            });
-            running += 1;
-        }
-        Self { progress, running, writing }
-    }
-
-    /// Waits for the end of the output. Something that the command left running in the background (a
-    /// compiler cache's server) may hold it open forever: silence for a while is an end too.
-    fn finish(mut self) {
-        while self.running > 0 {
-            match self.progress.recv_timeout(OUTPUT_GRACE) {
-                Ok(Progress::Some) => {}
-                Ok(Progress::End) => self.running -= 1,
-                Err(_) if self.writing.load(Ordering::SeqCst) > 0 => {}
-                Err(_) => return,
-            }
-        }
-    }
-}
-
-fn copy(
-    mut from: impl Read,
-    mut to: impl Write,
-    hear: impl Fn(&[u8]),
-    is_all_wanted: bool,
-    writing: &AtomicUsize,
-    progress: &mpsc::Sender<Progress>,
-) {
-    let mut piece = [0; 16 << 10];
-    loop {
-        let count = match from.read(&mut piece) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => break,
-        };
-        writing.fetch_add(1, Ordering::SeqCst);
-        let written = to.write_all(&piece[..count]).and_then(|()| to.flush());
-        hear(&piece[..count]);
-        let _ = progress.send(Progress::Some);
-        writing.fetch_sub(1, Ordering::SeqCst);
-        // A command that prints without end would do so for nobody.
-        let is_gone = written.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
-        if is_gone && !is_all_wanted {
-            break;
-        }
-    }
-    // First our end of the pipe: who writes to it then is told.
-    drop(from);
-    let _ = progress.send(Progress::End);
 }
 
 impl Usage {
@@ -473,29 +388,5 @@ mod tests {
         assert_eq!(above(own, own), None);
         assert_eq!(above(Some(50 << 20), Some(20 << 20)), Some(50 << 20));
         assert_eq!(above(Some(50 << 20), None), Some(50 << 20));
-    }
-
-    #[test]
-    fn a_reader_that_has_gone_ends_what_is_only_heard_and_not_what_is_kept() {
-        struct Gone;
-        impl Write for Gone {
-            fn write(&mut self, _piece: &[u8]) -> io::Result<usize> {
-                Err(io::ErrorKind::BrokenPipe.into())
-            }
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        for (is_all_wanted, expected) in [(false, 16 << 10), (true, 100_000)] {
-            let heard = AtomicUsize::new(0);
-            let hear = |piece: &[u8]| _ = heard.fetch_add(piece.len(), Ordering::SeqCst);
-            let (sender, progress) = mpsc::channel();
-            let writing = AtomicUsize::new(0);
-            copy(io::repeat(b'y').take(100_000), Gone, hear, is_all_wanted, &writing, &sender);
-            assert_eq!(heard.load(Ordering::SeqCst), expected);
-            assert_eq!(writing.load(Ordering::SeqCst), 0);
-            drop(sender);
-            assert!(matches!(progress.iter().last(), Some(Progress::End)));
-        }
     }
 }

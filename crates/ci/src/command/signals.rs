@@ -11,9 +11,14 @@ use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;
-use signal_hook::iterator::Signals;
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::low_level::siginfo::{Cause, Origin};
 
 use crate::limits::SIGNAL_GRACE;
+
+/// Signals as they come, each with who sent it.
+pub(super) type Signals = SignalsInfo<WithOrigin>;
 
 /// Those that are passed on.
 const PASSED_ON: [i32; 6] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2];
@@ -49,6 +54,22 @@ fn heeded() -> impl Iterator<Item = i32> {
     PASSED_ON.into_iter().filter(|signal| !is_ignored(*signal))
 }
 
+/// Whether the command has had a signal already, from where we had it: twice may mean something
+/// else. A terminal tells all programs in front of it; that its line is gone, only the first program
+/// of the session.
+pub(super) fn is_told_by_terminal(origin: &Origin) -> bool {
+    let leads_session = || rustix::process::getsid(None) == Ok(rustix::process::getpid());
+    is_told(origin.signal, origin.cause, leads_session)
+}
+
+fn is_told(signal: i32, cause: Cause, leads_session: impl Fn() -> bool) -> bool {
+    match (cause, signal) {
+        (Cause::Kernel, SIGINT | SIGQUIT) => true,
+        (Cause::Kernel, SIGHUP) => !leads_session(),
+        _ => false,
+    }
+}
+
 /// Signals are the command's from now on, until [`give_back`].
 pub(super) fn take() -> io::Result<Signals> {
     let signals = Signals::new(heeded().collect::<Vec<_>>());
@@ -77,7 +98,22 @@ pub(super) fn give_back() {
 
 #[cfg(test)]
 mod tests {
+    use signal_hook::low_level::siginfo::Sent;
+
     use super::*;
+
+    #[test]
+    fn what_the_terminal_told_the_command_is_not_told_twice() {
+        let (first, other) = (|| true, || false);
+        let by_hand = Cause::Sent(Sent::User);
+        for signal in [SIGINT, SIGQUIT, SIGHUP] {
+            assert!(is_told(signal, Cause::Kernel, other), "{signal}");
+            assert!(!is_told(signal, by_hand, other), "{signal}");
+        }
+        assert!(is_told(SIGINT, Cause::Kernel, first));
+        assert!(!is_told(SIGHUP, Cause::Kernel, first));
+        assert!(!is_told(SIGTERM, Cause::Kernel, other));
+    }
 
     #[test]
     fn a_signal_is_ignored_if_its_bit_says_so() {

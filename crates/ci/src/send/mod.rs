@@ -114,7 +114,7 @@ fn over_network(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| SendError::Settings(format!("cannot begin to send: {error}")))?;
-    let server = kymo_forward::Settings { protocol, ..settings.server.clone() };
+    let server = kymo_forward::OtlpSettings { protocol, ..settings.server.clone() };
     let client = Client::new(&server, Signal::Traces)?;
     let deadline = Instant::now() + settings.timeout;
     let sent = runtime.block_on(async {

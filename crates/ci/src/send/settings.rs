@@ -6,10 +6,11 @@
 //! | `OTEL_SDK_DISABLED`, `TELEMETRY_ENABLED` | whether anything is sent at all |
 //!
 //! The server and how it is talked to are told by `OTEL_EXPORTER_OTLP_…`, see
-//! [`kymo_forward::settings`]. Flags come before all of them.
+//! [`kymo_forward::resolve`]. Flags come before all of them.
 
 use std::time::Duration;
 
+use kymo_forward::OtlpSettings;
 use kymo_wire::Signal;
 
 use crate::environment::Environment;
@@ -46,7 +47,7 @@ pub struct Settings {
     /// Where spans go.
     pub exporters: Vec<Exporter>,
     /// The server.
-    pub server: kymo_forward::Settings,
+    pub server: OtlpSettings,
     /// Time for everything.
     pub timeout: Duration,
 }
@@ -89,11 +90,12 @@ fn server(
     protocol: Option<Protocol>,
     environment: &Environment,
     warnings: &mut Warnings,
-) -> kymo_forward::Settings {
-    let asked = kymo_forward::Asked { endpoint: asked.endpoint.clone(), protocol };
+) -> OtlpSettings {
+    let endpoint = asked.endpoint.clone();
+    let asked = kymo_forward::Asked { endpoint, protocol, ..kymo_forward::Asked::default() };
     let variable = |name: &str| environment.get(name).map(str::to_owned);
     let warn = |warning| warnings.add(warning);
-    kymo_forward::Settings::resolve(Signal::Traces, &asked, variable, warn)
+    OtlpSettings::resolve_or_warn(Signal::Traces, &asked, variable, warn)
 }
 
 fn exporters(

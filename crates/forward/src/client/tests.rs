@@ -4,7 +4,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::*;
-use crate::{Asked, until};
+use crate::until;
 
 /// Requests that a server got: head and body of each.
 type Requests = Vec<(String, Vec<u8>)>;
@@ -39,14 +39,10 @@ fn server(answers: &'static [&'static str]) -> (SocketAddr, JoinHandle<Requests>
 }
 
 fn client(address: SocketAddr, protocol: Protocol, signal: Signal) -> Client {
-    let endpoint = format!("http://{address}");
-    let asked = Asked { endpoint: Some(endpoint), protocol: Some(protocol) };
-    let variable = |name: &str| match name {
-        "OTEL_EXPORTER_OTLP_HEADERS" => Some("x-key=a b".to_owned()),
-        "OTEL_EXPORTER_OTLP_LOGS_COMPRESSION" => Some("gzip".to_owned()),
-        _ => None,
-    };
-    let settings = Settings::resolve(signal, &asked, variable, |warning| panic!("{warning}"));
+    let path = if protocol.is_http() { crate::signals::path(signal) } else { "" };
+    let mut settings = OtlpSettings::new(format!("http://{address}{path}"), protocol);
+    settings.headers.push(("x-key".to_owned(), "a b".to_owned()));
+    settings.is_gzipped = signal == Signal::Logs;
     Client::new(&settings, signal).unwrap()
 }
 
@@ -106,11 +102,40 @@ fn what_is_not_otlp_is_refused_before_it_is_sent_as_json() {
 }
 
 #[test]
-fn an_endpoint_that_is_none_is_refused_with_an_example() {
+fn what_cannot_be_used_is_refused_before_anything_is_sent() {
     for endpoint in ["http://", "ftp://a", "::"] {
-        let asked = Asked { endpoint: Some(endpoint.to_owned()), protocol: None };
-        let settings = Settings::resolve(Signal::Logs, &asked, |_| None, |_| ());
+        let settings = OtlpSettings::new(endpoint, Protocol::Grpc);
         let error = Client::new(&settings, Signal::Logs).unwrap_err().to_string();
         assert!(error.contains("expected a URL such as"), "{error}");
+    }
+    for (name, value) in [("a b", "c"), ("a", "hunter2\n")] {
+        let mut settings = OtlpSettings::new("http://a.test", Protocol::Grpc);
+        settings.headers.push((name.to_owned(), value.to_owned()));
+        let error = Client::new(&settings, Signal::Logs).unwrap_err().to_string();
+        assert!(error.contains(&format!("{name:?}")) && !error.contains("hunter2"), "{error}");
+    }
+    let mut settings = OtlpSettings::new("https://a.test", Protocol::Grpc);
+    settings.certificate = Some("/no/such/file.pem".into());
+    let error = Client::new(&settings, Signal::Logs).unwrap_err().to_string();
+    assert!(error.contains("OTEL_EXPORTER_OTLP_CERTIFICATE"), "{error}");
+}
+
+#[test]
+fn a_password_of_an_endpoint_is_a_header_unless_there_is_one() {
+    for (header, expected) in [
+        // `me:p@ss`.
+        (None, "authorization: basic bwu6cebzcw==\r\n"),
+        (Some("Bearer x"), "authorization: bearer x\r\n"),
+    ] {
+        let (address, serving) = server(&["200 OK"]);
+        let endpoint = format!("http://me:p%40ss@{address}/v1/traces");
+        let mut settings = OtlpSettings::new(endpoint, Protocol::HttpProtobuf);
+        settings.headers.extend(header.map(|value| ("Authorization".into(), value.into())));
+        let client = Client::new(&settings, Signal::Traces).unwrap();
+        let answer = block_on(client.send(b"", Duration::from_secs(10)));
+        assert_eq!(answer, Answer::Accepted(None));
+        let (head, _) = serving.join().unwrap().remove(0);
+        assert!(head.contains(expected), "{head}");
+        assert_eq!(head.matches("authorization").count(), 1, "{head}");
     }
 }

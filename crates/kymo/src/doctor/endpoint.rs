@@ -3,9 +3,11 @@
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::mpsc;
 
-use kymo_forward::network::is_loopback;
+use kymo_forward::network::{asks_proxies, is_loopback};
+use kymo_forward::settings::{DEFAULT, EXPLICIT};
+use kymo_forward::{Asked, OtlpSettings, Protocol, Signal, signals};
 use kymo_service::Config;
-use kymo_service::export::{Asked, Destination, ExportSettings, OtlpSettings, Protocol, Signal};
+use kymo_service::export::{Destination, ExportSettings};
 use reqwest::Url;
 
 use super::check::Checks;
@@ -60,22 +62,22 @@ pub(super) fn look(
 
 /// Where a signal goes, and who says so.
 fn named(checks: &mut Checks, signal: Signal, destination: &Destination) {
-    let variable = format!("OTEL_{}_EXPORTER", signal.variable());
+    let variable = format!("OTEL_{}_EXPORTER", signals::variable(signal));
     match destination {
         Destination::Nowhere => checks.warning(
             "endpoint",
-            format!("{} go nowhere, as {variable} is none", signal.items()),
+            format!("{} go nowhere, as {variable} is none", signals::items(signal)),
             format!("set {variable} to otlp, or unset it"),
         ),
         Destination::Console => checks.warning(
             "endpoint",
-            format!("{} go to stdout, as {variable} is console", signal.items()),
+            format!("{} go to stdout, as {variable} is console", signals::items(signal)),
             format!("set {variable} to otlp, or unset it"),
         ),
         Destination::Otlp(otlp) => {
             let by = match otlp.source {
-                "explicit" => "as the command line or configuration says",
-                "default" => "the default, as nothing is set",
+                EXPLICIT => "as the command line or configuration says",
+                DEFAULT => "the default, as nothing is set",
                 variable => variable,
             };
             let (server, word) = (otlp.authority(), otlp.protocol.word());
@@ -155,7 +157,7 @@ fn reason(error: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or_default().to_lowercase()
 }
 
-/// Whether requests go through a proxy. gRPC does not: its libraries rarely know one.
+/// Whether requests go through a proxy.
 fn proxied(
     checks: &mut Checks,
     url: &Url,
@@ -178,7 +180,7 @@ fn proxied(
     let shown = Url::parse(&proxy).ok().and_then(|proxy| proxy.host_str().map(str::to_owned));
     let shown = shown.unwrap_or_else(|| "a proxy".to_owned());
     let advice = format!("add {host} to NO_PROXY if it should be reached directly");
-    if is_loopback(url) || protocol == Protocol::Grpc {
+    if !asks_proxies(url, protocol) {
         checks.warning(
             "proxy",
             format!("{name} is set ({shown}): some SDKs send to {host} through it, kymo does not"),

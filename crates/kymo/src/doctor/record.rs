@@ -1,8 +1,7 @@
 //! A record that says that it is a test.
 
-use kymo_service::export::Signal;
 use kymo_wire::encode::{LogFields, SpanFields, Writer};
-use kymo_wire::{AnyValueView, NumberValue};
+use kymo_wire::{AnyValueView, NumberValue, Signal};
 
 /// The service that test records are of.
 pub(super) const SERVICE: &str = "kymo-doctor";

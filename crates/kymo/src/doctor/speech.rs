@@ -7,8 +7,7 @@
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 
-use kymo_forward::{Answer, Client, Settings};
-use kymo_service::export::{Compression, OtlpSettings, Protocol, Signal};
+use kymo_forward::{Answer, Client, OtlpSettings, Protocol, Signal, signals};
 use reqwest::Url;
 
 use super::PATIENCE;
@@ -24,7 +23,7 @@ pub(super) fn look(
 ) -> bool {
     let request = record.map(|record| record.request(signal)).unwrap_or_default();
     let what = if record.is_some() { "a test record" } else { "an empty request" };
-    let (server, items) = (otlp.authority(), signal.items());
+    let (server, items) = (otlp.authority(), signals::items(signal));
     match send(signal, otlp, otlp.protocol, &request) {
         Answer::Accepted(None) => {
             checks.ok("accepted", format!("{items}: {server} took {what}"));
@@ -44,30 +43,13 @@ pub(super) fn look(
 
 /// Sends a request once, in a protocol that may be another than the configured one.
 fn send(signal: Signal, otlp: &OtlpSettings, protocol: Protocol, request: &[u8]) -> Answer {
-    let wire = match signal {
-        Signal::Traces => kymo_wire::Signal::Traces,
-        Signal::Metrics => kymo_wire::Signal::Metrics,
-        Signal::Logs => kymo_wire::Signal::Logs,
-    };
-    let settings = Settings {
-        protocol: match protocol {
-            Protocol::Grpc => kymo_forward::Protocol::Grpc,
-            Protocol::HttpProtobuf => kymo_forward::Protocol::HttpProtobuf,
-            Protocol::HttpJson => kymo_forward::Protocol::HttpJson,
-        },
-        endpoint: otlp.endpoint.clone(),
-        headers: otlp.headers.clone(),
-        is_gzipped: otlp.compression == Some(Compression::Gzip),
-        certificate: otlp.certificate.clone(),
-        client_certificate: otlp.client_certificate.clone(),
-        client_key: otlp.client_key.clone(),
-    };
+    let settings = OtlpSettings { protocol, ..otlp.clone() };
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return Answer::Refused(format!("cannot begin to send: {error}")),
     };
     let answer = runtime.block_on(async {
-        match Client::new(&settings, wire) {
+        match Client::new(&settings, signal) {
             Ok(client) => client.send(request, PATIENCE.min(otlp.timeout)).await,
             Err(error) => Answer::Refused(error.to_string()),
         }
@@ -98,7 +80,7 @@ fn diagnose(signal: Signal, otlp: &OtlpSettings, why: &str) -> String {
     let mut other_way = otlp.clone();
     if other == Protocol::HttpProtobuf {
         let base = otlp.endpoint.trim_end_matches('/');
-        other_way.endpoint = format!("{base}{}", signal.path());
+        other_way.endpoint = format!("{base}{}", signals::path(signal));
     }
     if matches!(send(signal, &other_way, other, &[]), Answer::Accepted(_)) {
         return match other {

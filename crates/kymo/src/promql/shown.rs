@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use kymo_report::spark;
+
 use super::answer::{Found, Histogram, Series};
 use super::ask::Moments;
 use crate::failure::Failure;
 use crate::frame::{Frame, Reader, Unit, readable};
-use crate::spark;
 use crate::sql::answer::Answer;
 
 /// The label that is a metric's name.

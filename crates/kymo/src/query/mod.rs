@@ -194,9 +194,10 @@ fn find(args: &Args, asker: &Asker<'_>, search: Search, reader: Reader) -> Resul
         traces.has_more
     };
     if has_more && limit < MAX_SEARCH_TRACES {
-        eprintln!("there may be more traces: --limit COUNT shows them");
+        output::say("there may be more traces: --limit COUNT shows them");
     } else if has_more {
-        eprintln!("there may be more traces than {limit}: ask for less time, by --start and --end");
+        let why = "ask for less time, by --start and --end";
+        output::say(&format!("there may be more traces than {limit}: {why}"));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use kymo_forward::{Asked, Client, ForwardError, Partial, Protocol, Settings};
+use kymo_forward::{Asked, Client, ForwardError, OtlpSettings, Partial, Protocol};
 use kymo_wire::inspect::inspect;
 use kymo_wire::{Limits, Signal};
 use tokio::runtime::Runtime;
@@ -44,19 +44,24 @@ impl Sender {
             what: "sending".into(),
             source,
         })?;
-        let asked = Asked { endpoint: endpoint.map(str::to_owned), protocol };
+        let endpoint = endpoint.map(str::to_owned);
+        let asked = Asked { endpoint, protocol, ..Asked::default() };
         let mut warnings: Vec<String> = Vec::new();
         let mut clients = Vec::new();
         let mut shown: Vec<String> = Vec::new();
         for signal in Signal::ALL {
             let variable = |name: &str| std::env::var(name).ok();
-            let settings =
-                Settings::resolve(signal, &asked, variable, |warning| warnings.push(warning));
+            // What is wrong for all signals is said once.
+            let warn = |warning| {
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
+            };
+            let settings = OtlpSettings::resolve_or_warn(signal, &asked, variable, warn);
             let client = Client::new(&settings, signal).map_err(|error| explain(&error))?;
             shown.push(client.name());
             clients.push((signal, client));
         }
-        warnings.dedup();
         warnings.iter().for_each(|warning| output::warning(warning));
         shown.dedup();
         let summary = Summary { endpoint: shown.join(", "), ..Summary::default() };

@@ -1,12 +1,13 @@
 //! `kymo report`: what a session did.
 //!
 //! ```text
-//!  files ── files::Walk ── kymo_report::Recording ──┐
-//!                                                   ├──> sessions ──> figures ──> page
-//!  server ── GET /api/sessions/ID ──────────────────┘
+//!  files ── files::Walk ───────────────┐
+//!                                      ├──> kymo_report::Recording ──> sessions ──> figures ──> page
+//!  server, directory ── sql::Answer ───┘
 //! ```
 //!
-//! What is asked for is a file if there is one of that name, else the id of a session on a server.
+//! What is asked for is a file if there is one of that name, else the id of a session of a server or
+//! of a data directory.
 
 mod ask;
 mod choose;
@@ -20,7 +21,7 @@ use kymo_report::{Analysis, Session, compare};
 
 use crate::failure::Failure;
 use crate::files::{FORMATS_HELP, ReadArgs};
-use crate::source::ServerArgs;
+use crate::source::SourceArgs;
 use crate::terminal::{self, Paint};
 use crate::{output, units};
 
@@ -34,13 +35,14 @@ Examples:
   kymo report train.6ffa6904.kymo.jsonl --format html          a page to show around
   kymo report monday.kymo.jsonl tuesday.kymo.jsonl             two sessions, compared
   kymo report train.6ffa6904 --url http://kymo.example:3200    a session of a server
+  kymo report train.6ffa6904 --data ./kymo-data                without a server, or beside one
   kymo report run.telemetry.jsonl --format json | jq '.sessions[0].duration.p95'";
 
 /// Say how a session went: counts, times, waits, use of nodes and GPUs, stragglers, failures
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("{FORMATS_HELP}\n\n{EXAMPLES}"))]
 pub(crate) struct Args {
-    /// Files to read, - for stdin; or ids of sessions that a server has
+    /// Files to read, - for stdin; or ids of sessions that a server or a directory has
     #[arg(required = true, value_name = "FILE|SESSION")]
     what: Vec<PathBuf>,
     /// Only this session of the files; may be repeated
@@ -62,7 +64,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=1000))]
     width: Option<u16>,
     #[command(flatten)]
-    server: ServerArgs,
+    source: SourceArgs,
     #[command(flatten)]
     reading: ReadArgs,
 }
@@ -95,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
         return Err(Failure::Usage(hint.into()));
     }
     if !ids.is_empty() {
-        sessions.extend(ask::sessions(&args.server, &ids)?);
+        sessions.extend(ask::sessions(&args.source, &ids)?);
     }
     choose::tasks(&mut sessions, &args.task_types, &args.executables)?;
     let analyses: Vec<Analysis> = sessions.iter().map(Analysis::of).collect();

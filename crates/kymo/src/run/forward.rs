@@ -10,10 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use kymo_forward::{Client, Protocol, Settings, until};
+use kymo_forward::{Client, Signal, until};
 use kymo_service::ExportSettings;
-use kymo_service::export::{Compression, OtlpSettings, Protocol as Asked, Signal as ServiceSignal};
-use kymo_session::Signal;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
@@ -55,8 +53,8 @@ impl Forward {
             .ok()?;
         let mut lanes = Vec::new();
         for signal in Signal::ALL {
-            let Some(settings) = export.of(of_service(signal)).otlp() else { continue };
-            match Client::new(&of_forward(settings), signal) {
+            let Some(settings) = export.of(signal).otlp() else { continue };
+            match Client::new(settings, signal) {
                 Ok(client) => {
                     let (queue, waiting) = mpsc::channel(FORWARD_QUEUE);
                     let state = Arc::new(State::default());
@@ -137,30 +135,5 @@ async fn send_all(client: Client, mut waiting: mpsc::Receiver<Bytes>, state: Arc
             }
         }
         state.done(request.len());
-    }
-}
-
-fn of_service(signal: Signal) -> ServiceSignal {
-    match signal {
-        Signal::Traces => ServiceSignal::Traces,
-        Signal::Metrics => ServiceSignal::Metrics,
-        Signal::Logs => ServiceSignal::Logs,
-    }
-}
-
-/// The same settings, for requests that are there already.
-fn of_forward(settings: &OtlpSettings) -> Settings {
-    Settings {
-        protocol: match settings.protocol {
-            Asked::Grpc => Protocol::Grpc,
-            Asked::HttpProtobuf => Protocol::HttpProtobuf,
-            Asked::HttpJson => Protocol::HttpJson,
-        },
-        endpoint: settings.endpoint.clone(),
-        headers: settings.headers.clone(),
-        is_gzipped: settings.compression == Some(Compression::Gzip),
-        certificate: settings.certificate.clone(),
-        client_certificate: settings.client_certificate.clone(),
-        client_key: settings.client_key.clone(),
     }
 }

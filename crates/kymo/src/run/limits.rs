@@ -10,6 +10,9 @@ pub(super) const FIRST_POLL: Duration = Duration::from_millis(50);
 /// A look waits for so many times the processor time that the last one took: 0.5 % of a core.
 pub(super) const POLL_COST_FACTOR: u32 = 200;
 
+/// How long the last look may take: it is some milliseconds unless a driver hangs.
+pub(super) const LAST_LOOK_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// How long what is still connected may go on sending after the command has ended.
 pub(super) const STRAGGLERS: Duration = Duration::from_secs(1);
 /// How long the end waits for a server and a disk after that: whoever started the command waits for

@@ -160,6 +160,8 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     if !args.quiet {
         outcome::last_line(&session, &outcome, &destination, is_all_sent, began.elapsed());
     }
+    // Dropped, it would wait once more for what did not end in time.
+    std::mem::forget(session);
     ExitCode::from(outcome.code)
 }
 

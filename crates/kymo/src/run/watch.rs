@@ -9,9 +9,8 @@
 //! | network | the network namespace of the command: the kernel does not count by process |
 //! | GPU | its processes, where the driver tells them apart; else the whole node (`gpu_scope`) |
 
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use kymo_ci::command::Usage;
@@ -21,7 +20,7 @@ use kymo_session::{Event, EventName, KeyValue, Session};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::instruments::Instruments;
-use super::limits::{FIRST_POLL, POLL_COST_FACTOR};
+use super::limits::{FIRST_POLL, LAST_LOOK_TIMEOUT, POLL_COST_FACTOR};
 
 /// Blocks of `getrusage`.
 const BLOCK_BYTES: u64 = 512;
@@ -79,7 +78,7 @@ impl Shares {
 pub(super) struct Watch {
     /// Until it begins.
     looker: Mutex<Option<Looker>>,
-    running: Mutex<Option<(Sender<()>, JoinHandle<Used>)>>,
+    running: Mutex<Option<(Sender<()>, Receiver<Used>)>>,
 }
 
 impl Watch {
@@ -104,6 +103,7 @@ impl Watch {
         let looker = self.looker.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut looker) = looker else { return };
         let (stop, stopped) = channel();
+        let (tell, told) = channel();
         let work = move || {
             looker.begin(pid);
             let mut pause = FIRST_POLL.min(looker.every);
@@ -111,24 +111,30 @@ impl Watch {
                 let cost = looker.look();
                 pause = (pause * 2).min(looker.every).max(cost * POLL_COST_FACTOR);
             }
-            looker.end()
+            // Nobody may wait for it any more.
+            let _ = tell.send(looker.end());
         };
         let thread = std::thread::Builder::new().name("kymo-watch".to_owned()).spawn(work);
         match thread {
-            Ok(thread) => {
+            Ok(_) => {
                 let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-                *running = Some((stop, thread));
+                *running = Some((stop, told));
             }
             Err(error) => tracing::warn!(%error, "processes are not measured: no thread for it"),
         }
     }
 
-    /// The command has ended: what it used.
+    /// The command has ended: what it used. A look that hangs, as with a driver that does not
+    /// answer, is not waited for.
     pub(super) fn end(&self) -> Used {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some((stop, thread)) = running else { return Used::default() };
+        let Some((stop, told)) = running else { return Used::default() };
         drop(stop);
-        thread.join().unwrap_or_default()
+        let used = told.recv_timeout(LAST_LOOK_TIMEOUT);
+        used.unwrap_or_else(|error| {
+            tracing::warn!(%error, "what the command used in all is not recorded");
+            Used::default()
+        })
     }
 }
 

@@ -21,7 +21,7 @@ use kymo_server::format::{ArrowStream, Csv, Encoder};
 
 use crate::failure::Failure;
 use crate::source::SourceArgs;
-use crate::{output, terminal, units};
+use crate::{frame, output, terminal, units};
 use answer::Answer;
 
 /// Bytes of a query that are read from a file: no more can be asked.
@@ -71,9 +71,8 @@ enum Format {
 
 /// Asks, and writes what comes.
 pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
-    if args.format == Format::Arrow && io::stdout().is_terminal() {
-        let hint = "send it to a file or a program, as in: --format arrow > rows.arrows";
-        return Err(Failure::Usage(format!("Arrow is not for a terminal: {hint}")));
+    if args.format == Format::Arrow {
+        frame::refuse_terminal()?;
     }
     let query = query(args)?;
     let source = args.source.open()?;

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use kymo_engine::traceql::{MetricsQuery, Points};
+use kymo_report::spark;
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
@@ -13,7 +14,6 @@ use crate::frame::{Unit as Shown, readable};
 use crate::promql::{self, Moments};
 use crate::query::Asker;
 use crate::source::Source;
-use crate::spark;
 use crate::table::{Align, Table};
 use crate::{times, units};
 

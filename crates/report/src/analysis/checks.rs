@@ -107,7 +107,6 @@ pub(super) fn counters(
         ("tasks_running", counts.running as f64),
         ("task_duration_seconds_count", ended as f64),
         ("task_duration_seconds_sum", durations.total),
-        ("session_events_after_end", session.events_after_end as f64),
     ];
     // Spans alone tell neither when tasks were submitted nor when they started.
     let is_of_spans = session.tasks.iter().any(|task| task.is_start_assumed);

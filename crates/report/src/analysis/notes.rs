@@ -48,12 +48,15 @@ pub(super) fn notes(session: &Session, analysis: &Analysis) -> Vec<String> {
             if clock == 1 { "counts" } else { "count" }
         ),
     );
+    // Those that were recorded, and those that the session itself did not take.
+    let refused = session.counters.get("session_events_after_end").copied().unwrap_or_default();
+    let after_end = session.events_after_end + refused as u64;
     note(
-        session.events_after_end > 0,
+        after_end > 0,
         format!(
             "{} came after the end of {} and changed nothing",
-            plural(session.events_after_end, "event"),
-            if session.events_after_end == 1 { "its task" } else { "their tasks" }
+            plural(after_end, "event"),
+            if after_end == 1 { "its task" } else { "their tasks" }
         ),
     );
     let disagree = analysis.counters.iter().filter(|check| !check.agrees).count() as u64;
@@ -66,17 +69,22 @@ pub(super) fn notes(session: &Session, analysis: &Analysis) -> Vec<String> {
             plural(dropped as u64, "event")
         ),
     );
-    let left_out = session.left_out;
+    let (left_out, room) = (session.left_out, session.limits);
     note(
         left_out.is_any(),
         format!(
             "not all of it is here: {} tasks, {} spans, {} resource updates, {} events and {} \
-             records of other sessions or more were left out, since there was no room",
+             records of other sessions or more were left out; there is room for {} tasks, {} \
+             spans, {} resource updates and {} events with numbers",
             count(left_out.tasks),
             count(left_out.spans),
             count(left_out.samples),
             count(left_out.events),
-            count(left_out.sessions)
+            count(left_out.sessions),
+            count(room.tasks as u64),
+            count(room.spans as u64),
+            count(room.samples as u64),
+            count(room.events as u64)
         ),
     );
     notes

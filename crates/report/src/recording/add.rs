@@ -1,16 +1,16 @@
 //! Requests, put where they belong.
 
-use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use hashbrown::{HashMap, HashSet};
 use kymo_wire::{LogsView, MetricsView, ResourceView, Signal, TracesView, View, WireError, text};
 
 use super::sessions::{Draft, Room};
 use super::values::{Texts, readable};
 use super::{Found, Session, finish, logs, metrics, spans};
 use crate::error::ReportError;
-use crate::limits::{MAX_REMEMBERED_RECORDS, MAX_SERVICES_NAMED, MAX_SESSIONS, MAX_TRACES};
+use crate::limits::{Limits, MAX_SERVICES_NAMED, MAX_SESSIONS, MAX_TRACES};
 
 /// Sessions, put together from requests of OTLP.
 ///
@@ -52,6 +52,19 @@ impl Recording {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty recording with other room than usual.
+    #[must_use]
+    pub fn within(limits: Limits) -> Self {
+        Self { room: Room { limits, ..Room::default() }, ..Self::default() }
+    }
+
+    /// The trace of a session, as far as is known: spans of other programs in it belong to the
+    /// session.
+    #[must_use]
+    pub fn trace_of(&self, session_id: &str) -> Option<[u8; 16]> {
+        self.drafts[*self.by_session.get(session_id)?].trace_id()
     }
 
     /// Adds a request in protobuf. What precedes damaged bytes is kept.
@@ -158,10 +171,10 @@ impl Recording {
             None => self.new_draft(session_id, trace_id)?,
         };
         let draft = &mut self.drafts[at];
-        draft.trace_id = draft.trace_id.or(trace_id);
-        keep_first(&mut draft.name, &source.session_name);
-        keep_first(&mut draft.service, &source.service);
-        keep_first(&mut draft.host, &source.host);
+        draft.least_trace_id = least(draft.least_trace_id, trace_id);
+        keep_least(&mut draft.name, &source.session_name);
+        keep_least(&mut draft.service, &source.service);
+        keep_least(&mut draft.host, &source.host);
         Some(at)
     }
 
@@ -184,14 +197,14 @@ impl Recording {
             (None, Some(trace)) => _ = self.by_trace.insert(trace, at),
             (None, None) => return None,
         }
-        self.drafts.push(Draft { session_id, trace_id: trace, ..Draft::default() });
+        self.drafts.push(Draft { session_id, least_trace_id: trace, ..Draft::default() });
         Some(at)
     }
 
     /// Whether a record of a session was not seen before. Without room to remember, all are new.
     pub(super) fn is_new(&mut self, owner: usize, record: &[u8]) -> bool {
         let hash = hash(&(owner, record));
-        if self.seen.len() >= MAX_REMEMBERED_RECORDS {
+        if self.seen.len() >= self.room.limits.records {
             return !self.seen.contains(&hash);
         }
         let is_new = self.seen.insert(hash);
@@ -206,6 +219,24 @@ pub(super) fn hash(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
+}
+
+/// The smaller of two, if there are two.
+pub(super) fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Keeps the smaller text: of several processes one gives the session its names, and it must not
+/// depend on the order of records which.
+pub(super) fn keep_least(slot: &mut Option<Arc<str>>, new: &Option<Arc<str>>) {
+    if let Some(new) = new
+        && slot.as_ref().is_none_or(|known| new < known)
+    {
+        *slot = Some(new.clone());
+    }
 }
 
 /// Keeps what is there, else what is new.

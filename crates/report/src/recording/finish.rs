@@ -1,12 +1,17 @@
 //! The end of a recording: which records are a session, and what they say together.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hashbrown::{HashMap, HashSet};
+
 use super::add::{Recording, keep_first};
-use super::sessions::{Draft, Room, SpanDraft, TaskDraft};
+use super::sessions::{Draft, Room, SpanDraft};
+use super::task::TaskDraft;
 use super::values::{hex, moment};
-use super::{Found, LeftOut, Origin, Session, Status, Task};
+use super::{CustomEvent, Found, LeftOut, Origin, Sample, Session, Status, Task};
+use crate::limits::Limits;
 
 /// The span of a session, in our library and in RHAPSODY.
 const SESSION_SPAN: &str = "session";
@@ -15,22 +20,25 @@ pub(super) fn finish(recording: Recording) -> (Vec<Session>, Found) {
     let Recording { drafts, mut room, mut found, strangers, .. } = recording;
     let (mut sessions, traces): (Vec<Draft>, Vec<Draft>) =
         drafts.into_iter().partition(|draft| draft.session_id.is_some());
-    let by_trace: HashMap<[u8; 16], usize> =
-        sessions.iter().enumerate().filter_map(|(at, draft)| Some((draft.trace_id?, at))).collect();
+    let by_trace: HashMap<[u8; 16], usize> = sessions
+        .iter()
+        .enumerate()
+        .filter_map(|(at, draft)| Some((draft.trace_id()?, at)))
+        .collect();
     let mut others = Vec::new();
     for trace in traces {
-        match trace.trace_id.and_then(|id| by_trace.get(&id)) {
+        match trace.trace_id().and_then(|id| by_trace.get(&id)) {
             Some(at) => join(&mut sessions[*at], trace, &mut room),
             None => others.push(trace),
         }
     }
     found.traces = others.len() as u64;
     let mut settled: Vec<Session> =
-        sessions.into_iter().map(|draft| settle(draft, Origin::SessionId)).collect();
+        sessions.into_iter().map(|draft| settle(draft, Origin::SessionId, room.limits)).collect();
     if settled.is_empty() {
         let of_traces = others.into_iter().filter_map(|draft| {
             let origin = origin(&draft)?;
-            Some(settle(draft, origin))
+            Some(settle(draft, origin, room.limits))
         });
         settled.extend(of_traces);
     }
@@ -85,7 +93,7 @@ fn roots(draft: &Draft) -> impl Iterator<Item = &SpanDraft> {
 /// The span of the session itself: the one its events name, the one with its name, or the only
 /// root.
 fn session_span(draft: &Draft) -> Option<&SpanDraft> {
-    if let Some(id) = draft.session_span {
+    if let Some(id) = draft.session_span.or(draft.ended_span) {
         return draft.spans.iter().find(|span| span.id == id);
     }
     if let Some(span) = roots(draft).find(|span| &*span.name == SESSION_SPAN) {
@@ -93,11 +101,13 @@ fn session_span(draft: &Draft) -> Option<&SpanDraft> {
     }
     let mut roots = roots(draft);
     let only = roots.next()?;
-    let is_task = || draft.tasks.iter().any(|task| task.task.span_id == Some(only.id));
+    let is_task = || draft.tasks.iter().any(|task| task.has_span(only.id));
     (roots.next().is_none() && !is_task()).then_some(only)
 }
 
-fn settle(mut draft: Draft, origin: Origin) -> Session {
+fn settle(mut draft: Draft, origin: Origin, limits: Limits) -> Session {
+    // Whatever is looked for among them is found in the same place in every order of records.
+    draft.spans.sort_unstable_by_key(|span| (span.start_nanos, span.id));
     let root = session_span(&draft);
     let root_id = root.map(|span| span.id);
     let root_nanos = root.and_then(|span| Some((moment(span.start_nanos)?, span.end_nanos)));
@@ -107,11 +117,15 @@ fn settle(mut draft: Draft, origin: Origin) -> Session {
         said.unwrap_or_else(|| "the session's span has the status error".into())
     });
     let are_tasks_spans = draft.tasks.is_empty();
-    let tasks: Vec<Task> = if are_tasks_spans {
-        spans_as_tasks(&draft.spans, root_id, origin)
-    } else {
-        draft.tasks.drain(..).map(settle_task).collect()
-    };
+    let (mut tasks, mut events_after_end) = (Vec::with_capacity(draft.tasks.len()), 0);
+    for (task, after_end) in draft.tasks.drain(..).map(TaskDraft::settle) {
+        tasks.push(task);
+        events_after_end += after_end;
+    }
+    if are_tasks_spans {
+        tasks = spans_as_tasks(&draft.spans, root_id, origin);
+    }
+    tasks.sort_by_cached_key(|task| (task.first_nanos(), task.id.clone()));
     let spans_nanos =
         bounds(draft.spans.iter().flat_map(|span| [span.start_nanos, span.end_nanos]));
     let seen = bounds(
@@ -120,25 +134,29 @@ fn settle(mut draft: Draft, origin: Origin) -> Session {
             .flatten()
             .flat_map(|(first, last)| [first, last]),
     );
-    let ended = draft.ended_nanos.or(root_nanos.map(|(_, end)| end));
+    // A session that was started again has not ended before.
+    let is_over = |end: &u64| draft.restarted_nanos.is_none_or(|again| again <= *end);
+    let root_end = root_nanos.map(|(_, end)| end);
+    let ended = draft.ended_nanos.filter(is_over).or(root_end.filter(is_over));
+    let is_run_again = draft.restarted_nanos > draft.started_nanos;
     let start_nanos =
         draft.started_nanos.or(root_nanos.map(|(start, _)| start)).or(seen.map(|(first, _)| first));
     let span_duration = root_nanos.map(|(start, end)| end.saturating_sub(start) as f64 / 1e9);
-    let mut counters: BTreeMap<Arc<str>, f64> = BTreeMap::new();
-    for ((name, _), point) in &draft.series {
-        *counters.entry((*name).into()).or_default() += point.value;
-    }
-    let trace_id = draft.trace_id.map(|id| hex(&id));
+    let counters = counters(&draft);
+    let trace_id = draft.trace_id().map(|id| hex(&id));
     let id = draft.session_id.clone().or_else(|| trace_id.as_deref().map(Arc::from));
     let id = id.unwrap_or_else(|| "unknown".into());
-    let mut name = draft.name.clone();
+    let mut name = draft.name.or(draft.called);
     if origin != Origin::SessionId {
         keep_first(&mut name, &root_name);
     }
     keep_first(&mut name, &draft.service);
     let span_errors = draft.spans.iter().filter(|span| span.is_error).count() as u64;
-    draft.samples.sort_by_key(|sample| sample.time_nanos);
-    draft.events.sort_by_key(|event| event.time_nanos);
+    draft.samples.sort_by(|one, other| {
+        let key = |of: &Sample| (of.time_nanos, of.node.clone(), of.gpu.clone());
+        one.time_nanos.cmp(&other.time_nanos).then_with(|| key(one).cmp(&key(other)))
+    });
+    draft.events.sort_by(by_time_and_content);
     Session {
         name: name.unwrap_or_else(|| id.clone()),
         id,
@@ -149,7 +167,8 @@ fn settle(mut draft: Draft, origin: Origin) -> Session {
         trace_id,
         start_nanos,
         end_nanos: ended.or(seen.map(|(_, last)| last)),
-        said_duration_secs: draft.said_duration_secs.or(span_duration),
+        // Of several runs each says how long it took itself.
+        said_duration_secs: draft.said_duration_secs.or(span_duration).filter(|_| !is_run_again),
         // A trace says nothing of what is still to come.
         has_ended: ended.is_some() || origin != Origin::SessionId,
         error,
@@ -163,8 +182,9 @@ fn settle(mut draft: Draft, origin: Origin) -> Session {
         spans: draft.spans.len() as u64,
         span_errors,
         repeated: draft.repeated,
-        events_after_end: draft.events_after_end,
+        events_after_end,
         left_out: LeftOut { sessions: 0, ..draft.left_out },
+        limits,
     }
 }
 
@@ -175,53 +195,29 @@ fn bounds(moments: impl Iterator<Item = u64>) -> Option<(u64, u64)> {
     })
 }
 
-/// Events first, the span where they are silent.
-fn settle_task(draft: TaskDraft) -> Task {
-    let TaskDraft { mut task, has_events, is_incomplete, said_duration_secs, span, .. } = draft;
-    if let Some(span) = span {
-        task.span_nanos = moment(span.start_nanos)
-            .map(|start| (start, span.end_nanos))
-            .filter(|(start, end)| start <= end);
-        task.submitted_nanos = task.submitted_nanos.or(span.submitted_nanos);
-        task.queued_nanos = task.queued_nanos.or(span.queued_nanos);
-        task.started_nanos = task.started_nanos.or(span.started_nanos);
-        if !has_events {
-            task.created_nanos = moment(span.start_nanos);
-        }
-        if let (None, Some(status)) = (task.ended_nanos, span.status) {
-            task.ended_nanos = moment(span.end_nanos);
-            task.status = status;
+/// Counters, added up over their series from the smallest: sums of doubles depend on the order.
+fn counters(draft: &Draft) -> BTreeMap<Arc<str>, f64> {
+    let mut points: Vec<(&str, f64)> =
+        draft.series.iter().map(|((name, _), point)| (*name, point.value)).collect();
+    points.sort_unstable_by(|one, other| one.0.cmp(other.0).then(one.1.total_cmp(&other.1)));
+    let mut counters: BTreeMap<Arc<str>, f64> = BTreeMap::new();
+    for (name, value) in points {
+        match counters.get_mut(name) {
+            Some(sum) => *sum += value,
+            None => _ = counters.insert(name.into(), value),
         }
     }
-    if task.started_nanos.is_none()
-        && !is_incomplete
-        && let Some(ended) = task.ended_nanos
-    {
-        match said_duration_secs.filter(|secs| *secs > 0.0) {
-            Some(secs) => task.started_nanos = Some(ended.saturating_sub((secs * 1e9) as u64)),
-            None if !has_events => {
-                let before = [task.queued_nanos, task.submitted_nanos, task.created_nanos];
-                task.started_nanos = before.into_iter().flatten().max().map(|at| at.min(ended));
-                task.is_start_assumed = task.started_nanos.is_some();
-            }
-            None => {}
-        }
-    }
-    if !task.status.is_end() {
-        let reached = [
-            (task.submitted_nanos, Status::Submitted),
-            (task.queued_nanos, Status::Queued),
-            (task.started_nanos, Status::Running),
-        ];
-        let reached = reached.into_iter().filter(|(at, _)| at.is_some()).map(|(_, status)| status);
-        task.status = reached.fold(task.status, Status::max);
-    }
-    if task.status != Status::Failed {
-        // A canceled task's span has the status of an error, and no more to say.
-        task.error_type = None;
-        task.error_message = None;
-    }
-    task
+    counters
+}
+
+fn by_time_and_content(one: &CustomEvent, other: &CustomEvent) -> Ordering {
+    let by_name = one.time_nanos.cmp(&other.time_nanos).then_with(|| one.name.cmp(&other.name));
+    by_name.then_with(|| {
+        let pairs = one.numbers.iter().zip(&other.numbers);
+        let mut orders =
+            pairs.map(|(one, other)| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
+        orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    })
 }
 
 /// Where no record has a task's id: the spans below the session's span or, if that has a single
@@ -246,9 +242,7 @@ fn spans_as_tasks(spans: &[SpanDraft], root: Option<[u8; 8]>, origin: Origin) ->
             _ => break,
         }
     }
-    let mut tasks: Vec<Task> = level.iter().map(|span| span_as_task(span)).collect();
-    tasks.sort_by_key(|task| task.started_nanos);
-    tasks
+    level.iter().map(|span| span_as_task(span)).collect()
 }
 
 fn span_as_task(span: &SpanDraft) -> Task {

@@ -1,16 +1,16 @@
 //! Events: log records with a name.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use kymo_wire::{AnyValueView, LogRecordView, text};
 
-use super::add::{Recording, Source, keep_first};
-use super::sessions::{Draft, TaskDraft};
-use super::values::{Texts, is_true, moment, number, readable, span_id, trace_id};
+use super::add::{Recording, Source, least};
+use super::sessions::Draft;
+use super::task::{self, Step};
+use super::values::{Texts, as_text, is_true, moment, number, readable, span_id, trace_id};
 use super::{CustomEvent, Measure, Sample, Status};
-use crate::limits::{
-    MAX_CUSTOM_EVENTS, MAX_NUMBERS_PER_EVENT, MAX_REMEMBERED_RECORDS, MAX_SAMPLES,
-};
+use crate::limits::MAX_NUMBERS_PER_EVENT;
 
 /// Fields of events that are no measurement of the program.
 const OWN_FIELDS: [&[u8]; 3] = [b"event_time", b"emit_time", b"gpu_id"];
@@ -21,7 +21,7 @@ const UNKNOWN_NODE: &str = "unknown";
 #[derive(Default)]
 struct Fields<'a> {
     session_id: Option<&'a [u8]>,
-    task_id: Option<Arc<str>>,
+    task_id: Option<Cow<'a, str>>,
     backend: Option<Arc<str>>,
     node: Option<Arc<str>>,
     executable: Option<Arc<str>>,
@@ -57,27 +57,32 @@ pub(super) fn add(recording: &mut Recording, source: &Source, record: &LogRecord
     draft.saw(time);
     // An event without a second time was emitted when it happened.
     let emitted = moment(record.observed_time_unix_nano).unwrap_or(time);
-    if recording.room.emits < MAX_REMEMBERED_RECORDS {
+    if recording.room.emits < recording.room.limits.records {
         recording.room.emits += 1;
         draft.emit_nanos.push(emitted.cast_signed().wrapping_sub(time.cast_signed()));
     }
     match kind {
         Kind::SessionStarted => {
-            draft.started_nanos.get_or_insert(time);
-            draft.session_span = draft.session_span.or(span_id(record.span_id));
-            keep_first(&mut draft.backend, &fields.backend);
+            if draft.started_nanos.is_none_or(|known| time < known) {
+                draft.session_span = span_id(record.span_id);
+                draft.backend = fields.backend;
+                draft.said_trace_id = trace;
+            }
+            draft.started_nanos = least(draft.started_nanos, Some(time));
+            draft.restarted_nanos = draft.restarted_nanos.max(Some(time));
         }
         Kind::SessionEnded => {
-            draft.ended_nanos.get_or_insert(time);
-            draft.said_duration_secs = draft.said_duration_secs.or(fields.duration_secs);
-            draft.session_span = draft.session_span.or(span_id(record.span_id));
+            if draft.ended_nanos < Some(time) {
+                draft.ended_nanos = Some(time);
+                draft.said_duration_secs = fields.duration_secs;
+                draft.ended_span = span_id(record.span_id);
+            }
         }
         Kind::Task(status) => {
-            let Some(id) = fields.task_id.clone() else { return };
-            let Some(task) = draft.task(&id, &mut recording.room) else { return };
-            if !advance(task, status, time, fields, span_id(record.span_id)) {
-                draft.events_after_end += 1;
-            }
+            let Some(id) = &fields.task_id else { return };
+            let Some(task) = draft.task(id, &mut recording.room) else { return };
+            let step = step(time, span_id(record.span_id), fields);
+            task.add_step(status, step, &mut recording.room);
         }
         Kind::ResourceUpdate => sample(recording, owner, time, fields),
         Kind::SpanStarted => {}
@@ -124,8 +129,7 @@ fn fields<'a>(texts: &mut Texts, kind: Kind, record: &LogRecordView<'a>) -> Fiel
                     fields.session_id = Some(id);
                 }
             }
-            // Ids are as many as tasks: shared by the events of one task only.
-            b"task_id" => fields.task_id = texts.value(&value),
+            b"task_id" => fields.task_id = as_text(&value),
             b"backend" => fields.backend = texts.value(&value),
             b"node_id" => fields.node = texts.value(&value),
             b"executable" => fields.executable = texts.value(&value),
@@ -156,58 +160,27 @@ fn fields<'a>(texts: &mut Texts, kind: Kind, record: &LogRecordView<'a>) -> Fiel
     fields
 }
 
-/// Takes a task further. False if it had ended before.
-fn advance(
-    draft: &mut TaskDraft,
-    status: Status,
-    time: u64,
-    fields: Fields<'_>,
-    span: Option<[u8; 8]>,
-) -> bool {
-    let task = &mut draft.task;
-    if let Some(ended) = task.ended_nanos
-        && draft.has_events
-        && (status.is_end() || time > ended)
-    {
-        return false;
+fn step(time_nanos: u64, span_id: Option<[u8; 8]>, fields: Fields<'_>) -> Step {
+    Step {
+        time_nanos,
+        span_id,
+        span_name: fields.span_name,
+        duration_secs: fields.duration_secs,
+        is_incomplete: fields.is_incomplete,
+        texts: task::Texts {
+            backend: fields.backend,
+            node: fields.node,
+            executable: fields.executable,
+            task_type: fields.task_type,
+            error_type: fields.error_type,
+            error_message: fields.error_message,
+        },
     }
-    draft.has_events = true;
-    task.span_id = task.span_id.or(span);
-    if let (false, Some(name)) = (draft.is_named, &fields.span_name) {
-        task.name = name.clone();
-        draft.is_named = true;
-    }
-    keep_first(&mut task.backend, &fields.backend);
-    keep_first(&mut task.executable, &fields.executable);
-    keep_first(&mut task.task_type, &fields.task_type);
-    // Where it started is where it ran, whatever was planned.
-    if status == Status::Running && fields.node.is_some() {
-        task.node.clone_from(&fields.node);
-    }
-    keep_first(&mut task.node, &fields.node);
-    draft.is_incomplete |= fields.is_incomplete;
-    let slot = match status {
-        Status::Created => &mut task.created_nanos,
-        Status::Submitted => &mut task.submitted_nanos,
-        Status::Queued => &mut task.queued_nanos,
-        Status::Running => &mut task.started_nanos,
-        Status::Completed | Status::Failed | Status::Canceled => {
-            keep_first(&mut task.error_type, &fields.error_type);
-            keep_first(&mut task.error_message, &fields.error_message);
-            draft.said_duration_secs = fields.duration_secs;
-            &mut task.ended_nanos
-        }
-    };
-    slot.get_or_insert(time);
-    if !task.status.is_end() {
-        task.status = task.status.max(status);
-    }
-    true
 }
 
 fn sample(recording: &mut Recording, owner: usize, time_nanos: u64, fields: Fields<'_>) {
     let draft = &mut recording.drafts[owner];
-    if recording.room.samples >= MAX_SAMPLES {
+    if recording.room.samples >= recording.room.limits.samples {
         draft.left_out.samples += 1;
         return;
     }
@@ -223,13 +196,15 @@ fn custom(
     owner: usize,
     time_nanos: u64,
     name: Arc<str>,
-    numbers: Vec<(Arc<str>, f64)>,
+    mut numbers: Vec<(Arc<str>, f64)>,
 ) {
+    // Not every store keeps the order of attributes.
+    numbers.sort_by(|one, other| one.0.cmp(&other.0));
     let draft: &mut Draft = &mut recording.drafts[owner];
     if numbers.is_empty() {
         return;
     }
-    if recording.room.events >= MAX_CUSTOM_EVENTS {
+    if recording.room.events >= recording.room.limits.events {
         draft.left_out.events += 1;
         return;
     }

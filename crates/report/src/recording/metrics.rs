@@ -1,4 +1,8 @@
 //! Counters of sessions, to check what was counted from events.
+//!
+//! A counter is the sum, over the times from which its points count, of the last point of each: of
+//! one that goes on counting that is its last point, of one that says what came since the point
+//! before it is all of them. So neither the order of points nor their temporality matters.
 
 use kymo_wire::{MetricData, MetricView, NumberPointView, NumberValue, Repeated, WireError};
 
@@ -6,25 +10,23 @@ use super::add::{Recording, Source, hash};
 use super::sessions::CounterPoint;
 use crate::limits::MAX_COUNTER_SERIES;
 
-/// OTLP's temporality of points that say what came since the one before.
-const DELTA: i32 = 1;
 /// The bit of a point that says there is no value.
 const NO_VALUE: u32 = 1;
 
-/// The counters that are looked at. A histogram has two: those with `_count` and `_sum`.
-const COUNTERS: [&str; 10] = [
+/// The metrics that are looked at.
+pub const METRICS: [&str; 9] = [
     "tasks_submitted",
     "tasks_started",
     "tasks_completed",
     "tasks_failed",
     "tasks_canceled",
     "tasks_running",
-    "task_duration_seconds_count",
-    "task_duration_seconds_sum",
     "session_events_dropped",
     "session_events_after_end",
+    DURATIONS,
 ];
-const DURATIONS: &[u8] = b"task_duration_seconds";
+/// A histogram, which has two counters: those with `_count` and `_sum`.
+const DURATIONS: &str = "task_duration_seconds";
 
 pub(super) fn add(
     recording: &mut Recording,
@@ -32,25 +34,24 @@ pub(super) fn add(
     identity: u64,
     metric: &MetricView<'_>,
 ) -> Result<(), WireError> {
-    let counter = COUNTERS.into_iter().find(|name| name.as_bytes() == metric.name);
+    let counter = METRICS.into_iter().find(|name| name.as_bytes() == metric.name);
     match (&metric.data, counter) {
         (MetricData::Sum(sum), counter) => {
-            let is_delta = sum.aggregation_temporality == DELTA;
-            numbers(recording, source, identity, counter, &sum.data_points, is_delta)
+            numbers(recording, source, identity, counter, &sum.data_points, false)
         }
         (MetricData::Gauge(gauge), counter) => {
-            numbers(recording, source, identity, counter, &gauge.data_points, false)
+            numbers(recording, source, identity, counter, &gauge.data_points, true)
         }
         (MetricData::Histogram(histogram), _) => {
-            let is_delta = histogram.aggregation_temporality == DELTA;
             for point in histogram.data_points {
                 let point = point?;
                 recording.found.points += 1;
-                if metric.name != DURATIONS || point.flags & NO_VALUE != 0 {
+                if metric.name != DURATIONS.as_bytes() || point.flags & NO_VALUE != 0 {
                     continue;
                 }
                 let labels = point.attributes.raws().map_while(Result::ok);
-                let series = hash(&(identity, labels.collect::<Vec<_>>()));
+                let begin = point.start_time_unix_nano;
+                let series = hash(&(identity, begin, labels.collect::<Vec<_>>()));
                 let time = point.time_unix_nano;
                 let sum = point.sum.unwrap_or_default();
                 let counted = [
@@ -58,7 +59,7 @@ pub(super) fn add(
                     ("task_duration_seconds_sum", sum),
                 ];
                 for (name, value) in counted {
-                    keep(recording, source, (name, series), time, value, is_delta);
+                    keep(recording, source, (name, series), time, value);
                 }
             }
             Ok(())
@@ -73,7 +74,7 @@ fn numbers(
     identity: u64,
     counter: Option<&'static str>,
     points: &Repeated<'_, NumberPointView<'_>>,
-    is_delta: bool,
+    is_gauge: bool,
 ) -> Result<(), WireError> {
     recording.found.points += points.count() as u64;
     let Some(name) = counter else { return Ok(()) };
@@ -88,8 +89,10 @@ fn numbers(
             continue;
         }
         let labels = point.attributes.raws().map_while(Result::ok);
-        let series = hash(&(identity, labels.collect::<Vec<_>>()));
-        keep(recording, source, (name, series), point.time_unix_nano, value, is_delta);
+        // What a gauge says began nowhere.
+        let begin = if is_gauge { 0 } else { point.start_time_unix_nano };
+        let series = hash(&(identity, begin, labels.collect::<Vec<_>>()));
+        keep(recording, source, (name, series), point.time_unix_nano, value);
     }
     Ok(())
 }
@@ -100,16 +103,12 @@ fn keep(
     series: (&'static str, u64),
     time_nanos: u64,
     value: f64,
-    is_delta: bool,
 ) {
     let Some(owner) = recording.owner(source, None, None) else { return };
     let known = &mut recording.drafts[owner].series;
     match known.get_mut(&series) {
         // Also when a point comes again.
         Some(last) if last.time_nanos >= time_nanos => {}
-        Some(last) if is_delta => {
-            *last = CounterPoint { time_nanos, value: last.value + value };
-        }
         Some(last) => *last = CounterPoint { time_nanos, value },
         None if recording.room.series < MAX_COUNTER_SERIES => {
             recording.room.series += 1;

@@ -7,17 +7,18 @@
 //! ```
 //!
 //! Requests may come in any order and more than once: a record or a span that was seen before is
-//! counted once. Times of events are believed before those of spans, since some libraries open a
-//! span when they get to it. Memory is bounded (see [`limits`](crate::limits)); what was left out
+//! counted once, and what comes out is the same in every order. So it does not matter whether a
+//! session was read from its file or from a store that has sorted it. Times of events are believed
+//! before those of spans, since some libraries open a span when they get to it. Memory is bounded (see [`limits`](crate::limits)); what was left out
 //! is counted in [`LeftOut`].
 
 mod add;
 mod finish;
-mod json;
 mod logs;
 mod metrics;
 mod sessions;
 mod spans;
+mod task;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -27,7 +28,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::limits::Limits;
 pub use add::Recording;
+pub use metrics::METRICS;
 
 /// Where a task stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -304,7 +307,7 @@ pub struct Session {
     pub has_ended: bool,
     /// Why the session itself failed, if it did.
     pub error: Option<Arc<str>>,
-    /// Its tasks, in the order in which they were first seen.
+    /// Its tasks, by the first moment that is known of them.
     pub tasks: Vec<Task>,
     /// Whether no record has a `task_id`, and spans are taken for tasks.
     pub are_tasks_spans: bool,
@@ -328,6 +331,8 @@ pub struct Session {
     pub events_after_end: u64,
     /// What was left out.
     pub left_out: LeftOut,
+    /// The room there was, for this session and others of its recording.
+    pub limits: Limits,
 }
 
 /// What a recording had no room for. See [`limits`](crate::limits).

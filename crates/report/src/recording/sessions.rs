@@ -1,26 +1,39 @@
 //! A session while it is put together.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{CustomEvent, LeftOut, Sample, Status, Task, UNNAMED};
-use crate::limits::{MAX_EVENT_NAMES, MAX_SPANS, MAX_TASKS};
+use hashbrown::{HashMap, HashSet};
+
+use super::add::hash;
+use super::task::TaskDraft;
+use super::values::cut;
+use super::{CustomEvent, LeftOut, Sample};
+use crate::limits::{Limits, MAX_EVENT_NAMES};
 
 /// What is known of a session, or of a trace that may be one.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     /// Its session id; none if it is a trace without one.
     pub(super) session_id: Option<Arc<str>>,
-    pub(super) trace_id: Option<[u8; 16]>,
+    /// The least of the traces that it has something in, and that in which it said that it starts.
+    pub(super) least_trace_id: Option<[u8; 16]>,
+    pub(super) said_trace_id: Option<[u8; 16]>,
     pub(super) name: Option<Arc<str>>,
+    /// The name that its span gives it.
+    pub(super) called: Option<Arc<str>>,
     pub(super) service: Option<Arc<str>>,
     pub(super) host: Option<Arc<str>>,
     pub(super) backend: Option<Arc<str>>,
-    /// What `SessionStarted` and `SessionEnded` say.
+    /// What `SessionStarted` and `SessionEnded` say: the first start and the last, the last end. The
+    /// same id may be run again.
     pub(super) started_nanos: Option<u64>,
+    pub(super) restarted_nanos: Option<u64>,
     pub(super) ended_nanos: Option<u64>,
     pub(super) said_duration_secs: Option<f64>,
+    /// The span that they name, at the first start and at the last end.
     pub(super) session_span: Option<[u8; 8]>,
+    pub(super) ended_span: Option<[u8; 8]>,
     pub(super) tasks: Vec<TaskDraft>,
     pub(super) by_task: HashMap<Arc<str>, usize>,
     pub(super) spans: Vec<SpanDraft>,
@@ -32,48 +45,24 @@ pub(super) struct Draft {
     /// The last point of each series of a counter.
     pub(super) series: HashMap<(&'static str, u64), CounterPoint>,
     pub(super) repeated: u64,
-    pub(super) events_after_end: u64,
     /// The first and the last moment of any event.
     pub(super) seen_nanos: Option<(u64, u64)>,
     pub(super) left_out: LeftOut,
+    /// Hashes of the ids of tasks without room: each is counted once.
+    pub(super) strangers: HashSet<u64>,
 }
 
 /// How much of a recording's room is taken.
 #[derive(Debug, Default)]
 pub(super) struct Room {
+    pub(super) limits: Limits,
     pub(super) tasks: usize,
     pub(super) spans: usize,
     pub(super) samples: usize,
     pub(super) events: usize,
     pub(super) series: usize,
     pub(super) emits: usize,
-}
-
-/// A task, and what its span says of it.
-#[derive(Debug)]
-pub(super) struct TaskDraft {
-    pub(super) task: Task,
-    /// The name is that of a span or was given by an event.
-    pub(super) is_named: bool,
-    pub(super) has_events: bool,
-    /// It is said to lack states.
-    pub(super) is_incomplete: bool,
-    pub(super) said_duration_secs: Option<f64>,
-    pub(super) span: Option<TaskSpan>,
-}
-
-/// What the span of a task says.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct TaskSpan {
-    pub(super) start_nanos: u64,
-    pub(super) end_nanos: u64,
-    /// The attribute `status`, if it is there, else by the span's status.
-    pub(super) status: Option<Status>,
-    /// Whether it has that attribute: spans below a task may have its id, but not that.
-    pub(super) has_status: bool,
-    pub(super) submitted_nanos: Option<u64>,
-    pub(super) queued_nanos: Option<u64>,
-    pub(super) started_nanos: Option<u64>,
+    pub(super) repeats: usize,
 }
 
 /// A span of any kind.
@@ -98,26 +87,28 @@ pub(super) struct CounterPoint {
 }
 
 impl Draft {
+    /// The trace that it is.
+    pub(super) fn trace_id(&self) -> Option<[u8; 16]> {
+        self.said_trace_id.or(self.least_trace_id)
+    }
+
     /// The task with an id, made if need be and if there is room.
     pub(super) fn task(&mut self, id: &str, room: &mut Room) -> Option<&mut TaskDraft> {
+        let id = cut(id);
         let at = match self.by_task.get(id) {
             Some(at) => *at,
-            None if room.tasks >= MAX_TASKS => {
-                self.left_out.tasks += 1;
+            None if room.tasks >= room.limits.tasks => {
+                if self.strangers.len() < room.limits.records {
+                    self.strangers.insert(hash(&id));
+                }
+                self.left_out.tasks = self.strangers.len() as u64;
                 return None;
             }
             None => {
                 room.tasks += 1;
                 let id: Arc<str> = id.into();
                 self.by_task.insert(id.clone(), self.tasks.len());
-                self.tasks.push(TaskDraft {
-                    task: Task::new(id, UNNAMED.into()),
-                    is_named: false,
-                    has_events: false,
-                    is_incomplete: false,
-                    said_duration_secs: None,
-                    span: None,
-                });
+                self.tasks.push(TaskDraft::new(id));
                 self.tasks.len() - 1
             }
         };
@@ -130,7 +121,7 @@ impl Draft {
             self.repeated += 1;
             return false;
         }
-        if room.spans >= MAX_SPANS {
+        if room.spans >= room.limits.spans {
             self.left_out.spans += 1;
             return false;
         }

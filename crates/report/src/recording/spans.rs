@@ -3,9 +3,10 @@
 use kymo_wire::{AnyValueView, SpanView, text};
 
 use super::Status;
-use super::add::{Recording, Source, keep_first};
-use super::sessions::{SpanDraft, TaskSpan};
-use super::values::{is_true, moment, readable, span_id, trace_id};
+use super::add::{Recording, Source, keep_least};
+use super::sessions::SpanDraft;
+use super::task::{TaskSpan, Texts};
+use super::values::{as_text, is_true, moment, readable, span_id, trace_id};
 
 /// OTLP's status of a span that failed.
 const STATUS_ERROR: i32 = 2;
@@ -25,7 +26,7 @@ pub(super) fn add(recording: &mut Recording, source: &Source, span: &SpanView<'_
                 }
             }
             b"session.name" => session_name = texts.value(&value),
-            b"task_id" => task_id = texts.value(&value),
+            b"task_id" => task_id = as_text(&value),
             b"status" => status = texts.value(&value),
             b"backend" => backend = texts.value(&value),
             b"node_id" => node = texts.value(&value),
@@ -46,16 +47,12 @@ pub(super) fn add(recording: &mut Recording, source: &Source, span: &SpanView<'_
     }
     let texts = &mut recording.texts;
     let is_error = span.status.is_some_and(|status| status.code == STATUS_ERROR);
-    let mut times = TaskSpan {
-        start_nanos: span.start_time_unix_nano,
-        end_nanos: span.end_time_unix_nano,
-        ..TaskSpan::default()
-    };
+    let (mut submitted_nanos, mut queued_nanos, mut started_nanos) = (None, None, None);
     for event in span.events.iter().map_while(Result::ok) {
         let slot = match event.name {
-            b"TaskSubmitted" => &mut times.submitted_nanos,
-            b"TaskQueued" => &mut times.queued_nanos,
-            b"TaskStarted" => &mut times.started_nanos,
+            b"TaskSubmitted" => &mut submitted_nanos,
+            b"TaskQueued" => &mut queued_nanos,
+            b"TaskStarted" => &mut started_nanos,
             b"exception" => {
                 for (key, value) in readable(&event.attributes) {
                     match key {
@@ -86,30 +83,30 @@ pub(super) fn add(recording: &mut Recording, source: &Source, span: &SpanView<'_
         && let Some(task) = draft.task(task_id, &mut recording.room)
     {
         let named = status.as_deref().and_then(Status::from_name).filter(|status| status.is_end());
-        times.has_status = status.is_some();
-        times.status = match (named, &status) {
-            (Some(named), _) => Some(named),
-            // `unfinished`, or something else that is no end.
-            (None, Some(_)) => None,
-            (None, None) if is_error => Some(Status::Failed),
-            (None, None) => Some(Status::Completed),
+        let own = TaskSpan {
+            id,
+            name: name.clone(),
+            start_nanos: span.start_time_unix_nano,
+            end_nanos: span.end_time_unix_nano,
+            status: match (named, &status) {
+                (Some(named), _) => Some(named),
+                // `unfinished`, or something else that is no end.
+                (None, Some(_)) => None,
+                (None, None) if is_error => Some(Status::Failed),
+                (None, None) => Some(Status::Completed),
+            },
+            has_status: status.is_some(),
+            is_incomplete,
+            submitted_nanos,
+            queued_nanos,
+            started_nanos,
         };
-        if is_better(&times, task.span.as_ref()) {
-            task.span = Some(times);
-            task.task.span_id = Some(id);
-            task.task.name = name.clone();
-            task.is_named = true;
-        }
-        task.is_incomplete |= is_incomplete;
-        keep_first(&mut task.task.backend, &backend);
-        keep_first(&mut task.task.node, &node);
-        keep_first(&mut task.task.executable, &executable);
-        keep_first(&mut task.task.task_type, &task_type);
-        keep_first(&mut task.task.error_type, &error_type);
-        keep_first(&mut task.task.error_message, &error_message);
+        let (error_type, error_message) = (error_type.clone(), error_message.clone());
+        let texts = Texts { backend, node, executable, task_type, error_type, error_message };
+        task.add_span(own, texts);
     } else {
         // The name of the session, not that of a span below it which inherited the attribute.
-        keep_first(&mut draft.name, &session_name);
+        keep_least(&mut draft.called, &session_name);
     }
     draft.spans.push(SpanDraft {
         id,
@@ -122,15 +119,4 @@ pub(super) fn add(recording: &mut Recording, source: &Source, span: &SpanView<'_
         error_type,
         error_message,
     });
-}
-
-/// Whether a span is more likely that of the task than the one known: others below it may have the
-/// task's id too.
-fn is_better(new: &TaskSpan, known: Option<&TaskSpan>) -> bool {
-    let Some(known) = known else { return true };
-    match (new.has_status, known.has_status) {
-        (true, false) => true,
-        (false, true) => false,
-        _ => new.start_nanos < known.start_nanos,
-    }
 }

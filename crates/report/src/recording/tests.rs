@@ -67,7 +67,7 @@ fn tasks_are_known_from_spans_alone() {
         span("s", (1, 0), "session", (0.0, 5.0), json!({})),
     ];
     let session = only(&lines);
-    let [a, b] = &session.tasks[..] else { panic!("{:?}", session.tasks) };
+    let [b, a] = &session.tasks[..] else { panic!("{:?}", session.tasks) };
     assert_eq!((a.status, a.started_nanos), (Status::Failed, Some(nanos(1.0))));
     assert!(a.is_start_assumed && !b.is_start_assumed);
     assert_eq!((&*b.name, b.started_nanos, b.status), ("fit", Some(nanos(1.5)), Status::Completed));
@@ -106,24 +106,111 @@ fn spans_of_other_programs_in_the_trace_belong_to_the_session() {
 }
 
 #[test]
-fn the_document_of_a_server_is_read() {
-    let document = json!({
-        "session": {"id": "s", "name": "n", "started": "2023-11-14T22:13:20.000000000Z", "ended": null,
-            "state": "running", "duration_seconds": 3.5, "tasks": {"created": 5}, "spans": 2},
-        "tasks": [{"id": "t", "name": "fit", "status": "failed", "error_type": "E",
-            "started": "2023-11-14T22:13:21Z", "ended": "2023-11-14T22:13:22.5Z", "span_id": "000000000000000a"},
-            {"id": "u", "status": "unfinished", "started": "2023-11-14T22:13:21Z"}],
-        "resources": [{"time": "2023-11-14T22:13:21Z", "node_id": "n1", "gpu_id": 0, "gpu_percent": 3}],
-        "events": [{"time": "2023-11-14T22:13:21Z", "name": "a.B", "attributes": {"x": 1, "y": "z"}}],
-        "truncated": {"tasks": true},
-    });
-    let session = Session::from_json(document.to_string().as_bytes()).unwrap();
-    assert!(!session.has_ended && session.start_nanos == Some(nanos(0.0)));
-    assert_eq!(session.tasks[0].ended_nanos, Some(nanos(2.5)));
-    assert_eq!(session.tasks[1].status, Status::Running);
-    assert_eq!((session.samples[0].gpu.as_deref(), session.left_out.tasks), (Some("0"), 3));
-    assert_eq!(session.events[0].numbers, [("x".into(), 1.0)]);
-    assert!(Session::from_json(b"{}").unwrap_err().to_string().contains("GET /api/sessions/ID"));
+fn what_comes_out_is_the_same_in_every_order() {
+    let mut lines = ten_seconds();
+    // Told twice, on two nodes; ended twice; spans of tasks and below them; two processes.
+    for (node, at) in [("n2", 1.5), ("n1", 1.0)] {
+        lines.push(event("train.1", "TaskStarted", at, json!({"task_id": "t1", "node_id": node})));
+    }
+    let failed = json!({"task_id": "t2", "error_type": "Late", "backend": "b"});
+    lines.push(event("train.1", "TaskFailed", 4.5, failed));
+    lines.push(event("train.1", "SessionStarted", 0.1, json!({"backend": "second"})));
+    lines.push(event("train.1", "app.Loss", 3.0, json!({"loss": 0.125})));
+    let own = json!({"task_id": "t5", "status": "failed", "error_type": "E", "node_id": "n9"});
+    lines.push(span("train.1", (5, 1), "fit", (4.0, 5.0), own));
+    lines.push(span("train.1", (6, 5), "inner", (4.1, 4.2), json!({"task_id": "t5"})));
+    lines.push(span("train.1", (7, 5), "inner", (6.1, 6.2), json!({"task_id": "t6"})));
+    lines.push(span("train.1", (1, 0), "session", (0.0, 10.0), json!({"session.name": "x"})));
+    let shown = |lines: &[serde_json::Value]| {
+        let analysis = crate::Analysis::of(&only(lines));
+        crate::render::json::render(&[analysis], None)
+    };
+    let expected = shown(&lines);
+    let first = only(&lines);
+    assert_eq!((&first.tasks[0].node.as_deref(), &*first.tasks[0].id), (&Some("n1"), "t1"));
+    assert_eq!((first.tasks[1].status, first.events_after_end), (Status::Completed, 1));
+    let mut seed = 7u64;
+    for _ in 0..20 {
+        for at in (1..lines.len()).rev() {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            lines.swap(at, (seed >> 33) as usize % (at + 1));
+        }
+        assert_eq!(shown(&lines), expected);
+    }
+}
+
+#[test]
+fn a_span_below_a_task_that_runs_does_not_end_it() {
+    let mut started = event("s", "TaskStarted", 1.0, json!({"task_id": "t", "span_name": "fit"}));
+    started["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]["spanId"] =
+        "0000000000000002".into();
+    let inner = span("s", (3, 2), "inner", (1.0, 2.0), json!({"task_id": "t"}));
+    let session = only(&[started.clone(), inner.clone()]);
+    let task = &session.tasks[0];
+    assert_eq!((task.status, &*task.name, task.span_nanos), (Status::Running, "fit", None));
+    let own = span("s", (2, 1), "fit", (0.5, 3.0), json!({"task_id": "t", "status": "completed"}));
+    let session = only(&[own, inner, started]);
+    let task = &session.tasks[0];
+    assert_eq!((task.status, task.ended_nanos), (Status::Completed, Some(nanos(3.0))));
+    assert_eq!(task.span_nanos, Some((nanos(0.5), nanos(3.0))));
+}
+
+#[test]
+fn the_only_span_is_the_session_unless_it_is_a_task() {
+    let session = only(&[span("s", (2, 1), "fit", (1.0, 3.0), json!({"task_id": "t"}))]);
+    assert!(!session.has_ended && session.tasks[0].span_id.is_some());
+    assert!(only(&[span("s", (1, 0), "all", (1.0, 3.0), json!({}))]).has_ended);
+}
+
+#[test]
+fn a_session_that_is_run_again_has_not_ended_before() {
+    let started = |at| event("s", "SessionStarted", at, json!({}));
+    let ended = |at| event("s", "SessionEnded", at, json!({"duration_seconds": 2.0}));
+    let again = only(&[started(0.0), ended(2.0), started(5.0)]);
+    assert!(!again.has_ended && again.start_nanos == Some(nanos(0.0)));
+    let both = only(&[started(0.0), ended(2.0), started(5.0), ended(7.0)]);
+    assert_eq!((both.has_ended, both.end_nanos), (true, Some(nanos(7.0))));
+    assert_eq!(both.said_duration_secs, None);
+}
+
+#[test]
+fn what_there_is_no_room_for_is_counted_and_said() {
+    let mut recording = Recording::within(Limits { tasks: 2, ..Limits::default() });
+    for nth in 0..5 {
+        let id = format!("t{nth}");
+        for line in task("s", &id, [0.0, 1.0, 2.0, 3.0], "TaskCompleted", json!({})) {
+            let (signal, request) =
+                kymo_wire::lines::decode_line(line.to_string().as_bytes()).unwrap();
+            recording.add(signal, &request).unwrap();
+        }
+    }
+    let session = recording.finish().0.remove(0);
+    assert_eq!((session.tasks.len(), session.left_out.tasks), (2, 3));
+    let notes = crate::Analysis::of(&session).notes.join("\n");
+    assert!(notes.contains("3 tasks") && notes.contains("room for 2 tasks"), "{notes}");
+}
+
+#[test]
+fn points_of_deltas_are_added_up_and_the_last_of_a_count_counts() {
+    let point = |name: &str, from: f64, at: f64, value: i64, temporality: u8| {
+        json!({"resourceMetrics": [{"resource": {"attributes": [
+            {"key": "session_id", "value": {"stringValue": "s"}}]},
+            "scopeMetrics": [{"metrics": [{"name": name, "sum": {
+                "aggregationTemporality": temporality, "dataPoints": [{
+                    "startTimeUnixNano": nanos(from).to_string(),
+                    "timeUnixNano": nanos(at).to_string(), "asInt": value.to_string()}]}}]}]}]})
+    };
+    let mut lines = vec![
+        point("tasks_started", 0.0, 1.0, 3, 1),
+        point("tasks_started", 1.0, 2.0, 4, 1),
+        point("tasks_completed", 0.0, 1.0, 3, 2),
+        point("tasks_completed", 0.0, 2.0, 5, 2),
+    ];
+    for _ in 0..2 {
+        let counters = only(&lines).counters;
+        assert_eq!((counters["tasks_started"], counters["tasks_completed"]), (7.0, 5.0));
+        lines.reverse();
+    }
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Values of attributes as texts and numbers, and texts that are kept once.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use hashbrown::HashSet;
 use kymo_wire::{AnyValueView, KeyValueView, Repeated, text};
 
 use crate::limits::{MAX_INTERNED, MAX_TEXT_BYTES};
@@ -29,15 +30,20 @@ impl Texts {
 
     /// A value as text, if there is something in it.
     pub(super) fn value(&mut self, value: &AnyValueView<'_>) -> Option<Arc<str>> {
-        match value {
-            AnyValueView::String([]) => None,
-            AnyValueView::String(bytes) => Some(self.keep(&text(bytes))),
-            AnyValueView::Int(number) => Some(self.keep(&number.to_string())),
-            AnyValueView::Double(number) => Some(self.keep(&number.to_string())),
-            AnyValueView::Bool(flag) => Some(self.keep(if *flag { "true" } else { "false" })),
-            _ => None,
-        }
+        Some(self.keep(&as_text(value)?))
     }
+}
+
+/// A value as text, if there is something in it, that is not kept: ids are as many as tasks.
+pub(super) fn as_text<'a>(value: &AnyValueView<'a>) -> Option<Cow<'a, str>> {
+    Some(match value {
+        AnyValueView::String([]) => return None,
+        AnyValueView::String(bytes) => text(bytes),
+        AnyValueView::Int(number) => number.to_string().into(),
+        AnyValueView::Double(number) => number.to_string().into(),
+        AnyValueView::Bool(flag) => if *flag { "true" } else { "false" }.into(),
+        _ => return None,
+    })
 }
 
 /// A text of bounded length.

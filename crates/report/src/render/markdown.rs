@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use super::tables::{self, Table};
-use super::text::spark;
 use crate::analysis::{Analysis, Comparison};
+use crate::spark;
 use crate::units::{count, number, printable, seconds};
 
 /// Characters of a chart.
@@ -54,10 +54,10 @@ fn write_session(out: &mut String, of: &Analysis) {
         let _ = writeln!(
             out,
             "```text\nrunning    {}  max {}, mean {}\ncompleted  {}  {}/s, max {}/s\n```\n",
-            spark(&curve, CHART_COLUMNS),
+            spark::line(&curve, CHART_COLUMNS),
             of.concurrency.max,
             number(of.concurrency.mean),
-            spark(&ended, CHART_COLUMNS),
+            spark::line(&ended, CHART_COLUMNS),
             number(of.throughput.mean_per_second),
             number(of.throughput.max_per_second)
         );

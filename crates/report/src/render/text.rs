@@ -4,12 +4,9 @@ use std::fmt::Write as _;
 
 use super::tables::{self, Table};
 use crate::analysis::{Analysis, Comparison, Histogram};
+use crate::spark::{self, HEIGHTS, bar};
 use crate::units::{count, fit, number, percent, seconds, width};
 
-/// Heights of a column, lowest first.
-const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Parts of a block, smallest first.
-const PARTS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 /// Lines of a chart over time.
 const CHART_LINES: usize = 5;
 /// The narrowest page that is drawn.
@@ -284,7 +281,7 @@ fn write_use(out: &mut String, of: &Analysis, look: Look) {
     let widest = lines.iter().map(|(label, ..)| width(label)).max().unwrap_or_default();
     let room = look.columns.saturating_sub(widest + 14).max(8);
     for (label, series, mean) in lines.iter().take(MAX_LINES) {
-        let drawn = look.paint("35", &spark_to(series, room, Some(100.0)));
+        let drawn = look.paint("35", &spark::line_to(series, room, 100.0));
         let _ = writeln!(out, "{}  {drawn}  mean {}", padded(label, widest), percent(*mean));
     }
     if lines.len() > MAX_LINES {
@@ -332,38 +329,4 @@ fn padded(text: &str, columns: usize) -> String {
 
 fn right(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
-}
-
-fn bar(number: f64, most: f64, columns: usize) -> String {
-    if number <= 0.0 || most <= 0.0 {
-        return String::new();
-    }
-    let eighths = (number / most * (columns * PARTS.len()) as f64).round() as usize;
-    let eighths = eighths.clamp(1, columns * PARTS.len());
-    let mut text = "█".repeat(eighths / PARTS.len());
-    if let Some(part) = (eighths % PARTS.len()).checked_sub(1) {
-        text.push(PARTS[part]);
-    }
-    text
-}
-
-/// A line of blocks, from zero to the most.
-pub(super) fn spark(series: &[Option<f64>], columns: usize) -> String {
-    spark_to(series, columns, None)
-}
-
-fn spark_to(series: &[Option<f64>], columns: usize, top: Option<f64>) -> String {
-    let most = series.iter().flatten().copied().fold(top.unwrap_or(0.0), f64::max);
-    let columns = columns.min(series.len());
-    let draw = |column: usize| {
-        let part = &series[column * series.len() / columns..(column + 1) * series.len() / columns];
-        let known: Vec<f64> = part.iter().flatten().copied().collect();
-        if known.is_empty() {
-            return ' ';
-        }
-        let mean = known.iter().sum::<f64>() / known.len() as f64;
-        let part = if most > 0.0 { (mean / most).clamp(0.0, 1.0) } else { 0.0 };
-        HEIGHTS[((part * (HEIGHTS.len() - 1) as f64).round() as usize).min(HEIGHTS.len() - 1)]
-    };
-    (0..columns).map(draw).collect()
 }

@@ -143,12 +143,6 @@ impl Asked {
         })
     }
 
-    /// The same for as much as can be shown.
-    pub(super) fn for_all_rows(self) -> Self {
-        let most = MAX_SESSION_ROWS;
-        Self { tasks: most, events: most, resources: most, ..self }
-    }
-
     /// The time that a list looks at: up to now unless told otherwise.
     pub(super) fn range(&self) -> Range<i64> {
         let end = self.end();

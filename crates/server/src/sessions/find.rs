@@ -151,7 +151,7 @@ fn read(table: &Table) -> Result<Vec<(String, Seen)>, Failed> {
     let (mut firsts, mut lasts) = (times("first")?, times("last")?);
     let (mut started, mut restarted) = (times("started")?, times("restarted")?);
     let (mut ended, mut seems_ended) = (times("ended")?, times("seems_ended")?);
-    let rows = table.texts("id")?.into_iter().map(|id| {
+    let rows = table.ids("id")?.into_iter().map(|id| {
         let seen = Seen {
             name: names.next().flatten(),
             service: services.next().flatten(),

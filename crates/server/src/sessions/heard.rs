@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kymo_admit::Signal;
+use kymo_store::scan::shown_text;
 use kymo_wire::limits::MAX_NESTING;
 use kymo_wire::{
     AnyValueView, KeyValueView, LogRecordView, LogsView, MetricData, MetricView, MetricsView,
@@ -85,9 +86,12 @@ fn items<'a, T: View<'a> + Send + 'a>(
     })
 }
 
+/// Whether a resource is of a session. An id that is no text counts by the text that queries have
+/// for it.
 fn is_of(resource: &ResourceView<'_>, id: &str) -> bool {
     let session = resource.attributes.iter().flatten().find(|of| of.key == b"session_id");
-    session.is_some_and(|session| session.value == AnyValueView::String(id.as_bytes()))
+    let shown = session.and_then(|session| shown_text(&session.value));
+    shown.is_some_and(|shown| *shown == *id.as_bytes())
 }
 
 fn of_log(record: &LogRecordView<'_>) -> Message {
@@ -284,6 +288,25 @@ mod tests {
         assert_eq!(messages[0].data["task_id"], "t");
         assert_eq!(messages[0].data["attributes"], json!({ "lr": 0.5 }));
         assert_eq!(messages[0].data["time"], "1970-01-01T00:00:00.000000001Z");
+    }
+
+    #[test]
+    fn a_session_whose_id_is_no_text_is_heard_by_the_text_of_its_id() {
+        for (value, id, is_heard) in [
+            (r#"{"intValue":"42"}"#, "42", true),
+            (r#"{"intValue":"42"}"#, "4", false),
+            (r#"{"boolValue":true}"#, "true", true),
+            (r#"{"bytesValue":"AQID"}"#, "AQID", true),
+            (r#"{"arrayValue":{"values":[{"intValue":"1"}]}}"#, "[1]", true),
+            ("{}", "", false),
+        ] {
+            let request = format!(
+                r#"{{"resourceLogs":[{{"resource":{{"attributes":[{{"key":"session_id","value":{value}}}]}},"scopeLogs":[{{"logRecords":[{{"eventName":"TaskStarted"}}]}}]}}]}}"#
+            );
+            let body = kymo_wire::json::decode(Signal::Logs, request.as_bytes()).unwrap();
+            let heard = messages(Signal::Logs, &body, id, true).unwrap().count();
+            assert_eq!(heard == 1, is_heard, "{value} as {id}");
+        }
     }
 
     #[test]

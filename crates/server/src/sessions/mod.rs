@@ -10,17 +10,20 @@
 //! | `/api/sessions` | `find`, `summary` | sessions of some time, the newest first |
 //! | `/api/sessions/{id}` | `document`, `tasks` | one, with tasks, resources, events, open spans |
 //! | `/api/sessions/{id}/events` | `watch`, `heard` | the same as it happens |
-//! | `/api/sessions/{id}/report` | crate `report` | its analysis, as a page |
+//! | `/api/sessions/{id}/report` | `stored`, `requests`, crate `report` | its analysis, as a page |
 //!
 //! `asked` reads what is asked and says what is wrong with it, `sql` has the queries, `rows` their
 //! answers.
 
 mod asked;
+mod attributes;
 mod document;
 mod find;
 mod heard;
+mod requests;
 mod rows;
 mod sql;
+mod stored;
 mod summary;
 mod tasks;
 mod watch;
@@ -30,12 +33,21 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use axum::routing::get;
+use futures::StreamExt;
 use http::{Request, StatusCode};
+use kymo_report::limits::Limits;
+use tokio::sync::Semaphore;
 
+use crate::limits::{REPORT_PAGE_TASKS, REPORT_PAGES};
 use crate::reply::typed;
 use crate::router::Shared;
 use crate::telemetry::Timed;
 use asked::{Asked, Failed};
+
+pub use stored::{StoredError, StoredSession};
+
+/// Turns of those who make a page.
+static PAGES: Semaphore = Semaphore::const_new(REPORT_PAGES);
 
 pub(crate) fn over_http() -> Router<Shared> {
     Router::new()
@@ -99,23 +111,40 @@ async fn report(
     let timed = Timed::new(&shared.telemetry, "session_report");
     let asked = Asked::of(&request);
     let reported = async {
-        let asked = asked?.for_all_rows();
-        let document = document::of(&shared, &asked, asked::session_id(&id)?).await?;
-        Ok(shared.encode(move || page(&document).unwrap_or_else(Failed::response)).await)
+        let asked = asked?;
+        let session = stored(&shared, &asked, asked::session_id(&id)?).await?;
+        Ok(shared.encode(move || page(&session)).await)
     };
     let reported = reported.await;
     timed.ended(Failed::outcome(&reported));
     reported.unwrap_or_else(Failed::response)
 }
 
+/// All of a session that a page has room for.
+async fn stored(shared: &Shared, asked: &Asked, id: &str) -> Result<kymo_report::Session, Failed> {
+    // It is never closed; and without a turn there is only more memory taken.
+    let _turn = PAGES.acquire().await;
+    let stored = StoredSession::new(id, asked.now, Limits::for_tasks(REPORT_PAGE_TASKS));
+    let mut stored = stored.within(asked.since, asked.until);
+    while let Some(query) = stored.next_query() {
+        let mut rows = shared.engine.sql(&asked.tenants, &query).await?;
+        while let Some(batch) = rows.next().await {
+            let batch = batch?;
+            // Where it delays no acknowledgement.
+            let adding = move || stored.add(&batch).map(|()| stored);
+            let added = shared.engine.blocking(adding).await?;
+            stored = added.map_err(|error| Failed::Internal(error.to_string()))?;
+        }
+    }
+    let finished = shared.engine.blocking(move || stored.finish()).await?;
+    finished.ok_or_else(|| Failed::Unknown(id.to_owned()))
+}
+
 /// The page of a session. It loads nothing, and says so itself.
-fn page(document: &document::Document) -> Result<Response, Failed> {
-    let text = serde_json::to_vec(document).map_err(|error| Failed::Internal(error.to_string()))?;
-    let session = kymo_report::Session::from_json(&text)
-        .map_err(|error| Failed::Internal(error.to_string()))?;
-    let analysis = kymo_report::Analysis::of(&session);
+fn page(session: &kymo_report::Session) -> Response {
+    let analysis = kymo_report::Analysis::of(session);
     let page = kymo_report::render::html::render(&[analysis], None);
-    Ok(typed(StatusCode::OK, "text/html; charset=utf-8", page))
+    typed(StatusCode::OK, "text/html; charset=utf-8", page)
 }
 
 /// A document, written on the engine's threads.

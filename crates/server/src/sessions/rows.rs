@@ -54,6 +54,18 @@ impl Table {
         })
     }
 
+    /// A column of ids of sessions, as texts. A double is none: it has no one text.
+    pub(super) fn ids(&self, name: &str) -> Result<Vec<Option<String>>, Failed> {
+        let is_double = |batch: &RecordBatch| {
+            let column = batch.column_by_name(name);
+            column.is_some_and(|column| *column.data_type() == DataType::Float64)
+        };
+        match self.batches.iter().any(is_double) {
+            true => Ok(vec![None; self.len()]),
+            false => self.texts(name),
+        }
+    }
+
     /// A column of whole numbers, or of moments in nanoseconds since 1970.
     pub(super) fn integers(&self, name: &str) -> Result<Vec<Option<i64>>, Failed> {
         self.collect(name, |column| {

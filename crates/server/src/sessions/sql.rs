@@ -71,8 +71,8 @@ impl Which {
         let Range { start, end } = &self.range;
         let mut conditions = match self.ids.as_slice() {
             [] => "\"resource.session_id\" IS NOT NULL".to_owned(),
-            [id] => format!("\"resource.session_id\" = {}", quoted(id)),
-            ids => format!("\"resource.session_id\" IN ({})", list(ids)),
+            [id] => format!("{SESSION} = {}", quoted(id)),
+            ids => format!("{SESSION} IN ({})", list(ids)),
         };
         if *start > 0 {
             conditions += &format!(" AND {time} >= '{}'", rfc3339_text(*start));
@@ -124,10 +124,10 @@ impl Which {
              max(end_time) {looks} AS seems_ended, max(end_time) AS last, \
              min(trace_id) AS trace_id FROM \
              (SELECT spanned.*, begun.span_id AS opened FROM \
-             (SELECT \"resource.session_id\" AS id, span_id, parent_span_id, scope_name, trace_id, \
+             (SELECT {SESSION} AS id, span_id, parent_span_id, scope_name, trace_id, \
              start_time, end_time FROM spans \
              WHERE {} AND name = 'session' AND \"span.task_id\" IS NULL) AS spanned \
-             LEFT JOIN (SELECT DISTINCT \"resource.session_id\" AS id, span_id FROM logs \
+             LEFT JOIN (SELECT DISTINCT {SESSION} AS id, span_id FROM logs \
              WHERE {} AND event_name = 'SessionStarted' AND span_id IS NOT NULL) AS begun \
              ON spanned.id = begun.id AND spanned.span_id = begun.span_id) \
              WHERE opened IS NOT NULL OR parent_span_id IS NULL OR scope_name IN ({}) \
@@ -164,11 +164,11 @@ impl Which {
             of.iter().map(case).collect::<String>()
         };
         format!(
-            "SELECT \"resource.session_id\" AS id, CAST(\"log.task_id\" AS VARCHAR) AS task, \
+            "SELECT {SESSION} AS id, CAST(\"log.task_id\" AS VARCHAR) AS task, \
              time AS at, CASE event_name {}ELSE 0 END AS told \
              FROM logs WHERE {} AND \"log.task_id\" IS NOT NULL AND event_name IS NOT NULL \
              UNION ALL \
-             SELECT \"resource.session_id\" AS id, CAST(\"span.task_id\" AS VARCHAR) AS task, \
+             SELECT {SESSION} AS id, CAST(\"span.task_id\" AS VARCHAR) AS task, \
              start_time AS at, CASE CAST(\"span.status\" AS VARCHAR) {}\
              ELSE CASE WHEN status = 'error' THEN {} ELSE {} END END AS told \
              FROM spans WHERE {} AND \"span.task_id\" IS NOT NULL",
@@ -234,7 +234,7 @@ impl Which {
     pub(super) fn task_events(&self, tasks: &[String], limit: usize) -> String {
         format!(
             "SELECT CAST(\"log.task_id\" AS VARCHAR) AS task, time, event_name, span_id, attributes \
-             FROM logs WHERE {} AND \"log.task_id\" IN ({}) AND event_name IN ({}) \
+             FROM logs WHERE {} AND CAST(\"log.task_id\" AS VARCHAR) IN ({}) AND event_name IN ({}) \
              ORDER BY time LIMIT {limit}",
             self.of_logs(),
             list(tasks),
@@ -247,7 +247,7 @@ impl Which {
         format!(
             "SELECT CAST(\"span.task_id\" AS VARCHAR) AS task, span_id, parent_span_id, name, \
              start_time, end_time, status, status_message, attributes \
-             FROM spans WHERE {} AND \"span.task_id\" IN ({}) \
+             FROM spans WHERE {} AND CAST(\"span.task_id\" AS VARCHAR) IN ({}) \
              ORDER BY duration_nanos DESC LIMIT {limit}",
             self.of_spans(),
             list(tasks),
@@ -260,7 +260,7 @@ impl Which {
         let of_session = Self { range: 0..i64::MAX, ids: self.ids.clone() };
         format!(
             "SELECT CAST(\"span.task_id\" AS VARCHAR) AS task, time, name FROM events \
-             WHERE {} AND \"span.task_id\" IN ({}) AND name IN ({}) LIMIT {limit}",
+             WHERE {} AND CAST(\"span.task_id\" AS VARCHAR) IN ({}) AND name IN ({}) LIMIT {limit}",
             of_session.conditions("time"),
             list(tasks),
             list(&TASK_EVENTS.map(|(name, _)| name)),
@@ -295,7 +295,7 @@ impl Which {
              min(opened.parent) AS parent, min(opened.time) AS time FROM \
              (SELECT span_id, CAST(\"log.span_name\" AS VARCHAR) AS name, \
              CAST(\"log.parent_span_id\" AS VARCHAR) AS parent, time FROM logs \
-             WHERE {} AND \"log.span_name\" IS NOT NULL) AS opened \
+             WHERE {} AND event_name IS NOT NULL AND \"log.span_name\" IS NOT NULL) AS opened \
              LEFT ANTI JOIN (SELECT span_id FROM spans WHERE {} \
              UNION ALL SELECT span_id FROM logs WHERE {} AND event_name IN ({})) AS arrived \
              ON opened.span_id = arrived.span_id \
@@ -314,6 +314,11 @@ impl Which {
         format!("SELECT resource FROM {table} WHERE {conditions} ORDER BY {time} LIMIT 1")
     }
 }
+
+/// The id of a session as text: a column has the type of what was sent, and one of numbers cannot be
+/// compared with other texts. Where sessions are only listed, it is left as it is, which is quicker
+/// to group by.
+pub(super) const SESSION: &str = "CAST(\"resource.session_id\" AS VARCHAR)";
 
 /// Attributes of resources that name a session.
 const NAMES: &str = "min(\"resource.session.name\") AS name, \
@@ -337,11 +342,11 @@ pub(super) fn portions(names: &[String]) -> impl Iterator<Item = &[String]> {
 }
 
 /// A text as SQL has it: nothing but a quote means something in it, and it is doubled.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-fn list(texts: &[impl AsRef<str>]) -> String {
+pub(super) fn list(texts: &[impl AsRef<str>]) -> String {
     let texts: Vec<String> = texts.iter().map(|text| quoted(text.as_ref())).collect();
     texts.join(", ")
 }

@@ -159,11 +159,16 @@ impl Teller {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::live::Live;
+    use std::io::Write;
+    use std::sync::Arc;
+
+    use flate2::write::GzEncoder;
     use kymo_admit::{Compression, Signal};
     use kymo_engine::Tenants;
-    use std::sync::Arc;
+
+    use super::*;
+    use crate::limits::{LIVE_WAITING_BYTES, LIVE_WAITING_REQUESTS};
+    use crate::live::Live;
 
     fn teller() -> (Teller, mpsc::Receiver<Piece>) {
         let (sender, receiver) = mpsc::channel(RESPONSE_PIECES);
@@ -172,35 +177,79 @@ mod tests {
     }
 
     fn event(name: &str) -> Stored {
+        event_of_size(name, 0)
+    }
+
+    /// An event whose body has so many bytes.
+    fn event_of_size(name: &str, size_bytes: usize) -> Stored {
+        let body = "x".repeat(size_bytes);
         let json = format!(
-            r#"{{"resourceLogs":[{{"resource":{{"attributes":[{{"key":"session_id","value":{{"stringValue":"s1"}}}}]}},"scopeLogs":[{{"logRecords":[{{"eventName":"{name}"}}]}}]}}]}}"#
+            r#"{{"resourceLogs":[{{"resource":{{"attributes":[{{"key":"session_id","value":{{"stringValue":"s1"}}}}]}},"scopeLogs":[{{"logRecords":[{{"eventName":"{name}","body":{{"stringValue":"{body}"}}}}]}}]}}]}}"#
         );
         let body = kymo_wire::json::decode(Signal::Logs, json.as_bytes()).unwrap().into();
         Stored { signal: Signal::Logs, compression: Compression::None, body }
     }
 
-    async fn text(pieces: &mut mpsc::Receiver<Piece>) -> String {
+    /// What is told: names of messages, and for `lagged` what it says.
+    async fn told(pieces: &mut mpsc::Receiver<Piece>) -> Vec<String> {
         let mut text = String::new();
         while let Some(piece) = pieces.recv().await {
             text += std::str::from_utf8(&piece.unwrap()).unwrap();
         }
-        text
+        let messages = text.split_terminator("\n\n").map(|message| {
+            let (event, data) = message.split_once("\ndata: ").unwrap();
+            let name = event.strip_prefix("event: ").unwrap();
+            if name == LAGGED { format!("{name} {data}") } else { name.to_owned() }
+        });
+        messages.collect()
+    }
+
+    /// What a reader is told of what was stored before it could be told anything.
+    async fn followed(stored: Vec<Stored>) -> Vec<String> {
+        let live = Arc::new(Live::default());
+        let watching = live.watch(Tenants::from("a")).unwrap();
+        for stored in stored {
+            live.stored("a", || stored);
+        }
+        let (mut teller, mut pieces) = teller();
+        let following = tokio::spawn(async move { teller.follow(watching).await.is_ok() });
+        let told = told(&mut pieces).await;
+        assert!(following.await.unwrap());
+        told
     }
 
     #[tokio::test]
     async fn a_session_is_followed_to_its_end_and_no_further() {
-        let live = Arc::new(Live::default());
-        let watching = live.watch(Tenants::from("a")).unwrap();
-        for name in ["TaskCreated", "SessionEnded", "TaskCompleted"] {
-            live.stored("a", || event(name));
-        }
-        let (mut teller, mut pieces) = teller();
-        let following = tokio::spawn(async move { teller.follow(watching).await.is_ok() });
-        let text = text(&mut pieces).await;
-        assert!(following.await.unwrap());
-        let names: Vec<&str> =
-            text.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
-        assert_eq!(names, ["TaskCreated", "SessionEnded", "end"]);
+        let told = followed(["TaskCreated", "SessionEnded", "TaskCompleted"].map(event).into());
+        assert_eq!(told.await, ["TaskCreated", "SessionEnded", "end"]);
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_is_too_slow_is_told_how_much_it_missed_and_goes_on() {
+        let stored = std::iter::once("SessionEnded")
+            .chain(std::iter::repeat("TaskCreated"))
+            .map(event)
+            .take(LIVE_WAITING_REQUESTS + 7);
+        // The number comes first: what is told before may have come before or after it.
+        let told = followed(stored.collect()).await;
+        assert_eq!(told, ["lagged {\"missed\":7}", "SessionEnded", "end"]);
+
+        // Half of what may wait, three times.
+        let half = || event_of_size("TaskCreated", LIVE_WAITING_BYTES / 2);
+        let told = followed(vec![event("SessionEnded"), half(), half(), half()]).await;
+        assert_eq!(told, ["lagged {\"missed\":2}", "SessionEnded", "end"]);
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_too_large_to_be_told_counts_as_missed() {
+        let mut large = event_of_size("TaskCreated", LIVE_MAX_REQUEST_BYTES);
+        let mut packer = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(&large.body).unwrap();
+        large.compression = Compression::Gzip;
+        large.body = packer.finish().unwrap().into();
+        assert!(large.body.len() < LIVE_WAITING_BYTES / 10, "it waits as it came");
+        let told = followed(vec![large, event("SessionEnded")]).await;
+        assert_eq!(told, ["lagged {\"missed\":1}", "SessionEnded", "end"]);
     }
 
     #[tokio::test]

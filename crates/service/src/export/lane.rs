@@ -4,7 +4,7 @@
 //!  push ──> waiting (bounded) ──> batch ──> exporter ──> sent
 //!    │                             ^  │ cannot be reached: pause, again
 //!    └─ full: dropped              └──┤
-//!                                     └ refused, or too old: failed
+//!                                     └ refused, all or some; or too old: failed
 //! ```
 //!
 //! Pushing takes a lock for as long as it takes to move the items and never waits for the network.
@@ -18,12 +18,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
-use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
+use kymo_forward::Answer;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::notices::Notices;
-use super::refusal::is_refused;
 use crate::limits::{BATCH_AGE, FIRST_PAUSE, LINGER, LONGEST_PAUSE};
 
 /// What sends the batches of a lane.
@@ -31,7 +30,7 @@ pub(super) trait Export: Send + Sync + 'static {
     /// What is sent.
     type Item: Send + Sync + 'static;
     /// Sends a batch once.
-    fn export(&self, batch: &[Self::Item]) -> impl Future<Output = OTelSdkResult> + Send;
+    fn export(&self, batch: &[Self::Item]) -> impl Future<Output = Answer> + Send;
 }
 
 /// What became of the items of a signal.
@@ -39,7 +38,8 @@ pub(super) trait Export: Send + Sync + 'static {
 pub struct SignalCounts {
     /// Taken by the endpoint.
     pub sent: u64,
-    /// Given up: refused, or the endpoint could not be reached for too long.
+    /// Given up: refused by the endpoint, with all of their request or alone, or the endpoint could
+    /// not be reached for too long.
     pub failed: u64,
     /// Not taken into the queue since it was full, or left in it at the end.
     pub dropped: u64,
@@ -217,14 +217,11 @@ impl<T: Send + Sync + 'static> Lane<T> {
     pub(super) async fn run<E: Export<Item = T>>(self: Arc<Self>, exporter: E, notices: Notices) {
         while let Some(batch) = self.next().await {
             let count = batch.len() as u64;
-            let is_sent = self.deliver(&batch, &exporter, &notices).await;
+            let lost = self.deliver(&batch, &exporter, &notices).await.min(count);
             let mut state = self.lock();
             state.done += count;
-            if is_sent {
-                state.counts.sent += count
-            } else {
-                state.counts.failed += count
-            }
+            state.counts.sent += count - lost;
+            state.counts.failed += lost;
             state.answer_flushes();
         }
     }
@@ -265,46 +262,54 @@ impl<T: Send + Sync + 'static> Lane<T> {
         }
     }
 
-    /// Sends a batch, again and again if need be; whether it was taken.
+    /// Sends a batch, again and again if need be; how many of it were not taken, or more.
     async fn deliver<E: Export<Item = T>>(
         &self,
         batch: &[T],
         exporter: &E,
         notices: &Notices,
-    ) -> bool {
+    ) -> u64 {
+        const ALL: u64 = u64::MAX;
         let first = Instant::now();
         let mut pause = FIRST_PAUSE;
         loop {
-            let error = match self.send(batch, exporter).await {
-                Ok(()) => {
-                    notices.works(self.lock().lost());
-                    return true;
+            let asked = match self.send(batch, exporter).await {
+                Answer::Accepted(partial) => {
+                    // Who is told may ask for counts, so that nothing is locked then.
+                    let lost_before = self.lock().lost();
+                    return notices.takes(partial.as_ref(), lost_before);
                 }
-                Err(error) => error,
+                Answer::Refused(why) => {
+                    notices.fails(&why, true);
+                    return ALL;
+                }
+                Answer::Later(why, asked) => {
+                    notices.fails(&why, false);
+                    asked
+                }
             };
-            let is_refused = is_refused(&error);
-            notices.fails(&error, is_refused);
             let now = Instant::now();
-            let is_over = self.lock().stop.is_some_and(|stop| stop <= now + pause);
-            if is_refused || is_over || now + pause > first + BATCH_AGE {
-                return false;
+            let wait = asked.map_or(pause, |asked| asked.clamp(pause, LONGEST_PAUSE));
+            let is_over = self.lock().stop.is_some_and(|stop| stop <= now + wait);
+            if is_over || now + wait > first + BATCH_AGE {
+                return ALL;
             }
             // Whether the time is over or somebody waits: it is tried again.
-            drop(timeout(pause, self.urgent.notified()).await);
+            drop(timeout(wait, self.urgent.notified()).await);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
     /// Sends a batch once, for no longer than the lane may go on.
-    async fn send<E: Export<Item = T>>(&self, batch: &[T], exporter: &E) -> OTelSdkResult {
+    async fn send<E: Export<Item = T>>(&self, batch: &[T], exporter: &E) -> Answer {
         let begun = Instant::now();
         let mut sending = pin!(exporter.export(batch));
         let mut over = pin!(self.over());
         poll_fn(|context| match sending.as_mut().poll(context) {
-            Poll::Pending => {
-                let over = over.as_mut().poll(context);
-                over.map(|()| Err(OTelSdkError::Timeout(begun.elapsed())))
-            }
+            Poll::Pending => over.as_mut().poll(context).map(|()| {
+                let waited = begun.elapsed().as_secs_f64();
+                Answer::Later(format!("no answer within {waited:.1} s, when it had to end"), None)
+            }),
             sent => sent,
         })
         .await

@@ -3,32 +3,49 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 
+use kymo_forward::{Partial, Signal};
+
 use super::super::notices::Shared;
-use super::super::settings::{Destination, Signal};
+use super::super::settings::Destination;
 use super::*;
 
-/// Takes batches, or fails in the way that is set.
-#[derive(Clone, Default)]
+/// Takes batches, or answers so many times what is set.
+#[derive(Clone)]
 struct Fake {
     taken: Arc<Mutex<Vec<Vec<u32>>>>,
     fail_times: Arc<AtomicUsize>,
-    error: &'static str,
+    failure: fn() -> Answer,
     tries: Arc<AtomicUsize>,
+}
+
+impl Fake {
+    fn new(failure: fn() -> Answer) -> Self {
+        let (taken, fail_times, tries) = Default::default();
+        Self { taken, fail_times, failure, tries }
+    }
 }
 
 impl Export for Fake {
     type Item = u32;
 
-    async fn export(&self, batch: &[u32]) -> OTelSdkResult {
+    async fn export(&self, batch: &[u32]) -> Answer {
         self.tries.fetch_add(1, Ordering::SeqCst);
         let left = self.fail_times.load(Ordering::SeqCst);
         if left > 0 {
             self.fail_times.store(left - 1, Ordering::SeqCst);
-            return Err(OTelSdkError::InternalFailure(self.error.to_owned()));
+            return (self.failure)();
         }
         self.taken.lock().unwrap().push(batch.to_vec());
-        Ok(())
+        Answer::Accepted(None)
     }
+}
+
+fn away() -> Answer {
+    Answer::Later("network error".to_owned(), None)
+}
+
+fn refusal() -> Answer {
+    Answer::Refused("no".to_owned())
 }
 
 fn notices() -> Notices {
@@ -54,7 +71,7 @@ fn start(capacity: usize, batch: usize, fake: &Fake) -> Arc<Lane<u32>> {
 #[test]
 fn items_linger_for_others_and_full_batches_go_at_once() {
     run(async {
-        let fake = Fake::default();
+        let fake = Fake::new(away);
         let lane = start(100, 3, &fake);
         let begun = Instant::now();
         lane.push([1]);
@@ -88,7 +105,7 @@ fn what_does_not_fit_is_dropped_and_counted() {
 #[test]
 fn a_server_that_is_away_for_a_while_gets_everything() {
     run(async {
-        let fake = Fake { error: "network error", ..Fake::default() };
+        let fake = Fake::new(away);
         fake.fail_times.store(4, Ordering::SeqCst);
         let lane = start(100, 10, &fake);
         lane.push([1, 2]);
@@ -102,7 +119,7 @@ fn a_server_that_is_away_for_a_while_gets_everything() {
 #[test]
 fn a_server_that_stays_away_costs_the_batch_in_the_end() {
     run(async {
-        let fake = Fake { error: "network error", ..Fake::default() };
+        let fake = Fake::new(away);
         fake.fail_times.store(usize::MAX, Ordering::SeqCst);
         let lane = start(2, 2, &fake);
         lane.push([1, 2]);
@@ -118,7 +135,7 @@ fn a_server_that_stays_away_costs_the_batch_in_the_end() {
 #[test]
 fn what_is_refused_is_not_sent_again() {
     run(async {
-        let fake = Fake { error: "with gRPC code: InvalidArgument", ..Fake::default() };
+        let fake = Fake::new(refusal);
         fake.fail_times.store(1, Ordering::SeqCst);
         let lane = start(10, 1, &fake);
         lane.push([1, 2]);
@@ -129,9 +146,62 @@ fn what_is_refused_is_not_sent_again() {
 }
 
 #[test]
+fn what_is_refused_of_a_batch_is_counted_and_the_batch_is_not_sent_again() {
+    fn partial(rejected: u64) -> Answer {
+        let why = "too old".to_owned();
+        Answer::Accepted(Some(Partial { signal: Signal::Traces, rejected, why }))
+    }
+    // Who refuses more than there was refuses all of it; who refuses none only has a word to say.
+    for (failure, refused) in [
+        ((|| partial(2)) as fn() -> Answer, 2),
+        (|| partial(9), 3),
+        (|| partial(u64::MAX), 3),
+        (|| partial(0), 0),
+    ] {
+        run(async {
+            let fake = Fake::new(failure);
+            fake.fail_times.store(1, Ordering::SeqCst);
+            let lane = start(10, 3, &fake);
+            lane.push([1, 2, 3]);
+            let (reply, answers) = sync_channel(1);
+            lane.flush(reply);
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            assert_eq!(answers.try_recv(), Ok(refused == 0));
+            tokio::time::sleep(BATCH_AGE).await;
+            let counts = lane.counts();
+            assert_eq!((counts.sent, counts.failed, counts.dropped), (3 - refused, refused, 0));
+            assert_eq!(fake.tries.load(Ordering::SeqCst), 1);
+        });
+    }
+}
+
+#[test]
+fn a_server_that_asks_for_time_gets_it_within_bounds() {
+    run(async {
+        for (failure, wait) in [
+            (
+                (|| Answer::Later(String::new(), Some(Duration::from_secs(7)))) as fn() -> Answer,
+                Duration::from_secs(7),
+            ),
+            (|| Answer::Later(String::new(), Some(Duration::ZERO)), FIRST_PAUSE),
+            (|| Answer::Later(String::new(), Some(Duration::MAX)), LONGEST_PAUSE),
+        ] {
+            let fake = Fake::new(failure);
+            fake.fail_times.store(1, Ordering::SeqCst);
+            let lane = start(10, 1, &fake);
+            lane.push([1]);
+            tokio::time::sleep(wait - Duration::from_millis(5)).await;
+            assert_eq!(lane.counts().sent, 0);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            assert_eq!(lane.counts().sent, 1);
+        }
+    });
+}
+
+#[test]
 fn a_flush_goes_at_once_and_tells_of_losses() {
     run(async {
-        let fake = Fake { error: "with gRPC code: InvalidArgument", ..Fake::default() };
+        let fake = Fake::new(refusal);
         let lane = start(10, 10, &fake);
         let flush = async || {
             let (reply, answers) = sync_channel(1);
@@ -152,7 +222,7 @@ fn a_flush_goes_at_once_and_tells_of_losses() {
 #[test]
 fn a_flush_does_not_wait_for_the_pause_of_an_outage() {
     run(async {
-        let fake = Fake { error: "network error", ..Fake::default() };
+        let fake = Fake::new(away);
         fake.fail_times.store(6, Ordering::SeqCst);
         let lane = start(10, 1, &fake);
         lane.push([1]);
@@ -168,7 +238,7 @@ fn a_flush_does_not_wait_for_the_pause_of_an_outage() {
 #[test]
 fn the_end_sends_what_it_can_and_counts_the_rest() {
     run(async {
-        let fake = Fake { error: "network error", ..Fake::default() };
+        let fake = Fake::new(away);
         fake.fail_times.store(usize::MAX, Ordering::SeqCst);
         let lane = start(10, 1, &fake);
         lane.push([1, 2, 3]);
@@ -191,7 +261,7 @@ struct Hanging;
 impl Export for Hanging {
     type Item = u32;
 
-    async fn export(&self, _: &[u32]) -> OTelSdkResult {
+    async fn export(&self, _: &[u32]) -> Answer {
         std::future::pending().await
     }
 }

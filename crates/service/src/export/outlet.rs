@@ -20,20 +20,19 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
+use kymo_forward::Signal;
 use opentelemetry::InstrumentationScope;
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::error::OTelSdkResult;
-use opentelemetry_sdk::logs::{LogBatch, LogExporter as _, SdkLogRecord};
+use opentelemetry_sdk::logs::SdkLogRecord;
 use opentelemetry_sdk::metrics::data::ResourceMetrics;
-use opentelemetry_sdk::trace::{SpanData, SpanExporter as _};
+use opentelemetry_sdk::trace::SpanData;
 
-use super::exporter::{
-    LogExporter, MetricExporter, SpanExporter, log_exporter, metric_exporter, span_exporter,
-};
-use super::lane::{Export, Lane, SignalCounts, WhenFull};
+use super::exporter::Exporter;
+use super::items::{Items, Logs, Metrics, Spans};
+use super::lane::{Lane, SignalCounts, WhenFull};
 use super::notices::{NoticeHandler, Notices, Shared};
 use super::runtime;
-use super::settings::{Destination, ExportSettings, Signal};
+use super::settings::ExportSettings;
 use crate::error::ServiceError;
 use crate::limits::{
     BATCH_ITEMS, COUNTING_TIMEOUT, QUEUE_COLLECTIONS, QUEUE_ITEMS, SHUTDOWN_TIMEOUT,
@@ -70,7 +69,7 @@ impl fmt::Debug for OutletOptions {
 pub struct ExportCounts {
     /// Spans.
     pub spans: SignalCounts,
-    /// Collections of metrics, not data points.
+    /// Collections of metrics, not data points: one without some of its points counts as failed.
     pub metrics: SignalCounts,
     /// Log records.
     pub logs: SignalCounts,
@@ -120,35 +119,17 @@ impl Outlet {
         options: OutletOptions,
     ) -> Result<Self, ServiceError> {
         let shared = Shared::new(options.notice);
-        let runtime = runtime::handle()?;
-        let notices = |signal| Notices::new(Arc::clone(&shared), signal, settings.of(signal));
-        let is_open = |signal| *settings.of(signal) != Destination::Nowhere;
-
-        let mut spans = None;
-        if is_open(Signal::Traces) {
-            let mut exporter = span_exporter(&settings.traces)?;
-            exporter.set_resource(resource);
-            let lane = Lane::new(options.queue_items, BATCH_ITEMS, WhenFull::DropNew);
-            runtime.spawn(Arc::clone(&lane).run(exporter, notices(Signal::Traces)));
-            spans = Some(lane);
-        }
-        let mut metrics = None;
-        if is_open(Signal::Metrics) {
-            let exporter = metric_exporter(&settings.metrics)?;
-            let lane = Lane::new(QUEUE_COLLECTIONS, 1, WhenFull::DropOld);
-            runtime.spawn(Arc::clone(&lane).run(exporter, notices(Signal::Metrics)));
-            metrics = Some(lane);
-        }
-        let mut logs = None;
-        if is_open(Signal::Logs) {
-            let mut exporter = log_exporter(&settings.logs)?;
-            exporter.set_resource(resource);
-            let lane = Lane::new(options.queue_items, BATCH_ITEMS, WhenFull::DropNew);
-            runtime.spawn(Arc::clone(&lane).run(exporter, notices(Signal::Logs)));
-            logs = Some(lane);
-        }
-        let process = std::process::id();
-        Ok(Self { inner: Arc::new(Inner { spans, metrics, logs, shared, process }) })
+        let spans = Lane::new(options.queue_items, BATCH_ITEMS, WhenFull::DropNew);
+        let metrics = Lane::new(QUEUE_COLLECTIONS, 1, WhenFull::DropOld);
+        let logs = Lane::new(options.queue_items, BATCH_ITEMS, WhenFull::DropNew);
+        let inner = Inner {
+            spans: opened(spans, Spans::of(resource), settings, &shared)?,
+            metrics: opened(metrics, Metrics::default(), settings, &shared)?,
+            logs: opened(logs, Logs::of(resource), settings, &shared)?,
+            shared,
+            process: std::process::id(),
+        };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Hands over spans that have ended.
@@ -247,6 +228,20 @@ impl Outlet {
     }
 }
 
+/// A lane that is emptied to where its signal goes; none if that is nowhere.
+fn opened<I: Items>(
+    lane: Arc<Lane<I::Item>>,
+    items: I,
+    settings: &ExportSettings,
+    shared: &Arc<Shared>,
+) -> Result<Option<Arc<Lane<I::Item>>>, ServiceError> {
+    let destination = settings.of(I::SIGNAL);
+    let Some(exporter) = Exporter::new(destination, items)? else { return Ok(None) };
+    let notices = Notices::new(Arc::clone(shared), I::SIGNAL, destination);
+    runtime::handle()?.spawn(Arc::clone(&lane).run(exporter, notices));
+    Ok(Some(lane))
+}
+
 impl fmt::Debug for Outlet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Outlet").finish_non_exhaustive()
@@ -273,34 +268,5 @@ impl Drop for Inner {
         if self.process == std::process::id() {
             self.stop(SHUTDOWN_TIMEOUT);
         }
-    }
-}
-
-impl Export for SpanExporter {
-    type Item = SpanData;
-
-    async fn export(&self, batch: &[SpanData]) -> OTelSdkResult {
-        // The SDK takes the batch away, and it may be needed again.
-        opentelemetry_sdk::trace::SpanExporter::export(self, batch.to_vec()).await
-    }
-}
-
-impl Export for MetricExporter {
-    type Item = ResourceMetrics;
-
-    async fn export(&self, batch: &[ResourceMetrics]) -> OTelSdkResult {
-        for metrics in batch {
-            opentelemetry_sdk::metrics::exporter::PushMetricExporter::export(self, metrics).await?;
-        }
-        Ok(())
-    }
-}
-
-impl Export for LogExporter {
-    type Item = ScopedLogRecord;
-
-    async fn export(&self, batch: &[ScopedLogRecord]) -> OTelSdkResult {
-        let records: Vec<_> = batch.iter().map(|(record, scope)| (record, scope)).collect();
-        opentelemetry_sdk::logs::LogExporter::export(self, LogBatch::new(&records)).await
     }
 }

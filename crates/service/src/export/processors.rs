@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kymo_forward::{Answer, Signal, signals};
 use opentelemetry::{Context, InstrumentationScope};
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::logs::{LogProcessor, SdkLogRecord};
@@ -10,11 +11,12 @@ use opentelemetry_sdk::metrics::data::ResourceMetrics;
 use opentelemetry_sdk::metrics::exporter::PushMetricExporter;
 use opentelemetry_sdk::trace::{Span, SpanData, SpanProcessor};
 
-use super::exporter::{MetricExporter, metric_exporter};
+use super::exporter::Exporter;
+use super::items::Metrics;
+use super::lane::Export as _;
 use super::notices::Notices;
 use super::outlet::Outlet;
-use super::refusal::is_refused;
-use super::settings::{ExportSettings, Signal};
+use super::settings::ExportSettings;
 use crate::error::ServiceError;
 use crate::limits::SHUTDOWN_TIMEOUT;
 
@@ -44,7 +46,7 @@ impl Outlet {
         settings: &ExportSettings,
     ) -> Result<OutletMetricExporter, ServiceError> {
         Ok(OutletMetricExporter {
-            exporter: metric_exporter(&settings.metrics)?,
+            exporter: Exporter::new(&settings.metrics, Metrics::default())?,
             notices: self.metric_notices(settings),
             outlet: self.clone(),
         })
@@ -57,7 +59,7 @@ fn flushed(outlet: &Outlet, signal: Signal, timeout: Duration) -> OTelSdkResult 
     } else {
         Err(OTelSdkError::InternalFailure(format!(
             "not all {} were sent within {:.1} s",
-            signal.items(),
+            signals::items(signal),
             timeout.as_secs_f64()
         )))
     }
@@ -105,31 +107,43 @@ impl LogProcessor for OutletLogProcessor {
 
 /// Sends metrics and counts them in an [`Outlet`].
 pub struct OutletMetricExporter {
-    exporter: MetricExporter,
+    /// None if they go nowhere.
+    exporter: Option<Exporter<Metrics>>,
     notices: Notices,
     outlet: Outlet,
 }
 
 impl PushMetricExporter for OutletMetricExporter {
     async fn export(&self, metrics: &ResourceMetrics) -> OTelSdkResult {
-        let result = self.exporter.export(metrics).await;
-        self.outlet.count_metrics(result.is_ok());
-        match &result {
-            Ok(()) => self.notices.works(self.outlet.counts().metrics.failed),
-            Err(error) => self.notices.fails(error, is_refused(error)),
-        }
-        result
+        let Some(exporter) = &self.exporter else { return Ok(()) };
+        let lost_why = match exporter.export(std::slice::from_ref(metrics)).await {
+            Answer::Accepted(partial) => {
+                let lost_before = self.outlet.counts().metrics.failed;
+                let refused = self.notices.takes(partial.as_ref(), lost_before);
+                partial.filter(|_| refused > 0).map(|partial| partial.to_string())
+            }
+            Answer::Refused(why) => {
+                self.notices.fails(&why, true);
+                Some(why)
+            }
+            Answer::Later(why, _) => {
+                self.notices.fails(&why, false);
+                Some(why)
+            }
+        };
+        self.outlet.count_metrics(lost_why.is_none());
+        lost_why.map_or(Ok(()), |why| Err(OTelSdkError::InternalFailure(why)))
     }
 
     fn force_flush(&self) -> OTelSdkResult {
         Ok(())
     }
 
-    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
-        self.exporter.shutdown_with_timeout(timeout)
+    fn shutdown_with_timeout(&self, _: Duration) -> OTelSdkResult {
+        Ok(())
     }
 
     fn temporality(&self) -> Temporality {
-        self.exporter.temporality()
+        Temporality::Cumulative
     }
 }

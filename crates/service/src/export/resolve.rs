@@ -13,33 +13,17 @@
 //! `OTEL_EXPORTER_OTLP_TRACES_…`, then from `OTEL_EXPORTER_OTLP_…`. Without a protocol, port 4318
 //! is HTTP and everything else gRPC. `OTEL_TRACES_EXPORTER` (and so on) may be `otlp`, `console`
 //! or `none`; an endpoint of 1 or 2 outdoes `console` and `none` no more than 3 and 4 do.
+//!
+//! The variables `OTEL_EXPORTER_OTLP_…` are read by [`kymo_forward::resolve`]. Here is what only
+//! services have: `KYMO_OTLP_ENDPOINT`, `OTEL_…_EXPORTER`, and that nothing is guessed.
 
-use std::time::Duration;
+use kymo_forward::{Asked, OtlpSettings, Protocol, Signal, signals};
 
-use super::settings::{Compression, Destination, ExportSettings, OtlpSettings, Protocol, Signal};
+use super::settings::{Destination, ExportSettings};
 use crate::error::ServiceError;
-use crate::limits::EXPORT_TIMEOUT;
 
-/// What the program or its configuration asks for. What is absent comes from the environment.
-#[derive(Debug, Clone, Default)]
-pub struct Asked {
-    /// The server: a URL without the signals' paths.
-    pub endpoint: Option<String>,
-    /// How requests are written.
-    pub protocol: Option<Protocol>,
-    /// What goes with every request, beside what the environment says; the same name wins over it.
-    pub headers: Vec<(String, String)>,
-    /// How long one request may take.
-    pub timeout: Option<Duration>,
-}
-
-impl Asked {
-    /// An endpoint.
-    #[must_use]
-    pub fn endpoint(endpoint: impl Into<String>) -> Self {
-        Self { endpoint: Some(endpoint.into()), ..Self::default() }
-    }
-}
+/// The variable that names the server for everything that is ours.
+const OURS: &str = "KYMO_OTLP_ENDPOINT";
 
 /// The environment of this process, for [`ExportSettings::resolve`]. What is empty is not set.
 #[must_use]
@@ -60,226 +44,61 @@ impl ExportSettings {
         let lookup = |name: &str| {
             environment(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
         };
-        let of = |signal| Resolver { asked, environment: &lookup, signal }.destination();
         Ok(Self {
-            traces: of(Signal::Traces)?,
-            metrics: of(Signal::Metrics)?,
-            logs: of(Signal::Logs)?,
+            traces: destination(Signal::Traces, asked, &lookup)?,
+            metrics: destination(Signal::Metrics, asked, &lookup)?,
+            logs: destination(Signal::Logs, asked, &lookup)?,
         })
     }
 }
 
-struct Resolver<'a> {
-    asked: &'a Asked,
-    environment: &'a dyn Fn(&str) -> Option<String>,
+fn destination(
     signal: Signal,
-}
-
-/// An endpoint as it was found.
-struct Found {
-    endpoint: String,
-    source: &'static str,
-    /// Whether it has its path already.
-    is_whole: bool,
-}
-
-impl Resolver<'_> {
-    fn destination(&self) -> Result<Destination, ServiceError> {
-        let name = format!("OTEL_{}_EXPORTER", self.signal.variable());
-        let mut protocol = None;
-        if let Some(words) = (self.environment)(&name) {
-            // Several may be named, with commas; what goes to a server is what is asked for here.
-            let word = words.split(',').map(str::trim).find(|word| word.starts_with("otlp"));
-            match word.unwrap_or(words.as_str()) {
-                "otlp" => {}
-                "otlp_proto_grpc" => protocol = Some(Protocol::Grpc),
-                "otlp_proto_http" => protocol = Some(Protocol::HttpProtobuf),
-                "console" | "logging" => return Ok(Destination::Console),
-                "none" => return Ok(Destination::Nowhere),
-                _ => {
-                    let expected = "otlp, otlp_proto_grpc, otlp_proto_http, console or none";
-                    return Err(ServiceError::Setting { name, value: words, expected });
-                }
-            }
-        }
-        self.otlp(protocol).map(Destination::Otlp)
-    }
-
-    fn otlp(&self, by_exporter: Option<Protocol>) -> Result<OtlpSettings, ServiceError> {
-        let found = self.endpoint();
-        let protocol = match self.asked.protocol.or(by_exporter) {
-            Some(protocol) => protocol,
-            None => self.protocol(found.as_ref())?,
-        };
-        let found = found.unwrap_or_else(|| Found {
-            endpoint: match protocol {
-                Protocol::Grpc => "http://localhost:4317".to_owned(),
-                Protocol::HttpProtobuf | Protocol::HttpJson => "http://localhost:4318".to_owned(),
-            },
-            source: "default",
-            is_whole: false,
-        });
-        let endpoint = self.url(&found, protocol)?;
-        let compression = match self.variable("COMPRESSION") {
-            None => None,
-            Some((_, word)) if word == "none" => None,
-            Some((_, word)) if word == "gzip" => Some(Compression::Gzip),
-            Some((name, value)) => {
-                return Err(ServiceError::Setting { name, value, expected: "gzip or none" });
-            }
-        };
-        let file = |name| self.variable(name).map(|(_, path)| path.into());
-        let settings = OtlpSettings {
-            endpoint,
-            source: found.source,
-            protocol,
-            headers: self.headers()?,
-            timeout: self.timeout()?,
-            compression,
-            certificate: file("CERTIFICATE"),
-            client_certificate: file("CLIENT_CERTIFICATE"),
-            client_key: file("CLIENT_KEY"),
-        };
-        if settings.client_key.is_some() && settings.client_certificate.is_none() {
-            return Err(ServiceError::Contradiction(
-                "OTEL_EXPORTER_OTLP_CLIENT_KEY is set but OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE \
-                 is not"
-                    .to_owned(),
-            ));
-        }
-        Ok(settings)
-    }
-
-    /// A variable of the signal, else of all signals: its name and value.
-    fn variable(&self, name: &str) -> Option<(String, String)> {
-        let own = format!("OTEL_EXPORTER_OTLP_{}_{name}", self.signal.variable());
-        let general = format!("OTEL_EXPORTER_OTLP_{name}");
-        [own, general].into_iter().find_map(|name| {
-            let value = (self.environment)(&name)?;
-            Some((name, value))
-        })
-    }
-
-    fn endpoint(&self) -> Option<Found> {
-        let found = |endpoint, source, is_whole| Some(Found { endpoint, source, is_whole });
-        if let Some(endpoint) = self.asked.endpoint.as_deref().map(str::trim)
-            && !endpoint.is_empty()
-        {
-            return found(endpoint.to_owned(), "explicit", false);
-        }
-        if let Some(endpoint) = (self.environment)("KYMO_OTLP_ENDPOINT") {
-            return found(endpoint, "KYMO_OTLP_ENDPOINT", false);
-        }
-        let own = match self.signal {
-            Signal::Traces => "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-            Signal::Metrics => "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
-            Signal::Logs => "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
-        };
-        if let Some(endpoint) = (self.environment)(own) {
-            return found(endpoint, own, true);
-        }
-        let general = "OTEL_EXPORTER_OTLP_ENDPOINT";
-        found((self.environment)(general)?, general, false)
-    }
-
-    fn protocol(&self, found: Option<&Found>) -> Result<Protocol, ServiceError> {
-        if let Some((name, value)) = self.variable("PROTOCOL") {
-            let expected = "grpc, http/protobuf or http/json";
-            return Protocol::of(&value).ok_or(ServiceError::Setting { name, value, expected });
-        }
-        // The port that everybody gives to OTLP over HTTP says as much.
-        let is_http = found.is_some_and(|found| {
-            let rest = found.endpoint.split_once("://").map_or(&*found.endpoint, |(_, rest)| rest);
-            rest.split('/').next().is_some_and(|host| host.ends_with(":4318"))
-        });
-        Ok(if is_http { Protocol::HttpProtobuf } else { Protocol::Grpc })
-    }
-
-    fn url(&self, found: &Found, protocol: Protocol) -> Result<String, ServiceError> {
-        let wrong = || ServiceError::Setting {
-            name: if found.source == "explicit" { "the endpoint" } else { found.source }.to_owned(),
-            value: super::settings::shown(&found.endpoint),
-            expected: "a URL such as http://localhost:4317",
-        };
-        let url = self.with_scheme(&found.endpoint)?;
-        let parsed = reqwest::Url::parse(&url).map_err(|_| wrong())?;
-        if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
-            return Err(wrong());
-        }
-        if protocol == Protocol::Grpc || found.is_whole {
-            return Ok(url);
-        }
-        let path = self.signal.path();
-        let base = url.trim_end_matches('/');
-        // Who copies an endpoint from elsewhere often copies the path of traces with it.
-        let base =
-            Signal::ALL.iter().find_map(|signal| base.strip_suffix(signal.path())).unwrap_or(base);
-        Ok(format!("{base}{path}"))
-    }
-
-    /// An endpoint that is only a host and a port, with the scheme that is meant.
-    fn with_scheme(&self, endpoint: &str) -> Result<String, ServiceError> {
-        if endpoint.contains("://") {
-            return Ok(endpoint.to_owned());
-        }
-        let is_insecure = match self.variable("INSECURE") {
-            None => false,
-            Some((name, value)) => match value.to_lowercase().as_str() {
-                "true" | "1" => true,
-                "false" | "0" => false,
-                _ => {
-                    let expected = "true or false";
-                    return Err(ServiceError::Setting { name, value, expected });
-                }
-            },
-        };
-        let host = endpoint.split(['/', ':']).next().unwrap_or_default();
-        let is_here =
-            host == "localhost" || host.starts_with("127.") || endpoint.starts_with("[::1]");
-        let scheme = if is_insecure || is_here { "http" } else { "https" };
-        Ok(format!("{scheme}://{endpoint}"))
-    }
-
-    fn headers(&self) -> Result<Vec<(String, String)>, ServiceError> {
-        let mut headers: Vec<(String, String)> = Vec::new();
-        let mut set = |name: String, value: String| {
-            headers.retain(|(other, _)| *other != name);
-            headers.push((name, value));
-        };
-        if let Some((name, value)) = self.variable("HEADERS") {
-            for pair in value.split(',').filter(|pair| !pair.trim().is_empty()) {
-                let wrong = || ServiceError::Setting {
-                    name: name.clone(),
-                    value: "…".to_owned(),
-                    expected: "name=value pairs with commas between them, values percent-encoded",
-                };
-                let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
-                let key = key.trim().to_lowercase();
-                if key.is_empty() {
-                    return Err(wrong());
-                }
-                set(key, crate::percent::decode(value.trim()));
-            }
-        }
-        for (name, value) in &self.asked.headers {
-            set(name.to_lowercase(), value.clone());
-        }
-        Ok(headers)
-    }
-
-    fn timeout(&self) -> Result<Duration, ServiceError> {
-        if let Some(timeout) = self.asked.timeout {
-            return Ok(timeout);
-        }
-        let Some((name, value)) = self.variable("TIMEOUT") else { return Ok(EXPORT_TIMEOUT) };
-        match value.parse::<u64>() {
-            Ok(milliseconds) if milliseconds > 0 => Ok(Duration::from_millis(milliseconds)),
+    asked: &Asked,
+    environment: &impl Fn(&str) -> Option<String>,
+) -> Result<Destination, ServiceError> {
+    let name = format!("OTEL_{}_EXPORTER", signals::variable(signal));
+    let mut by_exporter = None;
+    if let Some(words) = environment(&name) {
+        // Several may be named, with commas; what goes to a server is what is asked for here.
+        let word = words.split(',').map(str::trim).find(|word| word.starts_with("otlp"));
+        match word.unwrap_or(words.as_str()) {
+            "otlp" => {}
+            "otlp_proto_grpc" => by_exporter = Some(Protocol::Grpc),
+            "otlp_proto_http" => by_exporter = Some(Protocol::HttpProtobuf),
+            "console" | "logging" => return Ok(Destination::Console),
+            "none" => return Ok(Destination::Nowhere),
             _ => {
-                let expected = "milliseconds, such as 10000";
-                Err(ServiceError::Setting { name, value, expected })
+                let expected = "otlp, otlp_proto_grpc, otlp_proto_http, console or none";
+                return Err(ServiceError::Setting { name, value: words, expected });
             }
         }
     }
+    let asked = Asked { protocol: asked.protocol.or(by_exporter), ..asked.clone() };
+    otlp(signal, asked, environment).map(Destination::Otlp)
+}
+
+fn otlp(
+    signal: Signal,
+    mut asked: Asked,
+    environment: &impl Fn(&str) -> Option<String>,
+) -> Result<OtlpSettings, ServiceError> {
+    let is_asked = asked.endpoint.as_deref().is_some_and(|asked| !asked.trim().is_empty());
+    let ours = if is_asked { None } else { environment(OURS) };
+    let is_ours = ours.is_some();
+    asked.endpoint = ours.or(asked.endpoint);
+    let mut settings = OtlpSettings::resolve(signal, &asked, environment, Err)?;
+    if is_ours {
+        settings.source = OURS;
+    }
+    settings.url()?;
+    if settings.client_key.is_some() && settings.client_certificate.is_none() {
+        return Err(ServiceError::Contradiction(
+            "OTEL_EXPORTER_OTLP_CLIENT_KEY is set but OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE is not"
+                .to_owned(),
+        ));
+    }
+    Ok(settings)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Tests of what wins over what.
 
+use std::time::Duration;
+
 use super::*;
 
 type Variables<'a> = &'a [(&'a str, &'a str)];
@@ -98,7 +100,7 @@ fn headers_timeouts_and_files_are_read() {
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(found.headers, [pair("authorization", "Basic eDp5"), pair("x", "2")]);
     assert_eq!(found.timeout, Duration::from_millis(1500));
-    assert_eq!(found.compression, Some(Compression::Gzip));
+    assert!(found.is_gzipped);
     assert_eq!(found.certificate.as_deref(), Some(std::path::Path::new("/ca.pem")));
 }
 

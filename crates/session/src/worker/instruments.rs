@@ -1,12 +1,15 @@
 //! Instruments: ordinary OpenTelemetry, read by whoever wants to.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use hashbrown::HashMap;
 use kymo_service::export::{ExportSettings, Outlet};
-use opentelemetry::metrics::{Counter, Gauge, Histogram, Meter, MeterProvider, UpDownCounter};
+use opentelemetry::metrics::{
+    AsyncInstrument, Counter, Gauge, Histogram, Meter, MeterProvider, UpDownCounter,
+};
 use opentelemetry::{InstrumentationScope, KeyValue, Value};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_sdk::Resource;
@@ -40,8 +43,9 @@ impl MetricReader for OwnReader {
         self.0.force_flush()
     }
 
-    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
-        self.0.shutdown_with_timeout(timeout)
+    /// It has nothing to end: a session that has ended still tells what was counted.
+    fn shutdown_with_timeout(&self, _: Duration) -> OTelSdkResult {
+        Ok(())
     }
 
     fn temporality(&self, kind: InstrumentKind) -> Temporality {
@@ -53,14 +57,8 @@ impl MetricReader for OwnReader {
 pub(crate) struct Meters {
     provider: SdkMeterProvider,
     reader: OwnReader,
-    last: Mutex<Last>,
-}
-
-/// What was read last: a provider that has ended tells nothing any more.
-#[derive(Default)]
-struct Last {
-    scratch: ResourceMetrics,
-    read: Option<ExportMetricsServiceRequest>,
+    /// What is read into, again and again.
+    scratch: Mutex<ResourceMetrics>,
 }
 
 impl Meters {
@@ -81,7 +79,7 @@ impl Meters {
         if let Some(setup) = setup {
             builder = setup(builder);
         }
-        Ok(Self { provider: builder.build(), reader, last: Mutex::default() })
+        Ok(Self { provider: builder.build(), reader, scratch: Mutex::default() })
     }
 
     pub(crate) fn meter(&self, scope: InstrumentationScope) -> Meter {
@@ -90,17 +88,24 @@ impl Meters {
 
     /// All instruments as they stand, as OTLP.
     pub(crate) fn read(&self) -> Option<ExportMetricsServiceRequest> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.reader.collect(&mut last.scratch).is_ok() {
-            last.read = Some(ExportMetricsServiceRequest::from(&last.scratch));
-        }
-        last.read.clone()
+        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        self.reader.collect(&mut scratch).ok()?;
+        Some(ExportMetricsServiceRequest::from(&*scratch))
     }
 
     /// Has others read for the last time.
     pub(crate) fn shutdown(&self, timeout: Duration) -> bool {
         self.provider.shutdown_with_timeout(timeout).is_ok()
     }
+}
+
+/// What was lost. Counted where it happens, and read by instruments when somebody asks.
+#[derive(Clone, Default)]
+pub(crate) struct Lost {
+    /// Messages that the queue did not take.
+    pub(crate) dropped: Arc<AtomicU64>,
+    /// States of tasks that came after their end.
+    pub(crate) after_end: Arc<AtomicU64>,
 }
 
 /// What is counted.
@@ -116,9 +121,6 @@ pub(crate) struct Instruments {
     nodes: [(&'static str, Gauge<f64>); 3],
     gpus: [(&'static str, Gauge<f64>); 2],
     moved: [(&'static str, Counter<u64>); 4],
-    dropped: Counter<u64>,
-    after_end: Counter<u64>,
-    told: (u64, u64),
     sums: Vec<Sums>,
     /// Which of them have something for the counters.
     touched: Vec<usize>,
@@ -129,7 +131,7 @@ pub(crate) struct Instruments {
 }
 
 impl Instruments {
-    pub(crate) fn new(meter: &Meter, default_backend: Option<Arc<str>>) -> Self {
+    pub(crate) fn new(meter: &Meter, default_backend: Option<Arc<str>>, lost: &Lost) -> Self {
         let counter = |name: &'static str, about: &'static str| {
             meter.u64_counter(name).with_description(about).build()
         };
@@ -143,6 +145,20 @@ impl Instruments {
         let bytes = |name: &'static str, about: &'static str| {
             meter.u64_counter(name).with_description(about).with_unit("By").build()
         };
+        let observed = |name: &'static str, about: &'static str, count: &Arc<AtomicU64>| {
+            let count = count.clone();
+            let observe = move |observer: &dyn AsyncInstrument<u64>| {
+                observer.observe(count.load(Ordering::Relaxed), &[]);
+            };
+            // The meter keeps it.
+            let _ = meter
+                .u64_observable_counter(name)
+                .with_description(about)
+                .with_callback(observe)
+                .build();
+        };
+        observed("session_events_dropped", "Events that a full queue did not take.", &lost.dropped);
+        observed("session_events_after_end", "States after the end of a task.", &lost.after_end);
         Self {
             submitted: counter("tasks_submitted", "Tasks that were handed over."),
             started: counter("tasks_started", "Tasks that were started."),
@@ -173,9 +189,6 @@ impl Instruments {
                 ("net_sent_bytes", bytes("node_net_sent_bytes", "Sent over networks.")),
                 ("net_recv_bytes", bytes("node_net_recv_bytes", "Received over networks.")),
             ],
-            dropped: counter("session_events_dropped", "Events that a full queue did not take."),
-            after_end: counter("session_events_after_end", "States after the end of a task."),
-            told: (0, 0),
             sums: Vec::new(),
             touched: Vec::new(),
             places: HashMap::new(),
@@ -265,13 +278,6 @@ impl Instruments {
                 counter.add(number as u64, &node);
             }
         }
-    }
-
-    /// What was lost so far.
-    pub(crate) fn lost(&mut self, dropped: u64, after_end: u64) {
-        self.dropped.add(dropped.saturating_sub(self.told.0), &[]);
-        self.after_end.add(after_end.saturating_sub(self.told.1), &[]);
-        self.told = (dropped, after_end);
     }
 
     /// The sums that a task is counted in. Ids in names would make sets without end, so there is a

@@ -10,7 +10,6 @@ pub(crate) mod state;
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -143,7 +142,6 @@ impl Worker {
     /// Writes instruments as they stand.
     fn metrics(&mut self) {
         let shared = &self.shared;
-        self.instruments.lost(shared.queue.dropped(), shared.after_end.load(Ordering::Relaxed));
         if let Some(read) = shared.meters.read()
             && self.writer.is_on()
         {
@@ -256,7 +254,7 @@ impl Worker {
             return;
         }
         if state.has_ended(&id) {
-            self.shared.after_end.fetch_add(1, Ordering::Relaxed);
+            self.shared.count_after_end();
             return;
         }
         let parent = event.opens.as_ref().and_then(|opens| opens.parent);

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use super::dictionaries::DictionaryCache;
 use super::meta::BlockMeta;
 use super::read::{Block, TailCheck};
-use super::trace_filter::{TraceFilter, TraceFilters};
+use super::trace_filter::{TraceFilter, TraceFilters, Traces};
 use crate::error::StoreError;
 use crate::limits::TRACE_FILTERS_BYTES;
 use crate::objects::Objects;
@@ -112,21 +112,21 @@ impl BlockCache {
         Some(block)
     }
 
-    /// Whether the block at `path` may have a trace with this hash. Opens it only if its traces
-    /// are not known.
+    /// Whether the block at `path` may have a trace with this hash. The filter of its traces is
+    /// made only if it is not known.
     pub(crate) fn may_hold_trace(
         &self,
         path: &str,
+        traces: Traces,
         hash: u64,
-        open: impl FnOnce() -> Result<Arc<Block>, StoreError>,
+        make: impl FnOnce() -> Result<TraceFilter, StoreError>,
     ) -> Result<bool, StoreError> {
         let filters = || self.trace_filters.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(may_hold) = filters().may_hold(path, hash) {
+        if let Some(may_hold) = filters().may_hold(path, traces, hash) {
             return Ok(may_hold);
         }
-        let block = open()?;
-        let filter = TraceFilter::of(&block)?;
-        let may_hold = filter.may_hold(hash);
+        let filter = make()?;
+        let may_hold = filter.may_hold(traces, hash);
         filters().keep(path, filter);
         Ok(may_hold)
     }

@@ -10,18 +10,24 @@
 //!
 //! A session is what has one resource attribute `session_id`; a trace may have several.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use hashbrown::{HashMap, HashSet};
 use kymo_wire::encode::SpanFields;
 use kymo_wire::{AnyValueView, LogRecordView, SpanView, View};
 
 use super::records::Records;
 use super::trace::{Finder, is_damage};
+use crate::block::read::Block;
 use crate::block::source::{RowRef, Source};
+use crate::block::trace_filter::TraceFilter;
+use crate::block::trace_index::trace_hash;
 use crate::chunk::Chunk;
 use crate::column::Values;
 use crate::error::StoreError;
 use crate::origin::Origin;
-use crate::scan::{ColumnCache, ColumnRef, Predicate, Scalar, Scope, matching_rows};
+use crate::scan::{ColumnCache, ColumnRef, Predicate, Scalar, Scope, matching_rows, shown_text};
 use crate::tables::logs::{TABLE, field};
 
 /// Attributes of an event that opens a span: its name, and its parent in hexadecimal.
@@ -47,7 +53,7 @@ const STATUS_ERROR: i32 = 2;
 const STATUS: &[u8] = b"status";
 
 /// An event that opens or ends a span.
-struct SpanEvent {
+pub(crate) struct SpanEvent {
     at: RowRef,
     span_id: [u8; 8],
     time_nanos: i64,
@@ -60,32 +66,41 @@ type LastHeard = HashMap<Vec<u8>, i64>;
 type Ended = HashMap<[u8; 8], (usize, i64)>;
 
 impl Finder<'_, '_> {
-    /// Adds the spans that events have opened and that were not found. `sources` hold log records.
-    pub(crate) fn add_open(
+    /// Events that have opened spans which were not found, one of each span. `sources` hold log
+    /// records.
+    pub(crate) fn opening(
         &mut self,
         sources: &[Source],
         cache: &ColumnCache,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Vec<SpanEvent>, StoreError> {
         let mut opening = Vec::new();
         for (nth, source) in sources.iter().enumerate() {
             self.go_on_with(opening.len() * size_of::<SpanEvent>())?;
-            let named = Predicate::Exists(ColumnRef::attribute(Scope::Own, SPAN_NAME));
-            let found = events_of(nth, source, self.trace_id, named, cache);
+            let found = events_of(nth, source, self.trace_id, opens_span(), cache);
             opening.extend(unless_damaged(found)?);
         }
         if opening.is_empty() {
-            return Ok(());
+            return Ok(opening);
         }
         let mut known = self.span_ids()?;
         // Of an event that was stored twice, one counts.
         opening.sort_unstable_by_key(|event| (event.time_nanos, event.at));
         opening.retain(|event| known.insert(event.span_id));
-        if opening.is_empty() {
-            return Ok(());
-        }
+        Ok(opening)
+    }
+
+    /// Adds the spans that were opened by events, which [`Finder::opening`] found in `sources`.
+    /// `all_sources` hold all events of the trace.
+    pub(crate) fn add_open(
+        &mut self,
+        mut opening: Vec<SpanEvent>,
+        sources: &[Source],
+        all_sources: &[Source],
+        cache: &ColumnCache,
+    ) -> Result<(), StoreError> {
         let mut last = self.last_of_spans()?;
         let mut ended = Ended::new();
-        for (nth, source) in sources.iter().enumerate() {
+        for (nth, source) in all_sources.iter().enumerate() {
             self.go_on_with((opening.len() + ended.len()) * size_of::<SpanEvent>())?;
             unless_damaged(hear(source, self.trace_id, cache, &mut last))?;
             for (place, (name, ..)) in ENDS.into_iter().enumerate() {
@@ -127,7 +142,7 @@ impl Finder<'_, '_> {
         let mut last = LastHeard::new();
         for nth in 0..self.records.len() {
             let end = SpanView::parse(self.records.message(nth))?.end_time_unix_nano as i64;
-            let heard = last.entry_ref(session_of(self.records.origin(nth))).or_insert(end);
+            let heard = last.entry_ref(&*session_of(self.records.origin(nth))).or_insert(end);
             *heard = end.max(*heard);
         }
         Ok(last)
@@ -143,7 +158,7 @@ impl Finder<'_, '_> {
             let (event, origin) = (LogRecordView::parse(events.message(nth))?, events.origin(nth));
             let start = events.time_nanos(nth);
             let end = <[u8; 8]>::try_from(event.span_id).ok().and_then(|id| ended.get(&id));
-            let heard = || last.get(session_of(origin)).copied().unwrap_or(start);
+            let heard = || last.get(&*session_of(origin)).copied().unwrap_or(start);
             let until = end.map_or_else(heard, |(_, time)| *time);
             let (mut name, mut parent) = (&b""[..], None);
             for attribute in event.attributes.iter().flatten() {
@@ -194,18 +209,57 @@ impl Finder<'_, '_> {
     }
 }
 
-/// What came of reading log records; nothing if they cannot be read, which is logged: the spans that
+/// The traces of a block of log records: those that have events, and those of which one opens a
+/// span.
+pub(crate) fn event_traces(
+    block: &Arc<Block>,
+    cache: &ColumnCache,
+) -> Result<TraceFilter, StoreError> {
+    let (mut all, mut opened) = (HashSet::new(), HashSet::new());
+    let names = block.field(field::EVENT_NAME, None)?;
+    if names.values.is_empty() {
+        return Ok(TraceFilter::of_events(all, opened));
+    }
+    let column = block.field(field::TRACE_ID, None)?;
+    let Values::Id16(ids) = &column.values else {
+        return Err(StoreError::corrupt("trace ids of another type"));
+    };
+    let opens = matching_rows(&Source::Block(block.clone()), &TABLE, &opens_span(), cache)?;
+    names.for_each_row(|row, _| {
+        let Some(at) = column.index_of(row) else { return };
+        let hash = trace_hash(&ids[at]);
+        all.insert(hash);
+        if opens[row as usize] {
+            opened.insert(hash);
+        }
+    });
+    Ok(TraceFilter::of_events(all, opened))
+}
+
+/// Whether a log record is an event that opens a span.
+fn opens_span() -> Predicate {
+    let is_event = Predicate::Exists(ColumnRef::Field(field::EVENT_NAME));
+    let names_span = Predicate::Exists(ColumnRef::attribute(Scope::Own, SPAN_NAME));
+    Predicate::And(vec![is_event, names_span])
+}
+
+/// What came of reading log records; `None` if they cannot be read, which is logged: the spans that
 /// arrived are worth more than those that are open.
-fn unless_damaged<T: Default>(read: Result<T, StoreError>) -> Result<T, StoreError> {
+pub(crate) fn if_readable<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
     match read {
         Err(error)
             if is_damage(&error) || matches!(error, StoreError::Objects(_) | StoreError::Io(_)) =>
         {
             tracing::warn!(%error, "unreadable: spans that are open may be left out of a trace");
-            Ok(T::default())
+            Ok(None)
         }
-        read => read,
+        read => read.map(Some),
     }
+}
+
+/// The same, and nothing if it cannot be read.
+fn unless_damaged<T: Default>(read: Result<T, StoreError>) -> Result<T, StoreError> {
+    if_readable(read).map(Option::unwrap_or_default)
 }
 
 /// Events of a source that pass a test and are of spans of a trace.
@@ -262,7 +316,7 @@ fn hear(
     let encoded = source.origins()?;
     for (origin, time) in by_origin {
         let session = session_of(encoded.get(u32::try_from(origin).unwrap_or(u32::MAX)));
-        let heard = last.entry_ref(session).or_insert(time);
+        let heard = last.entry_ref(&*session).or_insert(time);
         *heard = time.max(*heard);
     }
     Ok(())
@@ -296,11 +350,9 @@ fn has_trace(chunk: &Chunk, trace_id: &[u8; 16]) -> bool {
 }
 
 /// The session of an encoded origin; empty if it is of none.
-fn session_of(origin: &[u8]) -> &[u8] {
-    match Origin::decode(origin).resource_attribute(SESSION_ID) {
-        Some(AnyValueView::String(id)) => id,
-        _ => b"",
-    }
+fn session_of(origin: &[u8]) -> Cow<'_, [u8]> {
+    let id = Origin::decode(origin).resource_attribute(SESSION_ID);
+    id.and_then(|id| shown_text(&id)).unwrap_or_default()
 }
 
 /// A span's id of its hexadecimal digits; `None` if it is none.

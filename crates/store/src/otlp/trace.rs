@@ -87,7 +87,7 @@ impl<'a, 'g> Finder<'a, 'g> {
     }
 
     /// Asks whether to go on with some bytes beside those of the trace.
-    pub(super) fn go_on_with(&mut self, more_bytes: usize) -> Result<(), StoreError> {
+    pub(crate) fn go_on_with(&mut self, more_bytes: usize) -> Result<(), StoreError> {
         // Bytes of the spans, and of the answer with some room.
         let held = self.records.writer.as_slice().len() * 9 / 4;
         (self.go_on)(held.saturating_add(more_bytes))

@@ -80,8 +80,9 @@ pub(super) fn texts_of(dict: &Dict, more: Option<&str>) -> ArrayRef {
     Arc::new(entries.chain(more).collect::<StringArray>())
 }
 
-/// The text that stands for a value; `None` if it has no value.
-pub(super) fn shown_text<'v>(value: &AnyValueView<'v>) -> Option<Cow<'v, [u8]>> {
+/// The text that stands for a value, as columns of several types show it; `None` if it has no
+/// value. Bytes are in base64, lists are JSON.
+pub fn shown_text<'v>(value: &AnyValueView<'v>) -> Option<Cow<'v, [u8]>> {
     let owned = |text: String| Some(Cow::Owned(text.into_bytes()));
     match value {
         AnyValueView::String(text) => Some(Cow::Borrowed(text)),

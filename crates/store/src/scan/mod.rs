@@ -85,6 +85,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
+pub use build::shown_text;
 pub use cache::ColumnCache;
 pub(crate) use keys::RestKeys;
 pub use partition::{BatchRows, Partition};

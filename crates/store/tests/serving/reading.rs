@@ -140,7 +140,7 @@ fn a_trace_is_looked_for_only_in_blocks_that_may_have_it() {
     }
     let snapshot = store.snapshot("default", Signal::Spans).unwrap();
     let id = |number: u64| u128::from(number * 10 + 1).to_be_bytes();
-    let blocks = |number| store.trace_sources(&snapshot, &id(number)).unwrap();
+    let blocks = |number| store.trace_sources(&snapshot, &id(number), &mut |_| Ok(())).unwrap();
     for number in (0..6).chain(0..6) {
         let (sources, damaged) = blocks(number);
         assert_eq!((sources.len(), damaged), (1, 0), "trace {number}");
@@ -164,7 +164,7 @@ fn a_block_that_cannot_be_opened_may_have_the_trace() {
     bytes[middle] ^= 1;
     std::fs::write(&path, bytes).unwrap();
     let snapshot = store.snapshot("default", Signal::Spans).unwrap();
-    let (sources, damaged) = store.trace_sources(&snapshot, &[7; 16]).unwrap();
+    let (sources, damaged) = store.trace_sources(&snapshot, &[7; 16], &mut |_| Ok(())).unwrap();
     assert_eq!((sources.len(), damaged), (0, 1));
     let found = TraceResult::find(&sources, damaged, &[7; 16], &mut |_| Ok(())).unwrap();
     assert_eq!(found.map(|trace| (trace.spans, trace.damaged_blocks)), Some((0, 1)));

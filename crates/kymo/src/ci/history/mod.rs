@@ -77,6 +77,7 @@ impl AskArgs {
         if self.show_sql {
             return output::text(&format!("{query}\n"));
         }
+        self.format.check()?;
         let source = self.source.open()?;
         let columns = ask(&source, query)?;
         let mut shown = Frame::new(self.format.reader());
@@ -145,6 +146,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     if args.show_sql {
         return output::text(&format!("{query}\n"));
     }
+    args.format.check()?;
     let source = args.source.open()?;
     let found = ask(&source, &query)?;
     if found.is_empty() {

@@ -48,6 +48,7 @@ pub(crate) fn trend(args: &TrendArgs) -> Result<(), Failure> {
     if args.ask.show_sql {
         return output::text(&format!("{query}\n"));
     }
+    args.ask.format.check()?;
     let source = args.ask.source.open()?;
     let found = ask(&source, &query)?;
     let (names, times) = (found.texts("job")?, found.times("time")?);

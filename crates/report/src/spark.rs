@@ -1,17 +1,24 @@
 //! Numbers as drawings of a line: a spark line for a series, a bar for one number.
 
 /// Heights of a spark line, lowest first.
-const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+pub(crate) const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Parts of a block, smallest first.
 const PARTS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
 /// A line of at most so many columns, from zero or the least to the most. A point that is missing
 /// is a space.
-pub(crate) fn line(points: &[Option<f64>], columns: usize) -> String {
+#[must_use]
+pub fn line(points: &[Option<f64>], columns: usize) -> String {
+    line_to(points, columns, f64::NEG_INFINITY)
+}
+
+/// The same, up to a number if no point is above it: lines below each other are then comparable.
+#[must_use]
+pub fn line_to(points: &[Option<f64>], columns: usize, top: f64) -> String {
     let points = narrowed(points, columns);
     let known = || points.iter().flatten().copied().filter(|point| point.is_finite());
     let least = known().fold(0.0, f64::min);
-    let most = known().fold(f64::NEG_INFINITY, f64::max);
+    let most = known().fold(top, f64::max);
     let span = most - least;
     let draw = |point: &Option<f64>| match point.filter(|point| point.is_finite()) {
         None => ' ',
@@ -40,7 +47,8 @@ fn narrowed(points: &[Option<f64>], columns: usize) -> Vec<Option<f64>> {
 }
 
 /// A bar of at most so many columns for a part of the most.
-pub(crate) fn bar(number: f64, most: f64, columns: usize) -> String {
+#[must_use]
+pub fn bar(number: f64, most: f64, columns: usize) -> String {
     if !(number > 0.0 && most > 0.0 && number.is_finite() && most.is_finite()) {
         return String::new();
     }
@@ -65,6 +73,8 @@ mod tests {
         assert_eq!(line(&[Some(0.0); 3], 10), "▁▁▁");
         assert_eq!(line(&[Some(-1.0), Some(1.0)], 10), "▁█");
         assert_eq!(line(&[], 10), "");
+        assert_eq!(line_to(&[Some(0.0), Some(50.0)], 10, 100.0), "▁▅");
+        assert_eq!(line_to(&[Some(0.0), Some(200.0)], 10, 100.0), "▁█");
     }
 
     #[test]

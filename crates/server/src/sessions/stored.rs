@@ -1,0 +1,258 @@
+//! A session as a store has it, read back for a report.
+//!
+//! ```text
+//!  next_query ──> SQL, of an engine or of a server ──> rows ──> add ──> requests ──> Recording
+//! ```
+//!
+//! Rows become requests of OTLP again, one for each batch, and are recorded as those of a file are:
+//! what a report makes of a record does not depend on where it was kept. Who asks the queries, and
+//! how, is not said here, so that the page of a server, a command that asks a server, and one that
+//! reads a directory go the same way.
+//!
+//! Every query is a plain scan, whose rows come as they are found: neither side holds more than a
+//! batch beside the recording, whose room is bounded ([`Limits`]).
+
+use arrow_array::RecordBatch;
+use kymo_report::limits::Limits;
+use kymo_report::recording::METRICS;
+use kymo_report::{Recording, ReportError, Session};
+use kymo_wire::Signal;
+
+use super::requests::{self, SpanEvents};
+use super::rows::hex;
+use super::sql::{SESSION, list, quoted};
+use crate::limits::SESSIONS_LOOKBACK;
+use crate::times::rfc3339_text;
+
+/// Why rows cannot be reported on.
+#[derive(Debug, thiserror::Error)]
+pub enum StoredError {
+    /// An answer has not the columns that were asked for.
+    #[error("expected a column {name} of {expected}: is the server of another version?")]
+    Column {
+        /// Which.
+        name: &'static str,
+        /// What it should hold.
+        expected: &'static str,
+    },
+    /// The request that was made of rows.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+}
+
+/// Events of spans that say something of tasks.
+const SPAN_EVENTS: [&str; 4] = ["TaskSubmitted", "TaskQueued", "TaskStarted", "exception"];
+
+/// What is asked for, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Whether it began lately: then not everything has to be looked through.
+    Begin,
+    Logs,
+    /// Events of spans, which are needed when the spans come.
+    Events,
+    Spans,
+    Points,
+    /// What programs that know of no session wrote into its trace.
+    OtherLogs,
+    OtherEvents,
+    OtherSpans,
+    Done,
+}
+
+impl Stage {
+    fn next(self) -> Self {
+        match self {
+            Self::Begin => Self::Logs,
+            Self::Logs => Self::Events,
+            Self::Events => Self::Spans,
+            Self::Spans => Self::Points,
+            Self::Points => Self::OtherLogs,
+            Self::OtherLogs => Self::OtherEvents,
+            Self::OtherEvents => Self::OtherSpans,
+            Self::OtherSpans | Self::Done => Self::Done,
+        }
+    }
+}
+
+/// A session that is read from the tables of SQL.
+///
+/// ```
+/// use kymo_report::limits::Limits;
+/// use kymo_server::StoredSession;
+///
+/// let mut stored = StoredSession::new("train.1", 0, Limits::default());
+/// while let Some(query) = stored.next_query() {
+///     assert!(query.starts_with("SELECT "));
+///     // for batch in answers to the query: stored.add(&batch)?;
+/// }
+/// assert!(stored.finish().is_none());
+/// ```
+#[derive(Debug)]
+pub struct StoredSession {
+    id: String,
+    since: Option<i64>,
+    until: Option<i64>,
+    /// Where to begin if nothing tells otherwise.
+    lately: i64,
+    stage: Option<Stage>,
+    recording: Recording,
+    events: SpanEvents,
+}
+
+impl StoredSession {
+    /// The session of that name. It is looked for in the last day before `now_nanos` first, and
+    /// everywhere if it did not begin then.
+    #[must_use]
+    pub fn new(id: &str, now_nanos: i64, limits: Limits) -> Self {
+        Self {
+            id: id.to_owned(),
+            since: None,
+            until: None,
+            lately: now_nanos.saturating_sub(DAY),
+            stage: None,
+            recording: Recording::within(limits),
+            events: SpanEvents::within(limits),
+        }
+    }
+
+    /// Only what happened then, in nanoseconds since 1970.
+    #[must_use]
+    pub fn within(self, since: Option<i64>, until: Option<i64>) -> Self {
+        let stage = since.map(|_| Stage::Begin).or(self.stage);
+        Self { since, until, stage, ..self }
+    }
+
+    /// What is to be asked next, once all rows of the last answer were added.
+    pub fn next_query(&mut self) -> Option<String> {
+        let stage = self.stage.map_or(Stage::Begin, Stage::next);
+        self.stage = Some(stage);
+        let is_other = matches!(stage, Stage::OtherLogs | Stage::OtherEvents | Stage::OtherSpans);
+        let of_trace = match (is_other, self.recording.trace_of(&self.id)) {
+            (true, Some(trace)) => {
+                format!("trace_id = '{}' AND \"resource.session_id\" IS NULL", hex(&trace))
+            }
+            // It has no trace, or nothing is known of it.
+            (true, None) => return None,
+            (false, _) => String::new(),
+        };
+        let of_session = || format!("{SESSION} = {}", quoted(&self.id));
+        Some(match stage {
+            Stage::Begin => format!(
+                "SELECT min(time) AS began FROM logs WHERE {} AND event_name = 'SessionStarted' \
+                 AND time >= '{}'",
+                of_session(),
+                rfc3339_text(self.lately)
+            ),
+            Stage::Logs => logs(&self.timed("time", of_session())),
+            Stage::Events => events(&of_session()),
+            Stage::Spans => spans(&self.timed("start_time", of_session())),
+            Stage::Points => format!(
+                "SELECT time, start_time, name, type, value, count, sum, attributes, resource \
+                 FROM points WHERE {} AND name IN ({})",
+                self.timed("time", of_session()),
+                list(&METRICS)
+            ),
+            Stage::OtherLogs => logs(&self.timed("time", of_trace)),
+            Stage::OtherEvents => events(&of_trace),
+            Stage::OtherSpans => spans(&self.timed("start_time", of_trace)),
+            Stage::Done => return None,
+        })
+    }
+
+    /// Adds rows of the answer to the last query.
+    pub fn add(&mut self, rows: &RecordBatch) -> Result<(), StoredError> {
+        let (signal, request) = match self.stage {
+            None | Some(Stage::Done) => return Ok(()),
+            Some(Stage::Begin) => {
+                let began = requests::first_moment(rows, "began")?;
+                // Clocks of machines differ.
+                self.since = began.map(|began| began.saturating_sub(DAY));
+                return Ok(());
+            }
+            Some(Stage::Events | Stage::OtherEvents) => return self.events.add(rows),
+            Some(Stage::Logs | Stage::OtherLogs) => (Signal::Logs, requests::logs(rows)?),
+            Some(Stage::Spans | Stage::OtherSpans) => {
+                (Signal::Traces, requests::spans(rows, &self.events)?)
+            }
+            Some(Stage::Points) => (Signal::Metrics, requests::points(rows)?),
+        };
+        Ok(self.recording.add(signal, &request)?)
+    }
+
+    /// The session, if there is something of it.
+    #[must_use]
+    pub fn finish(self) -> Option<Session> {
+        let (sessions, _) = self.recording.finish();
+        sessions.into_iter().find(|session| *session.id == *self.id)
+    }
+
+    /// Conditions, with those on time.
+    fn timed(&self, column: &str, mut conditions: String) -> String {
+        for (moment, sign) in [(self.since, ">="), (self.until, "<")] {
+            if let Some(moment) = moment {
+                conditions += &format!(" AND {column} {sign} '{}'", rfc3339_text(moment));
+            }
+        }
+        conditions
+    }
+}
+
+const DAY: i64 = SESSIONS_LOOKBACK.as_nanos() as i64;
+
+fn logs(conditions: &str) -> String {
+    format!(
+        "SELECT time, observed_time, event_name, trace_id, span_id, body, attributes, resource \
+         FROM logs WHERE {conditions} AND event_name IS NOT NULL"
+    )
+}
+
+fn events(conditions: &str) -> String {
+    format!(
+        "SELECT span_id, time, name, attributes FROM events WHERE {conditions} AND name IN ({})",
+        list(&SPAN_EVENTS)
+    )
+}
+
+fn spans(conditions: &str) -> String {
+    format!(
+        "SELECT trace_id, span_id, parent_span_id, name, start_time, end_time, status, \
+         status_message, attributes, resource FROM spans WHERE {conditions}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, TimestampNanosecondArray};
+
+    use super::*;
+
+    fn queries(mut stored: StoredSession, began: Option<i64>) -> Vec<String> {
+        let mut queries = Vec::new();
+        while let Some(query) = stored.next_query() {
+            if query.contains("AS began") {
+                let began = Arc::new(TimestampNanosecondArray::from(vec![began])) as ArrayRef;
+                stored.add(&RecordBatch::try_from_iter([("began", began)]).unwrap()).unwrap();
+            }
+            queries.push(query);
+        }
+        queries
+    }
+
+    #[test]
+    fn everything_is_looked_through_unless_the_session_began_lately() {
+        let stored = || StoredSession::new("it's", 3 * DAY, Limits::default());
+        let all = queries(stored(), None);
+        assert_eq!(all.len(), 5);
+        assert!(all[1..].iter().all(|query| query.contains("= 'it''s'") && !query.contains(">=")));
+        let lately = queries(stored(), Some(2 * DAY));
+        assert!(lately[1].contains("time >= '1970-01-02T00:00:00"), "{}", lately[1]);
+        // Events of spans are not found by their time.
+        assert!(!lately[2].contains(">="), "{}", lately[2]);
+        let told = queries(stored().within(Some(DAY), Some(2 * DAY)), None);
+        assert_eq!(told.len(), 4);
+        assert!(told[0].contains("time < '1970-01-03T00:00:00"), "{}", told[0]);
+    }
+}
