@@ -11,19 +11,19 @@ use super::limits::LOOK_AHEAD_BYTES;
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// Where requests are read from.
-pub(super) type Stream = BufReader<Chain<Cursor<Vec<u8>>, Box<dyn Read>>>;
+pub(super) type Stream = BufReader<Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>>;
 
 /// A file whose first bytes are known.
 pub(super) struct Input {
     head: Vec<u8>,
-    rest: Box<dyn Read>,
+    rest: Box<dyn Read + Send>,
 }
 
 impl Input {
     /// Opens a file, or stdin for `-`, and looks at its first bytes.
     pub(super) fn open(path: &Path) -> Result<Self, String> {
         let cannot = |error: io::Error| format!("cannot be read: {error}");
-        let mut rest: Box<dyn Read> = if is_stdin(path) {
+        let mut rest: Box<dyn Read + Send> = if is_stdin(path) {
             Box::new(io::stdin())
         } else if path.is_dir() {
             return Err("is a directory: name the files in it".to_owned());

@@ -1,8 +1,10 @@
 //! Many files, read for a command: bar, messages, Ctrl-C.
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
 
-use super::limits::MAX_FAULTS_SHOWN;
+use super::limits::{MAX_FAULTS_SHOWN, READ_AHEAD_REQUESTS};
 use super::{Fault, ReadOptions, Request, name_of, requests};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -54,27 +56,42 @@ impl Walk<'_> {
         if requests.is_empty() {
             tracing::warn!(file = name, "is empty");
         }
-        let mut done_bytes = 0;
-        while let Some(request) = requests.next() {
-            let taken = match request {
-                Ok(request) => take(request)?,
-                Err(fault) => Err(fault),
-            };
-            if let Err(fault) = taken
-                && !self.fault(name, &fault, shown)
-            {
-                return Ok(false);
+        // Reading is at least half of the work: it goes on while what was read is taken.
+        let (sender, read) = mpsc::sync_channel(READ_AHEAD_REQUESTS);
+        thread::scope(|scope| {
+            let reading = scope.spawn(move || {
+                while let Some(request) = requests.next() {
+                    // Nobody wants the rest.
+                    if sender.send((request, requests.offset())).is_err() {
+                        return None;
+                    }
+                }
+                requests.note().cloned()
+            });
+            let mut done_bytes = 0;
+            for (request, offset) in read {
+                let taken = match request {
+                    Ok(request) => take(request)?,
+                    Err(fault) => Err(fault),
+                };
+                if let Err(fault) = taken
+                    && !self.fault(name, &fault, shown)
+                {
+                    return Ok(false);
+                }
+                self.progress.advance(offset - done_bytes);
+                done_bytes = offset;
+                if self.interrupt.is_wanted() {
+                    return Ok(false);
+                }
             }
-            self.progress.advance(requests.offset() - done_bytes);
-            done_bytes = requests.offset();
-            if self.interrupt.is_wanted() {
-                return Ok(false);
+            // One that panics has said so, as everywhere.
+            let note = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            if let Some(note) = note {
+                self.progress.note(&format!("{name}{note}"));
             }
-        }
-        if let Some(note) = requests.note() {
-            self.progress.note(&format!("{name}{note}"));
-        }
-        Ok(true)
+            Ok(true)
+        })
     }
 
     /// Reports what could not be read; false if that is the end.

@@ -164,3 +164,17 @@ fn protobufs_own_style_has_ids_in_base64_and_enumerations_by_name() {
     );
     assert_eq!(String::from_utf8_lossy(&out), expected);
 }
+
+#[test]
+fn what_is_not_utf_8_is_refused_with_its_place_unless_nobody_reads_it() {
+    let broken = |members: &str| -> Vec<u8> {
+        in_span(members).bytes().map(|byte| if byte == b'?' { 0xff } else { byte }).collect()
+    };
+    let name = broken(r#""name":"a?b""#);
+    let why = decode(Signal::Traces, &name).expect_err("must be refused").to_string();
+    assert!(why.contains("resourceSpans[0].scopeSpans[0].spans[0].name"), "{why}");
+    assert!(why.contains("unicode"), "{why}");
+    let unknown = broken(r#""name":"ab","other":"?""#);
+    let expected = decode(Signal::Traces, in_span(r#""name":"ab""#).as_bytes());
+    assert_eq!(decode(Signal::Traces, &unknown).ok(), expected.ok());
+}
