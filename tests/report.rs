@@ -328,6 +328,34 @@ fn a_file_a_server_and_a_directory_say_the_same_of_a_session() {
 }
 
 #[test]
+fn a_command_and_what_it_used_are_told_from_a_file_and_from_a_server() {
+    let place = tempfile::tempdir().unwrap();
+    let words = ["run", "--quiet", "--name", "cmd", "--", "sh", "-c", "exit 3"];
+    run(kymo().current_dir(place.path()).args(words)).expect(3);
+    let of_file = report(place.path(), &["cmd.kymo.jsonl", "--format", "json"]).expect(0);
+    let of_file = document(&of_file);
+    let session = &of_file["sessions"][0]["session"];
+    let process = &session["process"];
+    assert_eq!((&process["command"], &process["exit_code"]), (&json!("sh -c 'exit 3'"), &json!(3)));
+    assert!(process["cpu_user_seconds"].as_f64().is_some(), "{process}");
+    let shown = report(place.path(), &["cmd.kymo.jsonl"]).expect(0).stdout;
+    assert!(shown.contains("command  sh -c 'exit 3'") && !shown.contains("Tasks: 0"), "{shown}");
+
+    let server = Server::start();
+    let endpoint = format!("http://{}", server.otlp_grpc());
+    run(kymo().current_dir(place.path()).args([
+        "replay",
+        "cmd.kymo.jsonl",
+        "--endpoint",
+        &endpoint,
+    ]))
+    .expect(0);
+    let id = session["id"].as_str().unwrap();
+    let of_server = report(place.path(), &[id, "--format", "json", "--url", &server.url("")]);
+    assert_same("the server", &of_file, &document(&of_server.expect(0)));
+}
+
+#[test]
 fn what_differs_between_two_reports_is_found() {
     let one = json!({"a": [{"b": 1.5}, {"b": 2}], "c": null, "same": "x"});
     let other = json!({"a": [{"b": 1.5}, {"b": 3}], "c": 0, "same": "x", "more": [1]});

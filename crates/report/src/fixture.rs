@@ -14,19 +14,24 @@ pub(crate) fn nanos(secs: f64) -> u64 {
 
 /// Attributes as OTLP/JSON has them.
 pub(crate) fn attributes(values: &Value) -> Value {
-    let entries = values.as_object().unwrap().iter().map(|(key, value)| {
-        let value = match value {
-            Value::String(text) => json!({ "stringValue": text }),
-            Value::Bool(flag) => json!({ "boolValue": flag }),
-            Value::Number(number) if number.is_i64() || number.is_u64() => {
-                json!({ "intValue": number.to_string() })
-            }
-            Value::Number(number) => json!({ "doubleValue": number }),
-            other => panic!("{other}"),
-        };
-        json!({ "key": key, "value": value })
-    });
-    entries.collect()
+    let entries = values.as_object().unwrap().iter();
+    entries.map(|(key, value)| json!({ "key": key, "value": any_value(value) })).collect()
+}
+
+fn any_value(value: &Value) -> Value {
+    match value {
+        Value::String(text) => json!({ "stringValue": text }),
+        Value::Bool(flag) => json!({ "boolValue": flag }),
+        Value::Number(number) if number.is_i64() || number.is_u64() => {
+            json!({ "intValue": number.to_string() })
+        }
+        Value::Number(number) => json!({ "doubleValue": number }),
+        Value::Array(values) => {
+            let values: Vec<Value> = values.iter().map(any_value).collect();
+            json!({ "arrayValue": { "values": values } })
+        }
+        other => panic!("{other}"),
+    }
 }
 
 fn resource(session: &str) -> Value {

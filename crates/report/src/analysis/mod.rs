@@ -31,7 +31,7 @@ pub use waits::{Clock, Waits, duration_secs};
 
 pub(crate) use distribution::{nice_seconds, nice_step};
 
-use crate::recording::{LeftOut, Origin, Session};
+use crate::recording::{LeftOut, Origin, Process, Session};
 use crate::times::rfc3339;
 
 /// What a session did, in figures.
@@ -112,6 +112,8 @@ pub struct About {
     pub window_seconds: f64,
     /// Why it failed as a whole.
     pub error: Option<String>,
+    /// The command that it is, and what it used; null if it is none.
+    pub process: Option<Process>,
     /// Spans of it.
     pub spans: u64,
     /// Spans with the status of an error.
@@ -181,6 +183,7 @@ fn about(session: &Session, window: Window) -> About {
         duration_seconds: session.said_duration_secs.unwrap_or(known_secs),
         window_seconds: window.secs(),
         error: session.error.as_deref().map(str::to_owned),
+        process: session.process.clone(),
         spans: session.spans,
         span_errors: session.span_errors,
         events: session.event_counts.values().sum(),

@@ -10,7 +10,7 @@ use super::add::{Recording, keep_first};
 use super::sessions::{Draft, Room, SpanDraft};
 use super::task::TaskDraft;
 use super::values::{hex, moment};
-use super::{CustomEvent, Found, LeftOut, Origin, Sample, Session, Status, Task};
+use super::{CustomEvent, Found, LeftOut, Origin, Process, Sample, Session, Status, Task};
 use crate::limits::Limits;
 
 /// The span of a session, in our library and in RHAPSODY.
@@ -116,6 +116,8 @@ fn settle(mut draft: Draft, origin: Origin, limits: Limits) -> Session {
         let said = span.error_message.clone().or_else(|| span.error_type.clone());
         said.unwrap_or_else(|| "the session's span has the status error".into())
     });
+    let process = root.and_then(|span| span.process.as_deref().cloned());
+    let process = process.filter(Process::is_command);
     let are_tasks_spans = draft.tasks.is_empty();
     let (mut tasks, mut events_after_end) = (Vec::with_capacity(draft.tasks.len()), 0);
     for (task, after_end) in draft.tasks.drain(..).map(TaskDraft::settle) {
@@ -172,6 +174,7 @@ fn settle(mut draft: Draft, origin: Origin, limits: Limits) -> Session {
         // A trace says nothing of what is still to come.
         has_ended: ended.is_some() || origin != Origin::SessionId,
         error,
+        process,
         tasks,
         are_tasks_spans,
         samples: draft.samples,

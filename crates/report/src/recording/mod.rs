@@ -16,6 +16,7 @@ mod add;
 mod finish;
 mod logs;
 mod metrics;
+mod process;
 mod sessions;
 mod spans;
 mod task;
@@ -31,6 +32,7 @@ use serde::Serialize;
 use crate::limits::Limits;
 pub use add::Recording;
 pub use metrics::METRICS;
+pub use process::Process;
 
 /// Where a task stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -307,6 +309,8 @@ pub struct Session {
     pub has_ended: bool,
     /// Why the session itself failed, if it did.
     pub error: Option<Arc<str>>,
+    /// The command that it is, if it is one.
+    pub process: Option<Process>,
     /// Its tasks, by the first moment that is known of them.
     pub tasks: Vec<Task>,
     /// Whether no record has a `task_id`, and spans are taken for tasks.

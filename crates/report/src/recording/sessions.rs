@@ -8,7 +8,7 @@ use hashbrown::{HashMap, HashSet};
 use super::add::hash;
 use super::task::TaskDraft;
 use super::values::cut;
-use super::{CustomEvent, LeftOut, Sample};
+use super::{CustomEvent, LeftOut, Process, Sample};
 use crate::limits::{Limits, MAX_EVENT_NAMES};
 
 /// What is known of a session, or of a trace that may be one.
@@ -77,6 +77,7 @@ pub(super) struct SpanDraft {
     pub(super) is_error: bool,
     pub(super) error_type: Option<Arc<str>>,
     pub(super) error_message: Option<Arc<str>>,
+    pub(super) process: Option<Box<Process>>,
 }
 
 /// A counter's value at a moment.

@@ -2,11 +2,11 @@
 
 use kymo_wire::{AnyValueView, SpanView, text};
 
-use super::Status;
 use super::add::{Recording, Source, keep_least};
 use super::sessions::SpanDraft;
 use super::task::{TaskSpan, Texts};
 use super::values::{as_text, is_true, moment, readable, span_id, trace_id};
+use super::{Process, Status};
 
 /// OTLP's status of a span that failed.
 const STATUS_ERROR: i32 = 2;
@@ -18,6 +18,7 @@ pub(super) fn add(recording: &mut Recording, source: &Source, span: &SpanView<'_
     let (mut backend, mut node, mut executable, mut task_type) = (None, None, None, None);
     let (mut error_type, mut error_message, mut session_name) = (None, None, None);
     let mut is_incomplete = false;
+    let mut process = None;
     for (key, value) in readable(&span.attributes) {
         match key {
             b"session_id" => {
@@ -35,7 +36,7 @@ pub(super) fn add(recording: &mut Recording, source: &Source, span: &SpanView<'_
             b"error_type" | b"error.type" => error_type = texts.value(&value),
             b"error_message" => error_message = texts.value(&value),
             b"incomplete_lifecycle" => is_incomplete = is_true(&value),
-            _ => {}
+            _ => Process::read(&mut process, key, &value),
         }
     }
     let Some(id) = span_id(span.span_id) else { return };
@@ -118,5 +119,6 @@ pub(super) fn add(recording: &mut Recording, source: &Source, span: &SpanView<'_
         is_error,
         error_type,
         error_message,
+        process,
     });
 }

@@ -229,3 +229,20 @@ fn damaged_and_odd_bytes_are_errors_or_nothing() {
     assert_eq!((session.tasks.len(), &*session.tasks[0].id), (1, "5"));
     assert_eq!(session.samples[0].node.as_ref(), "vm");
 }
+
+#[test]
+fn a_command_is_told_by_the_span_of_its_session_alone() {
+    let used = json!({
+        "process.command_args": ["python", "-c", "print('a b')", ""],
+        "process.exit.code": 3, "process.cpu_user_seconds": 1.5, "process.cpu_system_seconds": 0.25,
+        "process.tree_peak_resident_bytes": 1024, "process.other": "x",
+    });
+    let mut lines = vec![span("run.1", (1, 0), "session", (0.0, 10.0), used)];
+    lines.push(span("run.1", (2, 1), "inner", (1.0, 2.0), json!({"process.exit.code": 9})));
+    let process = only(&lines).process.expect("a command");
+    assert_eq!(process.command.as_deref(), Some(r"python -c 'print('\''a b'\'')' ''"));
+    assert_eq!((process.exit_code, process.signal), (Some(3), None));
+    assert_eq!((process.cpu_user_seconds, process.peak_resident_bytes), (Some(1.5), Some(1024.0)));
+    let pid = json!({"process.pid": 7});
+    assert_eq!(only(&[span("s", (1, 0), "session", (0.0, 1.0), pid)]).process, None);
+}

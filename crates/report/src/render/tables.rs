@@ -1,6 +1,7 @@
 //! The tables of a report, the same for every kind of page. Cells are not escaped.
 
 use crate::analysis::{Analysis, Comparison, Distribution, Flow, Gauge, Groups};
+use crate::recording::Process;
 use crate::units::{bytes, change, count, number, percent, seconds};
 
 /// A table: texts on the left, numbers on the right.
@@ -56,6 +57,9 @@ pub(super) fn facts(of: &Analysis) -> Vec<(&'static str, String)> {
     add("backend", about.backend.clone());
     add("trace", about.trace_id.clone());
     add("error", about.error.clone());
+    if let Some(process) = &about.process {
+        facts_of_process(process, &mut add);
+    }
     let errors = match about.span_errors {
         0 => String::new(),
         errors => format!(", {} with errors", count(errors)),
@@ -63,6 +67,39 @@ pub(super) fn facts(of: &Analysis) -> Vec<(&'static str, String)> {
     add("spans", (about.spans > 0).then(|| format!("{}{errors}", count(about.spans))));
     add("events", (about.events > 0).then(|| count(about.events)));
     facts
+}
+
+fn facts_of_process(process: &Process, add: &mut impl FnMut(&'static str, Option<String>)) {
+    add("command", process.command.clone());
+    // Other ends are errors, which tell it.
+    add("exit", process.exit_code.filter(|code| *code == 0).map(|code| code.to_string()));
+    if let (Some(user), Some(system)) = (process.cpu_user_seconds, process.cpu_system_seconds) {
+        let cores = process.cores_busy.map(|cores| format!(", {cores:.2} cores busy"));
+        let (user, system, cores) = (seconds(user), seconds(system), cores.unwrap_or_default());
+        add("cpu", Some(format!("{user} user, {system} system{cores}")));
+    }
+    add(
+        "memory",
+        process.peak_resident_bytes.map(|most| {
+            let processes = process.most_processes.filter(|processes| *processes > 1.0);
+            let of = processes.map(|processes| format!(", up to {processes:.0} processes"));
+            format!("{} at most{}", bytes(most), of.unwrap_or_default())
+        }),
+    );
+    let both = |one: Option<f64>, first, other: Option<f64>, second| {
+        let (one, other) = (one.unwrap_or(0.0), other.unwrap_or(0.0));
+        (one + other > 0.0).then(|| format!("{} {first}, {} {second}", bytes(one), bytes(other)))
+    };
+    add("disk", both(process.disk_read_bytes, "read", process.disk_write_bytes, "written"));
+    add("network", both(process.net_recv_bytes, "received", process.net_sent_bytes, "sent"));
+    add(
+        "gpu",
+        process.gpu_percent.map(|mean| {
+            let most =
+                process.gpu_memory_max_bytes.map(|most| format!(", {} at most", bytes(most)));
+            format!("{} in the mean{}", percent(mean), most.unwrap_or_default())
+        }),
+    );
 }
 
 /// Tasks by state: state, how many.

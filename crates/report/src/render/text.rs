@@ -144,6 +144,10 @@ fn write_session(out: &mut String, of: &Analysis, look: Look) {
 
 fn write_states(out: &mut String, of: &Analysis, look: Look) {
     let total = of.tasks.total;
+    // A command need not have tasks.
+    if total == 0 && of.session.process.is_some() {
+        return;
+    }
     look.heading(out, &format!("Tasks: {}", count(total)));
     if total == 0 {
         return;

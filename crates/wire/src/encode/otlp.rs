@@ -22,7 +22,7 @@
 use super::Writer;
 use crate::common::AnyValueView;
 use crate::tags::{
-    any_value, event, key_value, link, log_record, request, resource, resource_group, scope,
+    any_value, event, key_value, link, list, log_record, request, resource, resource_group, scope,
     scope_group, span, status,
 };
 
@@ -255,6 +255,11 @@ impl Writer {
                 self.varint_field(any_value::STRING_STRINDEX >> 3, index as u64);
             }
         }
+    }
+
+    /// Appends a value to those of an array: the bytes of [`AnyValueView::Array`].
+    pub fn array_element(&mut self, value: &AnyValueView<'_>) {
+        self.message(list::VALUES >> 3, |w| w.any_value(value));
     }
 
     pub(super) fn text(&mut self, tag: u32, value: &[u8]) {

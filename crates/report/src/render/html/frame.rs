@@ -172,13 +172,12 @@ impl Frame {
                 is_down = false;
                 continue;
             };
-            let _ = write!(
-                path,
-                "{}{:.1} {:.1}",
-                if is_down { 'L' } else { 'M' },
-                self.x(x),
-                self.y(y)
-            );
+            let (x, y) = (self.x(x), self.y(y));
+            // Without a length, a point with no neighbours would not be drawn.
+            let _ = match is_down {
+                true => write!(path, "L{x:.1} {y:.1}"),
+                false => write!(path, "M{x:.1} {y:.1}h0"),
+            };
             is_down = true;
         }
         let _ = write!(self.out, "<path class=\"line {class}\" d=\"{path}\"/>");
