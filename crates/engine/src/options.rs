@@ -1,5 +1,6 @@
 //! Settings of an engine, each with its default.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::prometheus::PrometheusOptions;
@@ -39,7 +40,10 @@ impl Default for EngineOptions {
     /// large and a few ordinary queries; two queries per core, since
     /// some wait for the disk or their client; a queue that takes a page of a hundred panels.
     fn default() -> Self {
-        let threads = std::thread::available_parallelism().map_or(2, usize::from);
+        // To find out takes a third of a millisecond, and the help of every setting wants it.
+        static CORES: LazyLock<usize> =
+            LazyLock::new(|| std::thread::available_parallelism().map_or(2, usize::from));
+        let threads = *CORES;
         Self {
             threads,
             memory_bytes: 384 << 20,
