@@ -20,6 +20,13 @@ use tracing_subscriber::layer::SubscriberExt as _;
 /// More than anything takes here, also on a machine that compiles beside it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Cells as texts.
+fn texts(rows: &[Vec<serde_json::Value>]) -> Vec<Vec<&str>> {
+    rows.iter()
+        .map(|row| row.iter().map(|cell| cell.as_str().unwrap_or("NULL")).collect())
+        .collect()
+}
+
 fn no_environment(_: &str) -> Option<String> {
     None
 }
@@ -84,13 +91,8 @@ fn all_signals_arrive_by_every_protocol_with_share_keys_and_nothing_twice() {
             "SELECT name, \"span.session.id\", \"span.run.id\", \"resource.service.name\", \
              \"resource.team\" FROM spans ORDER BY name DESC",
         );
-        let rows: Vec<Vec<&str>> = spans
-            .rows
-            .iter()
-            .map(|row| row.iter().map(|cell| cell.as_str().unwrap_or("NULL")).collect())
-            .collect();
         assert_eq!(
-            rows,
+            texts(&spans.rows),
             [
                 ["handle", "s-1", "r-2", "trainer", "blue"],
                 ["actor work", "s-1", "r-2", "trainer", "blue"]
@@ -104,13 +106,8 @@ fn all_signals_arrive_by_every_protocol_with_share_keys_and_nothing_twice() {
             "SELECT l.body, l.\"log.session.id\", s.name FROM logs l \
              JOIN spans s ON l.trace_id = s.trace_id AND l.span_id = s.span_id ORDER BY l.body",
         );
-        let rows: Vec<Vec<&str>> = logs
-            .rows
-            .iter()
-            .map(|row| row.iter().map(|cell| cell.as_str().unwrap_or("NULL")).collect())
-            .collect();
         assert_eq!(
-            rows,
+            texts(&logs.rows),
             [["from the other crate", "s-1", "handle"], ["slow model", "s-1", "handle"]],
             "{protocol:?}"
         );

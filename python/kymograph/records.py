@@ -92,6 +92,18 @@ class MetricPoint:
         return dataclasses.asdict(self)
 
 
+#: What RHAPSODY says of a node, at a moment and in its summary.
+RESOURCE_FIELDS = (
+    "cpu_percent",
+    "memory_percent",
+    "gpu_percent",
+    "disk_read_bytes",
+    "disk_write_bytes",
+    "net_sent_bytes",
+    "net_recv_bytes",
+)
+
+
 @dataclasses.dataclass(frozen=True)
 class Resource:
     """A node, or a GPU of one, as it was last."""

@@ -39,7 +39,7 @@ from . import _core
 from ._context import Current, active_traceparent
 from ._subscribe import Delivery, LoopDelivery, Stream, Subscribers, Subscription
 from .events import EventValue
-from .records import MetricPoint, Records, Resource, Span, SpanEvent
+from .records import RESOURCE_FIELDS, MetricPoint, Records, Resource, Span, SpanEvent
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Task = _core.Task
@@ -246,7 +246,7 @@ class Session(_core.Session):
                 resources[place] = {
                     "backend": resource.backend,
                     "node_id": resource.node_id,
-                    **{field: resource.values.get(field) for field in _SUMMARY_FIELDS},
+                    **{field: resource.values.get(field) for field in RESOURCE_FIELDS},
                 }
         return {**known, "resources": resources}
 
@@ -465,18 +465,6 @@ def session(
         use_environment_parent=has_parent,
         debug=debug or os.environ.get("KYMO_OTEL_DEBUG") == "1",
     )
-
-
-#: What RHAPSODY's summary says of a node.
-_SUMMARY_FIELDS = (
-    "cpu_percent",
-    "memory_percent",
-    "gpu_percent",
-    "disk_read_bytes",
-    "disk_write_bytes",
-    "net_sent_bytes",
-    "net_recv_bytes",
-)
 
 
 def _span(row: Any) -> Span:

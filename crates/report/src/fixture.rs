@@ -123,34 +123,14 @@ pub(crate) fn only(lines: &[Value]) -> Session {
 pub(crate) fn ten_seconds() -> Vec<Value> {
     let s = "train.1";
     let mut lines = vec![event(s, "SessionStarted", 0.0, json!({}))];
-    lines.extend(task(
-        s,
-        "t1",
-        [0.0, 0.5, 1.0, 3.0],
-        "TaskCompleted",
-        json!({"executable": "sim"}),
-    ));
-    lines.extend(task(
-        s,
-        "t2",
-        [0.0, 0.5, 1.0, 4.0],
-        "TaskCompleted",
-        json!({"executable": "sim"}),
-    ));
-    lines.extend(task(
-        s,
-        "t3",
-        [0.0, 0.5, 2.0, 4.0],
-        "TaskCompleted",
-        json!({"executable": "sim"}),
-    ));
-    lines.extend(task(
-        s,
-        "t4",
-        [1.0, 2.0, 4.0, 9.0],
-        "TaskCompleted",
-        json!({"executable": "fit"}),
-    ));
+    for (id, times, executable) in [
+        ("t1", [0.0, 0.5, 1.0, 3.0], "sim"),
+        ("t2", [0.0, 0.5, 1.0, 4.0], "sim"),
+        ("t3", [0.0, 0.5, 2.0, 4.0], "sim"),
+        ("t4", [1.0, 2.0, 4.0, 9.0], "fit"),
+    ] {
+        lines.extend(task(s, id, times, "TaskCompleted", json!({"executable": executable})));
+    }
     let failed =
         json!({"executable": "fit", "error_type": "ValueError", "error_message": "no <b>data</b>"});
     lines.extend(task(s, "t5", [1.0, 2.0, 4.0, 5.0], "TaskFailed", failed));

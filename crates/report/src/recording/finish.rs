@@ -10,7 +10,7 @@ use super::add::{Recording, keep_first};
 use super::sessions::{Draft, Room, SpanDraft};
 use super::task::TaskDraft;
 use super::values::{hex, moment};
-use super::{CustomEvent, Found, LeftOut, Origin, Process, Sample, Session, Status, Task};
+use super::{CustomEvent, Found, LeftOut, Origin, Sample, Session, Status, Task};
 use crate::limits::Limits;
 
 /// The span of a session, in our library and in RHAPSODY.
@@ -117,7 +117,6 @@ fn settle(mut draft: Draft, origin: Origin, limits: Limits) -> Session {
         said.unwrap_or_else(|| "the session's span has the status error".into())
     });
     let process = root.and_then(|span| span.process.as_deref().cloned());
-    let process = process.filter(Process::is_command);
     let are_tasks_spans = draft.tasks.is_empty();
     let (mut tasks, mut events_after_end) = (Vec::with_capacity(draft.tasks.len()), 0);
     for (task, after_end) in draft.tasks.drain(..).map(TaskDraft::settle) {

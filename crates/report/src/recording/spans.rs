@@ -18,7 +18,7 @@ pub(super) fn add(recording: &mut Recording, source: &Source, span: &SpanView<'_
     let (mut backend, mut node, mut executable, mut task_type) = (None, None, None, None);
     let (mut error_type, mut error_message, mut session_name) = (None, None, None);
     let mut is_incomplete = false;
-    let mut process = None;
+    let mut process: Option<Box<Process>> = None;
     for (key, value) in readable(&span.attributes) {
         match key {
             b"session_id" => {
@@ -119,6 +119,7 @@ pub(super) fn add(recording: &mut Recording, source: &Source, span: &SpanView<'_
         is_error,
         error_type,
         error_message,
-        process,
+        // Many spans name a process; few are commands.
+        process: process.filter(|process| process.is_command()),
     });
 }

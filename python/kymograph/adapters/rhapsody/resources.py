@@ -9,22 +9,13 @@ from typing import TYPE_CHECKING, Any
 from rhapsody.telemetry.adapters.base import TelemetryAdapter
 from rhapsody.telemetry.events import ResourceUpdate, make_event
 
+from ...records import RESOURCE_FIELDS
 from . import ledger
 
 if TYPE_CHECKING:
     from .manager import TelemetryManager
 
 logger = logging.getLogger(__name__)
-
-_FIELDS = (
-    "cpu_percent",
-    "memory_percent",
-    "gpu_percent",
-    "disk_read_bytes",
-    "disk_write_bytes",
-    "net_sent_bytes",
-    "net_recv_bytes",
-)
 
 
 class Nodes:
@@ -38,7 +29,7 @@ class Nodes:
 
     def update(self, session: Any, event: Any) -> None:
         """Takes an update of a node, or of one of its GPUs: that leaves the node's values alone."""
-        values = {field: getattr(event, field) for field in _FIELDS}
+        values = {field: getattr(event, field) for field in RESOURCE_FIELDS}
         session.resource_update(
             event.node_id,
             backend=event.backend or None,
