@@ -201,6 +201,9 @@ impl<'a> Drawing<'a> {
             let early = units::nanos(i128::from(early));
             notes.push(Note::Odd(format!("starts {early} before its parent: clocks differ")));
         }
+        if span.is_open {
+            notes.push(Note::Odd("has not ended: drawn to what was last heard".to_owned()));
+        }
         if span.end_nanos < span.start_nanos {
             notes.push(Note::Odd("ends before it starts".to_owned()));
         }

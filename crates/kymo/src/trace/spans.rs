@@ -19,6 +19,8 @@ pub(crate) struct Span {
     pub(crate) kind: i32,
     pub(crate) start_nanos: u64,
     pub(crate) end_nanos: u64,
+    /// Whether it has not ended: what is known of it comes from an event at its start.
+    pub(crate) is_open: bool,
     pub(crate) is_error: bool,
     pub(crate) message: String,
     pub(crate) events: usize,
@@ -46,10 +48,11 @@ pub(crate) fn read(body: &[u8], with_attributes: bool) -> Result<Vec<Span>, Wire
 }
 
 fn read_span(span: &SpanView<'_>, service: &str, with_attributes: bool) -> Result<Span, WireError> {
-    let mut attributes = Vec::new();
-    if with_attributes {
-        for attribute in span.attributes {
-            let attribute = attribute?;
+    let (mut attributes, mut is_open) = (Vec::new(), false);
+    for attribute in span.attributes {
+        let attribute = attribute?;
+        is_open |= attribute.key == b"kymo.open" && attribute.value == AnyValueView::Bool(true);
+        if with_attributes {
             attributes.push((text(attribute.key).into_owned(), value_text(attribute.value, 0)?));
         }
     }
@@ -66,6 +69,7 @@ fn read_span(span: &SpanView<'_>, service: &str, with_attributes: bool) -> Resul
         kind: span.kind,
         start_nanos: span.start_time_unix_nano,
         end_nanos: span.end_time_unix_nano,
+        is_open,
         is_error: status.is_some_and(|status| status.code == 2),
         message: status.map(|status| text(status.message).into_owned()).unwrap_or_default(),
         events: span.events.count(),

@@ -97,6 +97,17 @@ audit                billing  server    1.00 ms                                 
 }
 
 #[test]
+fn a_span_that_has_not_ended_is_told_with_and_without_attributes() {
+    let open = AnyValue { value: Some(any_value::Value::BoolValue(true)) };
+    let open = Span { attributes: vec![attribute("kymo.open", open)], ..span(1, 0, "train", 0, 9) };
+    for with_attributes in [false, true] {
+        let spans = vec![open.clone(), span(2, 1, "epoch", 0, 5)];
+        let drawn = drawn(vec![group("shop", spans)], 90, with_attributes);
+        assert_eq!(drawn.matches("~ has not ended").count(), 1, "{drawn}");
+    }
+}
+
+#[test]
 fn a_deep_trace_does_not_make_long_lines() {
     let spans = (1..=10_000).map(|n| span(n, n - 1, "step", n, 20_000 - n)).collect();
     let drawn = drawn(vec![group("shop", spans)], 100, false);
