@@ -23,7 +23,11 @@ const ACCESS_KEY: &str = "kymo-test-key";
 const SECRET_KEY: &str = "kymo-test-secret";
 
 /// Starting takes 2.5 seconds on two idle cores.
-const START_DEADLINE: Duration = Duration::from_secs(30);
+const START_DEADLINE: Duration = Duration::from_secs(60);
+
+/// The server takes its ports seconds after they were found free, so that another may have been
+/// quicker; it is then started again on other ports.
+const ATTEMPTS: usize = 4;
 
 /// Arguments: the directory, the ports of the sockets that the server puts into `/tmp` and leaves
 /// there, `--`, the command. The server is killed and not asked, because it takes seconds to heed.
@@ -61,6 +65,19 @@ impl Seaweed {
                 writeln!(std::io::stderr(), "left out: S3 tests (run scripts/seaweedfs install)");
             return None;
         };
+        let mut log = String::new();
+        for _ in 0..ATTEMPTS {
+            match Seaweed::start_once(&weed) {
+                Ok(server) => return Some(server),
+                Err(its_log) => log = its_log,
+            }
+        }
+        let last_lines = log.lines().rev().take(60).collect::<Vec<_>>();
+        panic!("SeaweedFS did not start; its last lines, latest first: {last_lines:#?}");
+    }
+
+    /// Starts a server on ports that are free now; its log if it does not get ready.
+    fn start_once(weed: &Path) -> Result<Seaweed, String> {
         let dir = tempfile::Builder::new().prefix("kymo-weed-").tempdir().expect("a directory");
         let dir = dir.keep();
         let ports = Ports::free();
@@ -78,13 +95,13 @@ impl Seaweed {
             .stderr(Stdio::null())
             .spawn()
             .expect("sh starts");
-        if !wait_until_ready(&ports) {
-            let log = fs::read_to_string(dir.join("log")).unwrap_or_default();
+        let log = dir.join("log");
+        if !wait_until_ready(&ports, &log) {
+            let log = fs::read_to_string(log).unwrap_or_default();
             end(&mut keeper);
-            let last_lines = &log.lines().rev().take(20).collect::<Vec<_>>();
-            panic!("SeaweedFS did not start; its last lines, latest first: {last_lines:#?}");
+            return Err(log);
         }
-        Some(Seaweed { keeper, s3_port: ports.s3 })
+        Ok(Seaweed { keeper, s3_port: ports.s3 })
     }
 
     /// The URL of a place in the bucket.
@@ -195,12 +212,12 @@ fn arguments(dir: &Path, ports: &Ports) -> Vec<String> {
 }
 
 /// Waits until S3 answers and data can be stored, and creates the bucket; `false` if it took too
-/// long.
-fn wait_until_ready(ports: &Ports) -> bool {
+/// long, or a part of the server gave up.
+fn wait_until_ready(ports: &Ports, log: &Path) -> bool {
     let deadline = Instant::now() + START_DEADLINE;
     let until = |done: &dyn Fn() -> bool| {
         while !done() {
-            if Instant::now() > deadline {
+            if Instant::now() > deadline || has_given_up(log) {
                 return false;
             }
             thread::sleep(Duration::from_millis(20));
@@ -215,6 +232,14 @@ fn wait_until_ready(ports: &Ports) -> bool {
             let bucket = format!("/buckets/{BUCKET}/");
             request(ports.filer, "POST", &bucket, "") == Some(201)
         })
+}
+
+/// Whether a part of the server ended for an error, as for a port that is taken: the others may go on.
+fn has_given_up(log: &Path) -> bool {
+    let log = fs::read_to_string(log).unwrap_or_default();
+    log.lines().any(|line| {
+        line.strip_prefix('F').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    })
 }
 
 /// Sends a request, with `body` as a form if there is one, and gives the status of the answer, if there is one.
