@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use harness::programs::{Ran, kymo, left_out, run};
 use harness::{Encoding, Server, Signal};
-use kymo_session::{Checkpoint, KeyValue, Parent, Session, SessionOptions};
+use kymo_session::{Checkpoint, Event, EventName, KeyValue, Parent, Session, SessionOptions};
 use kymo_wire::encode::{SpanFields, Writer};
 use serde_json::{Value, json};
 
@@ -209,35 +209,20 @@ fn recorded(directory: &Path) -> (PathBuf, String) {
     for nth in 0..40 {
         let loss = 1.0 / f64::from(nth + 3);
         session.emit_named("app.Loss", vec![KeyValue::new("loss", loss)]).unwrap();
-        let update = [
-            ("node_id", json!(format!("node{}", nth % 4))),
-            ("cpu_percent", json!(f64::from(nth) * 1.7)),
-            ("disk_read_bytes", json!(1000 * nth)),
-        ];
-        session.add_request(kymo_session::Signal::Logs, update_request(&session, &update));
+        session.emit(Event {
+            node_id: Some(format!("node{}", nth % 4).into()),
+            attributes: vec![
+                KeyValue::new("cpu_percent", f64::from(nth) * 1.7),
+                KeyValue::new("disk_read_bytes", f64::from(1000 * nth)),
+            ],
+            ..Event::new(EventName::ResourceUpdate)
+        });
     }
     session.run("evaluate", || Err::<(), &str>("diverged")).unwrap_err();
     drop(session.scope("inner", vec![KeyValue::new("k", 1)]));
     session.add_request(kymo_session::Signal::Traces, strangers_span(&session));
     assert!(session.end(Duration::from_secs(30)));
     (session.checkpoint_path().unwrap().to_owned(), session.id().to_owned())
-}
-
-/// A resource update that happens now, as a request of OTLP.
-fn update_request(session: &Session, fields: &[(&str, Value)]) -> Vec<u8> {
-    let attributes: Vec<Value> = fields
-        .iter()
-        .map(|(key, value)| match value {
-            Value::String(text) => json!({"key": key, "value": {"stringValue": text}}),
-            value => json!({"key": key, "value": {"doubleValue": value.as_f64()}}),
-        })
-        .collect();
-    let id = json!({"key": "session_id", "value": {"stringValue": session.id()}});
-    let record = json!({"timeUnixNano": session.now_nanos().to_string(),
-        "eventName": "ResourceUpdate", "attributes": attributes});
-    let request = json!({"resourceLogs": [{"resource": {"attributes": [id]},
-        "scopeLogs": [{"logRecords": [record]}]}]});
-    kymo_wire::json::decode(kymo_wire::Signal::Logs, request.to_string().as_bytes()).unwrap()
 }
 
 /// A span that a program which knows of no session wrote into its trace.

@@ -20,13 +20,6 @@ use tracing_subscriber::layer::SubscriberExt as _;
 /// More than anything takes here, also on a machine that compiles beside it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Cells as texts.
-fn texts(rows: &[Vec<serde_json::Value>]) -> Vec<Vec<&str>> {
-    rows.iter()
-        .map(|row| row.iter().map(|cell| cell.as_str().unwrap_or("NULL")).collect())
-        .collect()
-}
-
 fn no_environment(_: &str) -> Option<String> {
     None
 }
@@ -92,7 +85,7 @@ fn all_signals_arrive_by_every_protocol_with_share_keys_and_nothing_twice() {
              \"resource.team\" FROM spans ORDER BY name DESC",
         );
         assert_eq!(
-            texts(&spans.rows),
+            spans.cells(),
             [
                 ["handle", "s-1", "r-2", "trainer", "blue"],
                 ["actor work", "s-1", "r-2", "trainer", "blue"]
@@ -107,7 +100,7 @@ fn all_signals_arrive_by_every_protocol_with_share_keys_and_nothing_twice() {
              JOIN spans s ON l.trace_id = s.trace_id AND l.span_id = s.span_id ORDER BY l.body",
         );
         assert_eq!(
-            texts(&logs.rows),
+            logs.cells(),
             [["from the other crate", "s-1", "handle"], ["slow model", "s-1", "handle"]],
             "{protocol:?}"
         );

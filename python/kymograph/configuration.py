@@ -12,6 +12,7 @@ Providers that the program has set already stay: OpenTelemetry can be set up onc
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
@@ -22,6 +23,7 @@ from typing import Any, Dict, List, Mapping, Optional, Union
 
 from . import _core
 from ._exporters import exporter
+from ._values import seconds
 
 _log = logging.getLogger("kymograph")
 _lock = threading.Lock()
@@ -30,9 +32,6 @@ _service: Optional["Service"] = None
 #: Milliseconds between two exports of metrics, unless somebody says otherwise. The SDK's own minute
 #: is long when one waits for a first number.
 METRICS_EVERY_MILLIS = 10_000
-
-#: The longest that shutting down waits: clocks have no room for much more.
-LONGEST_SECONDS = 365.0 * 24 * 3600
 
 
 class Service:
@@ -46,10 +45,14 @@ class Service:
         self._log_handler: Optional[logging.Handler] = None
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Waits until everything so far is sent; false if that takes longer."""
-        millis = int(timeout * 1000)
-        providers = [self.tracer_provider, self.meter_provider, self.logger_provider]
-        return all([p.force_flush(millis) for p in providers if p is not None])
+        """Waits until everything so far is sent; false if that takes longer. Raises
+        ``ValueError`` for a timeout that is none."""
+        millis = int(seconds(timeout) * 1000)
+        return all([one.force_flush(millis) for one in self._providers()])
+
+    def _providers(self) -> List[Any]:
+        found = (self.tracer_provider, self.meter_provider, self.logger_provider)
+        return [one for one in found if one is not None]
 
     def _shutdown(self, timeout: float) -> bool:
         if not self.is_enabled:
@@ -60,15 +63,15 @@ class Service:
         self.is_enabled = False
         # Side by side, since a server that does not answer holds each as long as the SDK tries
         # again, whatever it is told. Daemons, so that the program can end meanwhile.
-        threads = [
-            threading.Thread(
+        threads = []
+        for one in self._providers():
+            # The SDK's own, at the interpreter's end, would be a second one.
+            atexit.unregister(one.shutdown)
+            thread = threading.Thread(
                 target=_end_provider, args=(one,), name="kymograph-shutdown", daemon=True
             )
-            for one in (self.tracer_provider, self.meter_provider, self.logger_provider)
-            if one is not None
-        ]
-        for thread in threads:
             thread.start()
+            threads.append(thread)
         until = time.monotonic() + timeout
         for thread in threads:
             thread.join(max(until - time.monotonic(), 0.0))
@@ -169,13 +172,16 @@ def configure(
 
 def shutdown(timeout: float = 5.0) -> bool:
     """Sends what is left and ends it; false if that takes longer than ``timeout`` seconds. Does
-    nothing if nothing was set up.
+    nothing if nothing was set up. ``math.inf`` waits as long as it takes.
+
+    Raises ``ValueError`` for a timeout that is none; telemetry then goes on.
 
     OpenTelemetry's providers are set once in a process: after this there is no telemetry.
     """
+    longest = seconds(timeout)
     with _lock:
         service = _service
-    return service is None or service._shutdown(min(max(timeout, 0.0), LONGEST_SECONDS))
+    return service is None or service._shutdown(longest)
 
 
 class _Settings:

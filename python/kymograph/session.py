@@ -29,7 +29,6 @@ import concurrent.futures
 import functools
 import inspect
 import logging
-import math
 import os
 import threading
 import time as clock
@@ -38,6 +37,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Set, TypeVar, U
 from . import _core
 from ._context import Current, active_traceparent
 from ._subscribe import Delivery, LoopDelivery, Stream, Subscribers, Subscription
+from ._values import seconds, text_of
 from .events import EventValue
 from .records import RESOURCE_FIELDS, MetricPoint, Records, Resource, Span, SpanEvent
 
@@ -46,9 +46,6 @@ Task = _core.Task
 
 #: How long closing waits for the queue to be empty, in all, at the end of the interpreter.
 EXIT_SECONDS = 5.0
-
-#: The longest time that closing waits: a year is for ever, and clocks have no room for much more.
-LONGEST_SECONDS = 365.0 * 24 * 3600
 
 _log = logging.getLogger("kymograph")
 
@@ -269,16 +266,19 @@ class Session(_core.Session):
         stats["subscribers_missed"] += self._subscribers.missed()
         return stats
 
-    # The end. flush() is the core's.
+    # The end.
+
+    def flush(self, timeout: float = 5.0) -> bool:
+        """Waits until everything so far is in the file, synced, and sent; false if that takes
+        longer than ``timeout`` seconds. Raises ``ValueError`` for a timeout that is none."""
+        return super().flush(seconds(timeout))
 
     def close(self, timeout: float = 5.0) -> bool:
         """Ends the session: everything is handled, written and sent, or ``timeout`` seconds have
         passed (then false). Once is enough. ``math.inf`` waits as long as it takes.
 
         Raises ``ValueError`` for a timeout that is none; the session then goes on."""
-        if math.isnan(timeout) or timeout < 0:
-            raise ValueError(f"timeout is {timeout}: expected seconds, 0 or more")
-        until = clock.monotonic() + min(timeout, LONGEST_SECONDS)
+        until = clock.monotonic() + seconds(timeout)
         if not self.is_ended:
             self._wait_for_adapters(until)
         is_written = self._end(max(until - clock.monotonic(), 0.0))
@@ -474,13 +474,8 @@ def _span(row: Any) -> Span:
 
 
 def _described(error: BaseException) -> str:
-    """An exception as text. Whatever it says of itself, this raises nothing."""
-    try:
-        said = str(error)
-    except Exception:
-        said = "<unprintable>"
-    text = f"{type(error).__name__}: {said}"
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    """An exception as text."""
+    return f"{type(error).__name__}: {text_of(error)}"
 
 
 def _nothing(*_arguments: Any) -> None:

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use kymo_service::export::{Protocol, process_environment};
 use kymo_service::{Asked, ExportSettings};
-use kymo_session::limits::END_TIMEOUT;
+use kymo_session::limits::{END_TIMEOUT, LONGEST_WAIT};
 use kymo_session::{
     Checkpoint, Event, EventName, KeyValue, Parent, SessionError, SessionOptions, SpanId, TraceId,
     WhenFull,
@@ -38,8 +38,6 @@ const ENDPOINTS: [&str; 5] = [
 /// Events that wait for subscribers in Python: some 30 MB. What does not fit is lost for them and
 /// counted.
 const CHANNEL_EVENTS: usize = 100_000;
-/// A year: who waits longer waits for ever, and clocks have no room for much more.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// What `kymograph.session.Session` is a subclass of.
 #[pyclass(frozen, subclass, weakref, module = "kymograph._core")]
@@ -406,10 +404,10 @@ impl Session {
     }
 }
 
-/// Seconds as a duration, a year at the most.
+/// Seconds as a duration, [`LONGEST_WAIT`] at the most.
 fn interval(what: &str, seconds: f64) -> PyResult<Duration> {
-    if seconds >= LONGEST.as_secs_f64() {
-        return Ok(LONGEST);
+    if seconds >= LONGEST_WAIT.as_secs_f64() {
+        return Ok(LONGEST_WAIT);
     }
     Duration::try_from_secs_f64(seconds).map_err(|_| {
         PyValueError::new_err(format!("{what} is {seconds}: expected seconds, 0 or more"))

@@ -145,7 +145,7 @@ def described_metrics(manager: Any) -> dict[str, Any]:
     return described
 
 
-def lifecycle(task_id: str, *kinds: Any, **fields: Any) -> list[Any]:
+def lifecycle(task_id: str, *kinds: Any) -> list[Any]:
     attributes = {"executable": "/bin/x", "task_type": "ComputeTask"}
     common = {"session_id": SESSION, "backend": "b", "task_id": task_id, "attributes": attributes}
     return [make_event(kind, **common) for kind in kinds]

@@ -229,6 +229,64 @@ def test_leaving_waits_for_tasks_that_run(tmp_path):
         assert client.gather(futures) == [0, 1, 4, 9, 16]
 
 
+def plugins_of(dask_scheduler) -> list[str]:
+    return [name for name in dask_scheduler.plugins if name.startswith("kymograph")]
+
+
+def test_leaving_waits_for_no_task_from_before(tmp_path):
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster, Client(cluster) as client, open_session(tmp_path) as session:
+        path = str(tmp_path / "go")
+        waiting = client.submit(wait_for, path)
+        began = time.monotonic()
+        with DaskAdapter(client, session, interval=60, drain=20):
+            pass
+        assert time.monotonic() - began < 10
+        open(path, "w").close()
+        waiting.result()
+
+
+def test_an_interrupt_while_it_waits_leaves_nothing_in_the_cluster(tmp_path):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster, Client(cluster) as client, open_session(tmp_path) as session:
+        with pytest.raises(KeyboardInterrupt):
+            with DaskAdapter(client, session, interval=60) as adapter:
+                adapter._has_pending = interrupt
+        assert client.run_on_scheduler(plugins_of) == []
+
+
+def test_a_cancellation_while_it_waits_leaves_nothing_in_the_cluster(tmp_path):
+    async def main(session):
+        path = str(tmp_path / "go")
+        async with LocalCluster(
+            n_workers=1, processes=False, dashboard_address=None, asynchronous=True
+        ) as cluster, Client(cluster, asynchronous=True) as client:
+            is_leaving = asyncio.Event()
+
+            async def follow():
+                async with DaskAdapter(client, session, interval=60, drain=60):
+                    waiting = client.submit(wait_for, path)
+                    is_leaving.set()
+                return waiting
+
+            following = asyncio.create_task(follow())
+            await is_leaving.wait()
+            await asyncio.sleep(0.1)
+            following.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await following
+            assert await client.run_on_scheduler(plugins_of) == []
+            open(path, "w").close()
+
+    with open_session(tmp_path) as session:
+        asyncio.run(main(session))
+
+
 def test_a_cluster_that_is_gone_replaces_no_error(tmp_path, caplog):
     with open_session(tmp_path) as session:
         with LocalCluster(

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from doc_snippets import ROOT, snippets
 
-PAGE = Path(__file__).parents[2] / "docs" / "sessions" / "integrations.md"
-#: A heading, or a block of Python. One whose first line says `no-run` is not run.
-PART = re.compile(r"^## (?P<heading>[^\n]+)$|^```python\n(?P<code>.*?)^```$", re.M | re.S)
-
-
-def programs():
-    heading = ""
-    for part in PART.finditer(PAGE.read_text()):
-        heading = part["heading"] or heading
-        if part["code"]:
-            yield pytest.param(part["code"], id=heading)
+PAGE = "docs/sessions/integrations.md"
+PROGRAMS = [pytest.param(snippet.text, id=snippet.name) for snippet in snippets(PAGE)]
 
 
-@pytest.mark.parametrize("code", list(programs()))
+@pytest.mark.parametrize("code", PROGRAMS)
 def test_a_program_of_the_documentation_runs(code, tmp_path):
     (tmp_path / "program.py").write_text(code)
     run = subprocess.run(
@@ -31,3 +21,8 @@ def test_a_program_of_the_documentation_runs(code, tmp_path):
     assert run.returncode == 0, run.stderr
     files = [*tmp_path.glob("*.kymo.jsonl"), *tmp_path.glob("out/*.kymo.jsonl")]
     assert len(files) == 1 and files[0].stat().st_size > 1000
+
+
+def test_every_program_is_run_or_says_why_not():
+    text = (ROOT / PAGE).read_text(encoding="utf-8")
+    assert text.count("```python") == len(PROGRAMS) + text.count("<!-- not run: ")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from adapter_helpers import open_session, wait_until
+from conftest import Unprintable
 
 from kymograph.adapters.dragon import DragonAdapter, collect
 
@@ -171,7 +172,7 @@ def test_a_queue_that_is_never_empty_is_left(tmp_path, monkeypatch):
         assert adapter.malformed > 0
 
 
-def test_a_message_that_cannot_be_handled_does_not_end_the_reading(tmp_path, monkeypatch):
+def test_a_message_that_cannot_be_handled_does_not_end_the_reading(tmp_path):
     messages: queue.Queue = queue.Queue()
     with open_session(tmp_path) as session:
         with DragonAdapter(session, messages) as adapter:
@@ -179,6 +180,7 @@ def test_a_message_that_cannot_be_handled_does_not_end_the_reading(tmp_path, mon
             told = {"host": "n", "dps": [{"metric": "DeviceUtilization", "value": 1}]}
             told["dps"][0]["device_id"] = float("inf")
             messages.put(told)
+            messages.put({"host": Unprintable(), "ts": 1, "dps": []})
             messages.put(MESSAGE)
-    assert adapter.malformed == 2
+    assert adapter.malformed == 3
     assert set(by_gpu(session)) == {None, 0, 1}

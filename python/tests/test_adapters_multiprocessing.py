@@ -10,6 +10,7 @@ import time
 
 import pytest
 from adapter_helpers import open_session, states_of, tasks_of
+from conftest import UnprintableError, events_of
 from opentelemetry import trace
 
 from kymograph.adapters.multiprocessing import TracedPool, TracedProcess
@@ -123,6 +124,46 @@ def test_a_pool_that_is_closed_and_joined_has_done_everything(method, tmp_path):
     assert [task.attributes["status"] for task in tasks_of(session)["square"]] == ["completed"] * 5
 
 
+def nap(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_pool_that_is_terminated_and_joined_has_done_what_ran(method, tmp_path):
+    with open_session(tmp_path) as session:
+        pool = TracedPool(session, 1, context=method)
+        futures = [pool.apply_async(nap, (0.3,)) for _ in range(20)]
+        pool.terminate()
+        pool.join()
+        assert all(future.done() for future in futures)
+        assert futures[-1].cancelled()
+        pool.close()
+        pool.join()
+    states = [task.attributes["status"] for task in tasks_of(session)["nap"]]
+    assert len(states) == 20 and states.count("canceled") >= 15
+    assert set(states) <= {"completed", "canceled"}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_pool_that_was_closed_is_left_when_it_has_done_everything(method, tmp_path):
+    with open_session(tmp_path) as session:
+        with TracedPool(session, 1, context=method) as pool:
+            futures = [pool.apply_async(nap, (0.2,)) for _ in range(5)]
+            pool.close()
+        assert [future.done() for future in futures] == [True] * 5
+    assert [task.attributes["status"] for task in tasks_of(session)["nap"]] == ["completed"] * 5
+
+
+def test_an_error_in_the_with_of_a_pool_cancels_what_waits(tmp_path):
+    with open_session(tmp_path) as session:
+        with pytest.raises(KeyError):
+            with TracedPool(session, 1, context=METHODS[-1]) as pool:
+                futures = [pool.apply_async(nap, (0.3,)) for _ in range(20)]
+                raise KeyError
+        assert all(future.done() for future in futures)
+        assert futures[-1].cancelled()
+
+
 def leave_a_child_behind(seconds: float) -> None:
     if os.fork() == 0:
         time.sleep(seconds)
@@ -146,13 +187,8 @@ def test_a_process_ends_before_its_own_children(method, tmp_path):
     assert "TaskStarted" in states_of(task)
 
 
-class Unprintable(Exception):
-    def __str__(self) -> str:
-        raise RuntimeError("not now")
-
-
 def fail_without_text() -> None:
-    raise Unprintable
+    raise UnprintableError
 
 
 def test_a_process_whose_error_has_no_text_fails_its_task(tmp_path):
@@ -160,5 +196,6 @@ def test_a_process_whose_error_has_no_text_fails_its_task(tmp_path):
         process = TracedProcess(session, target=fail_without_text, context=METHODS[-1])
         process.start()
         process.join()
-    (task,) = tasks_of(session)["fail_without_text"]
-    assert task.attributes["error_type"] == "Unprintable"
+    (failed,) = [e for e in events_of(session.path) if e["eventName"] == "TaskFailed"]
+    assert failed["attributes"]["error_type"] == "UnprintableError"
+    assert failed["attributes"]["error_message"] == "<unprintable>"

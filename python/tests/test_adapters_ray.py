@@ -173,7 +173,7 @@ class Taker:
         return args, kwargs
 
 
-class SlowTaker:
+class AsyncTaker:
     async def take(self, *args: object, **kwargs: object) -> tuple[object, ...]:
         return args, kwargs
 
@@ -182,7 +182,7 @@ def test_arguments_of_any_name_go_to_the_function(tmp_path):
     given = {"carrier": 1, "returns": 2, "function": 3, "name": 4, "task": 5, "session": 6}
     with open_session(tmp_path) as session:
         calls = [remote(session, keywords).remote(0, **given)]
-        actors = [remote(session, kind).remote() for kind in (Taker, SlowTaker)]
+        actors = [remote(session, kind).remote() for kind in (Taker, AsyncTaker)]
         calls += [actor.take.remote(0, **given) for actor in actors]
         for args, kwargs in ray.get(calls):
             assert tuple(args) == (0,) and kwargs == given

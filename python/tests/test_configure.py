@@ -3,6 +3,7 @@
 import logging
 import socket
 import subprocess
+import time
 
 import pytest
 from conftest import run_python
@@ -188,6 +189,18 @@ def test_what_is_explicit_wins_then_the_file_then_the_environment(tmp_path):
             sink.close()
 
 
+@pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
+def test_a_password_of_an_endpoint_is_sent_and_not_shown(sink, tmp_path, protocol):
+    url = sink.grpc_url if protocol == "grpc" else sink.http_url
+    url = url.replace("://", "://me:hunter2@")
+    arguments = f"otlp_endpoint={url!r}, protocol={protocol!r}"
+    done = run(SERVICE.replace("ARGUMENTS", arguments), tmp_path)
+    assert "hunter2" not in done.stdout + done.stderr
+    keys = [{name.lower(): value for name, value in header.items()} for header in sink.headers]
+    # `me:hunter2`.
+    assert keys and all(key["authorization"] == "Basic bWU6aHVudGVyMg==" for key in keys)
+
+
 def test_debugging_writes_to_the_console_although_there_is_an_endpoint(sink, tmp_path):
     arguments = f"enabled=True, otlp_endpoint={sink.grpc_url!r}"
     done = run(CONFIGURED.replace("ARGUMENTS", arguments), tmp_path, KYMO_OTEL_DEBUG="1")
@@ -283,20 +296,43 @@ def test_a_server_that_does_not_answer_holds_the_end_up_no_longer_than_asked(tmp
     assert not kymograph.shutdown(timeout=0.5)
     assert time.monotonic() - began < 3
     assert kymograph.shutdown()
-    import os
-    os._exit(0)
+    print(time.time())
     """
+    done = run(program, tmp_path)
+    # The SDK tries for ten seconds, but not here.
+    assert time.time() - float(done.stdout) < 5
+    assert "only be called once" not in done.stderr
+
+
+def test_a_timeout_that_is_none_is_refused_and_telemetry_goes_on(sink, tmp_path):
+    program = CONFIGURED.replace("ARGUMENTS", f"'a', True, {sink.grpc_url!r}").replace(
+        "print(service.is_enabled)",
+        "for wrong in (-1, float('nan'), float('-inf')):\n"
+        "    for wait in (kymograph.shutdown, service.flush):\n"
+        "        try:\n"
+        "            wait(wrong)\n"
+        "        except ValueError as error:\n"
+        "            assert 'expected seconds' in str(error), error\n"
+        "        else:\n"
+        "            raise AssertionError(wrong)\n"
+        "    assert service.is_enabled",
+    )
+    program = program.replace(
+        "kymograph.shutdown()", "assert service.flush(1e19) and kymograph.shutdown(float('inf'))"
+    )
     run(program, tmp_path)
+    assert len(sink.spans()) == 1
 
 
 def test_the_resource_says_where_it_runs(sink, tmp_path):
     program = CONFIGURED.replace(
         "ARGUMENTS", f"'a', True, {sink.grpc_url!r}, {{'service.name': 'b'}}"
     )
-    run("import os; print(os.getpid())" + program, tmp_path)
+    done = run("import os; print(os.getpid())" + program, tmp_path)
     ((_, resource),) = sink.spans()
     assert resource["host.name"] == socket.gethostname()
-    assert resource["process.pid"] > 0 and resource["service.name"] == "b"
+    assert resource["process.pid"] == int(done.stdout.split()[0])
+    assert resource["service.name"] == "b"
     run(program, tmp_path, OTEL_RESOURCE_ATTRIBUTES="host.name=elsewhere")
     assert sink.spans()[-1][1]["host.name"] == "elsewhere"
 

@@ -15,8 +15,11 @@ without.
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
+import warnings
 
 import pytest
 from doc_snippets import missing_line, missing_members, snippets
@@ -29,14 +32,26 @@ pytestmark = needs_kymo
 #: What pages call a session and its file.
 SESSION = "train.6ffa6904"
 
-#: ``kymo open`` runs until it is told to stop.
+#: ``kymo open`` runs until it is told to stop, which it is when it has said where it is.
 PROGRAM = """\
 #!/bin/bash
-if [[ $1 == open ]]; then
-    exec timeout --preserve-status --signal INT 5 "$KYMO_UNDER_TEST" "$@" --no-browser
+if [[ $1 != open ]]; then
+    exec "$KYMO_UNDER_TEST" "$@"
 fi
-exec "$KYMO_UNDER_TEST" "$@"
+coproc OPEN { exec "$KYMO_UNDER_TEST" "$@" --no-browser; }
+number=$OPEN_PID is_told=
+while read -r line; do
+    echo "$line"
+    if [[ $line == *http://* && ! $is_told ]]; then
+        kill -INT "$number"
+        is_told=yes
+    fi
+done <&"${OPEN[0]}"
+wait "$number"
 """
+
+#: How long a block may take: more than any does, also on a machine that compiles beside it.
+BLOCK_SECONDS = 120
 
 
 @pytest.fixture
@@ -83,7 +98,8 @@ class Page:
             else:
                 needed = name.partition("needs ")[2]
                 if needed and shutil.which(needed) is None:
-                    pytest.skip(f"{needed} is not there for {name}")
+                    warnings.warn(f"left out: {name} of {self.name}", stacklevel=2)
+                    continue
                 command = ["bash", "-euo", "pipefail", "-c", text]
                 if language == "python":
                     command = [sys.executable, "-c", text]
@@ -112,13 +128,20 @@ class Page:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            # With all that it starts, which has its output, too.
+            start_new_session=True,
         )
+        is_late = threading.Timer(BLOCK_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
+        is_late.start()
         lines = []
-        for line in process.stdout:
-            lines.append(line)
-            if watch is not None:
-                watch(line)
-        return process.wait(), "".join(lines)
+        try:
+            for line in process.stdout:
+                lines.append(line)
+                if watch is not None:
+                    watch(line)
+            return process.wait(), "".join(lines)
+        finally:
+            is_late.cancel()
 
 
 def record(directory, **options):
@@ -197,7 +220,8 @@ def test_reports(tmp_path, server):
     printed = page.run()
     assert printed["report"].count(SESSION) >= 3
     assert (page.directory / f"{SESSION}.html").stat().st_size > 1000
-    assert json.loads(printed["figures needs jq"]).keys() == {"p95", "tail"}
+    figures = printed.get("figures needs jq")
+    assert figures is None or json.loads(figures).keys() == {"p95", "tail"}
 
 
 def test_what_comes_after_a_session(tmp_path, server):

@@ -65,10 +65,19 @@ impl Table {
         self.columns.iter().cloned().zip(self.rows[nth].iter().cloned()).collect()
     }
 
-    /// The values of the first column as text.
-    pub fn texts(&self) -> Vec<&str> {
-        self.rows.iter().map(|row| row[0].as_str().unwrap_or("NULL")).collect()
+    /// All values as texts.
+    pub fn cells(&self) -> Vec<Vec<&str>> {
+        self.rows.iter().map(|row| row.iter().map(text).collect()).collect()
     }
+
+    /// Those of the first column.
+    pub fn texts(&self) -> Vec<&str> {
+        self.rows.iter().map(|row| text(&row[0])).collect()
+    }
+}
+
+fn text(cell: &Value) -> &str {
+    cell.as_str().unwrap_or("NULL")
 }
 
 impl Server {

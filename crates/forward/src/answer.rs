@@ -158,11 +158,7 @@ fn partial(signal: Signal, response: &[u8]) -> Option<Partial> {
 fn partial_of_json(signal: Signal, response: &[u8]) -> Option<Partial> {
     let response: Value = serde_json::from_slice(response).ok()?;
     let said = response.get("partialSuccess")?;
-    let rejected = said.get(match signal {
-        Signal::Traces => "rejectedSpans",
-        Signal::Metrics => "rejectedDataPoints",
-        Signal::Logs => "rejectedLogRecords",
-    });
+    let rejected = said.get(signal.rejected_key());
     let rejected = rejected.and_then(|count| match count {
         Value::String(count) => count.parse().ok(),
         count => count.as_u64(),

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::{BodyExt, Limited};
 use kymo_wire::Signal;
 use reqwest::{Certificate, Identity, RequestBuilder, Url};
@@ -42,13 +42,9 @@ impl Client {
     }
 
     fn build(settings: &OtlpSettings, signal: Signal) -> Result<Self, String> {
+        let settings = &settings.clone().with_credentials_as_header();
         let mut url = settings.url().map_err(|wrong| wrong.to_string())?;
         let headers = headers(&settings.headers)?;
-        // User and password of a URL become this header. Who names the header means it.
-        if headers.contains_key(AUTHORIZATION) {
-            // They fail for URLs without a host, and this has one.
-            let _ = (url.set_username(""), url.set_password(None));
-        }
         let is_secure = url.scheme() == "https";
         let mut http = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
@@ -61,7 +57,7 @@ impl Client {
             http = http.no_proxy();
         }
         if protocol == Protocol::Grpc {
-            url.set_path(grpc_path(signal));
+            url.set_path(signal.grpc_path());
             http = http.http2_prior_knowledge();
         }
         if is_secure {
@@ -173,15 +169,6 @@ impl fmt::Debug for Client {
     /// Without what the URL and headers have of secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Client").field(&self.name()).field(&self.signal).finish()
-    }
-}
-
-/// The method of gRPC that takes requests of a signal.
-fn grpc_path(signal: Signal) -> &'static str {
-    match signal {
-        Signal::Traces => "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
-        Signal::Metrics => "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
-        Signal::Logs => "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
     }
 }
 

@@ -35,7 +35,7 @@
 //! | [`answer`] | what became of it: taken, refused, another time |
 //! | [`retry`] | again and again until the time is over |
 //! | [`network`] | addresses of this machine; what errors come from |
-//! | [`signals`] | what a signal is called: by people, in variables, in paths |
+//! | [`signals`] | what a signal is called by people and in variables |
 //! | [`pairs`] | `name=value,…`, as headers and resource attributes are written |
 //! | [`limits`] | bounds, each with its reason |
 

@@ -15,11 +15,14 @@
 //! comes first; an endpoint of that form is the whole of it. What was asked for comes before all of
 //! them. A variable that is empty counts as not set.
 //!
+//! A user and password in an endpoint become the header `authorization`, unless there is one.
+//!
 //! What becomes of a variable that nobody understands is for the caller to say, and is all that
 //! callers differ in: a service refuses to start, since it would run for weeks and send nothing;
 //! a step of CI goes on with a warning, since telemetry must not fail a build.
 
 use std::convert::Infallible;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use kymo_wire::Signal;
@@ -87,7 +90,8 @@ impl OtlpSettings {
             None => variables.read("TIMEOUT", "milliseconds, such as 10000", milliseconds)?,
         };
         let file = |set: Option<(String, String)>| set.map(|(_, path)| path.into());
-        Ok(Self {
+        let client_certificate = file(variables.find("CLIENT_CERTIFICATE"));
+        let settings = Self {
             endpoint: match protocol.is_http() && !found.is_whole {
                 true => with_path(&endpoint, signal),
                 false => endpoint,
@@ -98,9 +102,10 @@ impl OtlpSettings {
             timeout: timeout.unwrap_or(EXPORT_TIMEOUT),
             is_gzipped: variables.read("COMPRESSION", "gzip or none", gzip)?.unwrap_or(false),
             certificate: file(variables.find("CERTIFICATE")),
-            client_certificate: file(variables.find("CLIENT_CERTIFICATE")),
-            client_key: file(variables.find("CLIENT_KEY")),
-        })
+            client_key: variables.client_key(client_certificate.is_some())?,
+            client_certificate,
+        };
+        Ok(settings.with_credentials_as_header())
     }
 
     /// [`OtlpSettings::resolve`] for whoever must not fail: what cannot be understood counts as not
@@ -186,6 +191,17 @@ where
         )
     }
 
+    /// The key of a certificate, if there is one.
+    fn client_key(&mut self, has_certificate: bool) -> Result<Option<PathBuf>, E> {
+        let Some((name, value)) = self.find("CLIENT_KEY") else { return Ok(None) };
+        if has_certificate {
+            return Ok(Some(value.into()));
+        }
+        let expected = "a certificate beside it, in OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE";
+        (self.wrong)(WrongSetting { name, value, expected })?;
+        Ok(None)
+    }
+
     fn headers(&mut self, asked: &Asked) -> Result<Vec<(String, String)>, E> {
         let mut headers: Vec<(String, String)> = Vec::new();
         let mut set = |name: &str, value: String| {
@@ -248,9 +264,9 @@ fn with_scheme(endpoint: &str, is_insecure: bool) -> String {
 fn with_path(endpoint: &str, signal: Signal) -> String {
     let base = endpoint.trim_end_matches('/');
     // Who copies an endpoint from elsewhere often copies the path of traces with it.
-    let without = |signal: &Signal| base.strip_suffix(signals::path(*signal));
+    let without = |signal: &Signal| base.strip_suffix(signal.http_path());
     let base = Signal::ALL.iter().find_map(without).unwrap_or(base);
-    format!("{base}{}", signals::path(signal))
+    format!("{base}{}", signal.http_path())
 }
 
 #[cfg(test)]

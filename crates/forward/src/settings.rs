@@ -5,10 +5,13 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use reqwest::Url;
 use thiserror::Error;
 
 use crate::limits::EXPORT_TIMEOUT;
+use crate::pairs;
 
 /// Where a server listens for gRPC unless told otherwise.
 const DEFAULT_ENDPOINT: &str = "http://localhost:4317";
@@ -136,6 +139,26 @@ impl OtlpSettings {
             value: self.shown_endpoint(),
             expected: "a URL such as http://localhost:4317",
         })
+    }
+
+    /// With user and password of the endpoint as the header that they stand for, unless there is
+    /// one: who names the header means it.
+    #[must_use]
+    pub(crate) fn with_credentials_as_header(mut self) -> Self {
+        let Ok(mut url) = self.url() else { return self };
+        let (user, password) = (url.username(), url.password());
+        if user.is_empty() && password.is_none() {
+            return self;
+        }
+        let plain = [user, password.unwrap_or_default()].map(pairs::unescape).join(":");
+        if !self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
+            let value = format!("Basic {}", STANDARD.encode(plain));
+            self.headers.push(("authorization".to_owned(), value));
+        }
+        // They fail for URLs without a host, and this has one.
+        let _ = (url.set_username(""), url.set_password(None));
+        self.endpoint = url.into();
+        self
     }
 
     /// The endpoint, for messages: without user and password.

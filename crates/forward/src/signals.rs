@@ -1,4 +1,4 @@
-//! What a signal is called: by people, in variables, in paths.
+//! What a signal is called by people and in variables.
 
 use kymo_wire::Signal;
 
@@ -19,15 +19,5 @@ pub const fn variable(signal: Signal) -> &'static str {
         Signal::Traces => "TRACES",
         Signal::Metrics => "METRICS",
         Signal::Logs => "LOGS",
-    }
-}
-
-/// Where OTLP over HTTP has it.
-#[must_use]
-pub const fn path(signal: Signal) -> &'static str {
-    match signal {
-        Signal::Traces => "/v1/traces",
-        Signal::Metrics => "/v1/metrics",
-        Signal::Logs => "/v1/logs",
     }
 }

@@ -9,7 +9,7 @@ use crate::units::printable;
 pub(crate) fn show(message: &str, query: &str, place: Option<(usize, usize)>) {
     output::error(message);
     if let Some(drawn) = place.and_then(|(line, column)| draw(query, line, column)) {
-        eprint!("{drawn}");
+        output::say(&drawn);
     }
 }
 
@@ -18,7 +18,7 @@ fn draw(query: &str, line: usize, column: usize) -> Option<String> {
     let text = query.lines().nth(line.checked_sub(1)?)?;
     let before: String = text.chars().take(column.checked_sub(1)?).collect();
     let spaces = " ".repeat(width(&printable(&before)));
-    Some(format!("  {}\n  {spaces}^\n", printable(text)))
+    Some(format!("  {}\n  {spaces}^", printable(text)))
 }
 
 /// The place that a message names: `… line 1, col 10: …`.
@@ -46,14 +46,31 @@ pub(crate) fn place_before(message: &str, text: &str) -> Option<(usize, usize)> 
 
 #[cfg(test)]
 mod tests {
+    use std::process::{Command, Stdio};
+
     use super::*;
+
+    /// In a process of its own, for the sake of its stderr.
+    #[test]
+    fn an_error_that_nobody_hears_is_no_panic() {
+        const INSIDE: &str = "KYMO_TEST_NOBODY_HEARS";
+        if std::env::var_os(INSIDE).is_some() {
+            return show("unexpected }", "{ name = }", Some((1, 10)));
+        }
+        let name = std::thread::current().name().unwrap().to_owned();
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", &name, "--nocapture"]).env(INSIDE, "1");
+        let status = command.stdout(Stdio::null()).stderr(full).status().unwrap();
+        assert!(status.success(), "{status}");
+    }
 
     #[test]
     fn the_mark_is_below_the_place_whatever_is_before_it() {
-        assert_eq!(draw("{ name = }", 1, 10).unwrap(), "  { name = }\n           ^\n");
-        assert_eq!(draw("{ .a = 1\n && 日 = }", 2, 8).unwrap(), "   && 日 = }\n          ^\n");
-        assert_eq!(draw("{\t}", 1, 3).unwrap(), "  {\\t}\n     ^\n");
-        assert_eq!(draw("{", 1, 2).unwrap(), "  {\n   ^\n");
+        assert_eq!(draw("{ name = }", 1, 10).unwrap(), "  { name = }\n           ^");
+        assert_eq!(draw("{ .a = 1\n && 日 = }", 2, 8).unwrap(), "   && 日 = }\n          ^");
+        assert_eq!(draw("{\t}", 1, 3).unwrap(), "  {\\t}\n     ^");
+        assert_eq!(draw("{", 1, 2).unwrap(), "  {\n   ^");
         assert_eq!(draw("{", 2, 1), None);
         assert_eq!(draw("{", 0, 0), None);
     }

@@ -13,7 +13,7 @@ use signal_hook::flag;
 const EXIT_AT_ONCE: i32 = 130;
 
 /// How often is looked while waiting: nobody notices a tenth of a second.
-const LOOK_AFTER: Duration = Duration::from_millis(100);
+pub(crate) const LOOK_AFTER: Duration = Duration::from_millis(100);
 
 /// Whether somebody wants the command to stop.
 #[derive(Debug, Clone, Default)]
@@ -42,6 +42,12 @@ impl Interrupt {
 
     pub(crate) fn is_wanted(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// As Ctrl-C does.
+    #[cfg(test)]
+    pub(crate) fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 
     /// Waits for some time, but not longer than until somebody wants the command to stop.

@@ -23,6 +23,9 @@
 //! Results go to stdout; messages, logs and bars to stderr. Exit codes: 0 all is well, 1 something
 //! failed or was found wrong, 2 the command line cannot be understood.
 
+// They panic where nobody reads; `output` does not.
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
+
 mod block;
 mod caret;
 mod ci;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{IsTerminal, stdout};
 
-use crate::units;
+pub(crate) use kymo_report::units::{fit, width};
 
 /// Width of what is not written to a terminal, where lines are wanted short all the same.
 pub(crate) const PIPE_COLUMNS: usize = 120;
@@ -42,6 +42,12 @@ impl Paint {
         Self { on: false }
     }
 
+    /// Colours in any case.
+    #[cfg(test)]
+    pub(crate) fn always() -> Self {
+        Self { on: true }
+    }
+
     /// Whether there are any.
     pub(crate) fn is_on(self) -> bool {
         self.on
@@ -77,20 +83,6 @@ impl Paint {
     }
 }
 
-/// Columns that a text takes.
-pub(crate) fn width(text: &str) -> usize {
-    console::measure_text_width(text)
-}
-
-/// A text from data in at most so many columns, with `…` where it was cut; whether it was.
-pub(crate) fn fit(text: &str, columns: usize) -> (String, bool) {
-    let safe = units::printable(text);
-    if width(&safe) <= columns {
-        return (safe, false);
-    }
-    (kymo_report::units::fit(text, columns), true)
-}
-
 /// A text with spaces up to so many columns.
 pub(crate) fn pad(text: &str, columns: usize) -> String {
     let spaces = columns.saturating_sub(width(text));
@@ -109,11 +101,9 @@ mod tests {
 
     #[test]
     fn texts_are_cut_by_columns_not_by_bytes() {
-        assert_eq!(fit("größe", 5), ("größe".to_owned(), false));
-        assert_eq!(fit("größer", 5), ("größ…".to_owned(), true));
-        assert_eq!(fit("日本語", 4), ("日…".to_owned(), true));
-        assert_eq!(fit("a\nb", 10), ("a\\nb".to_owned(), false));
-        assert_eq!(fit("ab", 0), (String::new(), true));
+        assert_eq!([fit("größe", 5), fit("größer", 5)], ["größe", "größ…"]);
+        assert_eq!([fit("日本語", 4), fit("ab", 0)], ["日…", ""]);
+        assert_eq!(fit("a\nb", 10), "a\\nb");
         assert_eq!(pad("日", 4), "日  ");
         assert_eq!(pad_left("7", 3), "  7");
     }

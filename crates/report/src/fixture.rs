@@ -55,6 +55,13 @@ pub(crate) fn event(session: &str, name: &str, at: f64, fields: Value) -> Value 
     json!({"resourceLogs": [{"resource": resource(session), "scopeLogs": [{"logRecords": [record]}]}]})
 }
 
+/// An event that names a span.
+pub(crate) fn in_span(id: u64, mut event: Value) -> Value {
+    let record = &mut event["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0];
+    record["spanId"] = format!("{id:016x}").into();
+    event
+}
+
 /// A span, from and to seconds. Ids are small numbers; parent 0 is none.
 pub(crate) fn span(
     session: &str,
@@ -103,7 +110,11 @@ pub(crate) fn task(session: &str, id: &str, times: [f64; 4], end: &str, more: Va
 
 /// Everything recorded.
 pub(crate) fn recorded(lines: &[Value]) -> Recording {
-    let mut recording = Recording::new();
+    recorded_in(Recording::new(), lines)
+}
+
+/// The same, in a recording that is there.
+pub(crate) fn recorded_in(mut recording: Recording, lines: &[Value]) -> Recording {
     for line in lines {
         let (signal, request) = decode_line(line.to_string().as_bytes()).unwrap();
         recording.add(signal, &request).unwrap();

@@ -10,7 +10,6 @@
 //! | [`analysis`] | their figures |
 //! | [`render`] | the figures as a page |
 //! | [`limits`] | every bound, with its reason |
-//! | [`times`] | moments as RFC 3339 |
 //! | [`units`], [`spark`] | numbers and texts as people read them, and as drawings of a line |
 //!
 //! No input makes it panic, and memory is bounded. Nothing is asked of the network; the page of
@@ -24,7 +23,7 @@ pub mod limits;
 pub mod recording;
 pub mod render;
 pub mod spark;
-pub mod times;
+mod times;
 pub mod units;
 
 pub use analysis::{Analysis, Comparison, compare};

@@ -1,6 +1,9 @@
 //! Every bound of the crate, with its reason.
 //!
-//! What lies beyond a bound is counted and said in the report, never dropped in silence.
+//! What a recording has no room for (sessions, tasks, spans, resource updates, events, points of
+//! counters) is counted and said in the report. Without a word, texts are cut to
+//! [`MAX_TEXT_BYTES`], an event keeps [`MAX_NUMBERS_PER_EVENT`] numbers, and beyond
+//! [`MAX_REMEMBERED_RECORDS`] neither repeated records are known nor delays measured.
 
 /// Room of a recording. What is beyond is left out, counted, and said in a note with these numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,20 +47,21 @@ pub const MAX_SESSIONS: usize = 1_000;
 pub const MAX_TRACES: usize = 10_000;
 /// Tasks of one recording: about 450 bytes each, and 500 for the spans and records that they have.
 pub const MAX_TASKS: usize = 1_000_000;
-/// Spans of one recording: about 130 bytes each.
+/// Spans of one recording: about 130 bytes each, and 100 more if they have the id of a task.
 pub const MAX_SPANS: usize = 4_000_000;
 /// Resource updates of one recording: a hundred nodes with eight GPUs, every 5 s for 15 hours.
 pub const MAX_SAMPLES: usize = 10_000_000;
 /// Events of which numbers are kept, of one recording. Beyond, they are only counted.
 pub const MAX_CUSTOM_EVENTS: usize = 1_000_000;
-/// Numbers kept of one custom event.
+/// Numbers kept of one custom event: the first by name.
 pub const MAX_NUMBERS_PER_EVENT: usize = 16;
 /// Kinds of events that are told apart: names are few unless something is wrong.
 pub const MAX_EVENT_NAMES: usize = 1_000;
 /// Records that are remembered to know a repeated one, and how late they were emitted: 16 bytes
-/// each.
+/// each. As many ids of tasks without room, to count each once.
 pub const MAX_REMEMBERED_RECORDS: usize = 16_000_000;
-/// Series of counters: RHAPSODY has one for each task and instrument.
+/// Series of counters: RHAPSODY has one for each task and instrument. A point that says what came
+/// since the one before it is one of its own.
 pub const MAX_COUNTER_SERIES: usize = 2_000_000;
 /// Texts that are kept once for all that have them.
 pub const MAX_INTERNED: usize = 1_000_000;

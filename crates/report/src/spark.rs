@@ -33,14 +33,14 @@ pub fn line_to(points: &[Option<f64>], columns: usize, top: f64) -> String {
 
 /// Neighbours joined to their mean, so that no more points are left than there are columns.
 fn narrowed(points: &[Option<f64>], columns: usize) -> Vec<Option<f64>> {
-    if points.len() <= columns || columns == 0 {
+    if points.len() <= columns {
         return points.to_vec();
     }
     let bounds = |nth: usize| nth * points.len() / columns;
     (0..columns)
         .map(|nth| {
-            let known: Vec<f64> =
-                points[bounds(nth)..bounds(nth + 1)].iter().flatten().copied().collect();
+            let joined = points[bounds(nth)..bounds(nth + 1)].iter().flatten().copied();
+            let known: Vec<f64> = joined.filter(|point| point.is_finite()).collect();
             (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
         })
         .collect()
@@ -82,6 +82,10 @@ mod tests {
         let points: Vec<_> = (0..1000).map(|n| Some(f64::from(n))).collect();
         let drawn = line(&points, 8);
         assert_eq!(drawn, "▁▂▃▄▅▆▇█");
+        assert_eq!(line(&points, 0), "");
+        // What is no number hides nothing beside it.
+        let points = [Some(1.0), Some(f64::NAN), None, Some(f64::INFINITY), Some(7.0), None];
+        assert_eq!(line(&points, 3), "▂ █");
     }
 
     #[test]

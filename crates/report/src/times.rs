@@ -4,8 +4,7 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 const SECONDS_PER_DAY: u64 = 86_400;
 
 /// Nanoseconds since 1970 as `2023-11-14T22:13:20.123456789Z`.
-#[must_use]
-pub fn rfc3339(nanos: u64) -> String {
+pub(crate) fn rfc3339(nanos: u64) -> String {
     let (seconds, fraction) = (nanos / NANOS_PER_SECOND, nanos % NANOS_PER_SECOND);
     format!("{}T{}.{fraction:09}Z", date(seconds), clock(seconds))
 }

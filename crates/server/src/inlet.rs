@@ -168,13 +168,13 @@ async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respo
     let headers = &head.headers;
     let response = if head.method != Method::POST {
         plain(StatusCode::METHOD_NOT_ALLOWED, "send OTLP with POST".to_owned())
-    } else if let Some(signal) = signal_at(otlp::http::path) {
+    } else if let Some(signal) = signal_at(Signal::http_path) {
         over_http(&shared, signal, headers, body).await
     } else if !grpc::is_grpc(headers) {
         body::drain(body).await;
         let message = "there is /v1/traces, /v1/metrics and /v1/logs here".to_owned();
         plain(StatusCode::NOT_FOUND, message)
-    } else if let Some(signal) = signal_at(otlp::grpc::path) {
+    } else if let Some(signal) = signal_at(Signal::grpc_path) {
         over_grpc(&shared, signal, headers, body).await
     } else {
         grpc::unimplemented(head.uri.path())

@@ -213,6 +213,8 @@ pub const MAX_SESSION_ROWS: usize = 20_000;
 pub const REPORT_PAGE_TASKS: usize = 100_000;
 /// Pages that are made at once; others wait.
 pub const REPORT_PAGES: usize = 1;
+/// How long: a page takes a second or two, and browsers do not wait for ever.
+pub const REPORT_PAGE_WAIT: Duration = Duration::from_secs(30);
 /// Rows that are read for each task that is shown. It has seven events at most; more are copies.
 pub const ROWS_PER_TASK: usize = 24;
 /// Tasks that one query asks for by name.

@@ -144,7 +144,7 @@ fn otlp_over_http() -> Router<Shared> {
         .max_age(PREFLIGHT_AGE);
     let route = |router: Router<Shared>, signal| {
         let answer = move |State(shared), request| otlp_http::answer(shared, signal, request);
-        router.route(otlp_http::path(signal), post(answer))
+        router.route(signal.http_path(), post(answer))
     };
     SIGNALS.into_iter().fold(Router::new(), route).layer(cors)
 }
@@ -152,7 +152,7 @@ fn otlp_over_http() -> Router<Shared> {
 fn otlp_over_grpc() -> Router<Shared> {
     let route = |router: Router<Shared>, signal| {
         let answer = move |State(shared), request| otlp_grpc::answer(shared, signal, request);
-        router.route(otlp_grpc::path(signal), post(answer))
+        router.route(signal.grpc_path(), post(answer))
     };
     SIGNALS.into_iter().fold(Router::new(), route)
 }

@@ -19,9 +19,6 @@ pub enum ServiceError {
         /// What it could say.
         expected: &'static str,
     },
-    /// Settings contradict each other.
-    #[error("{0}")]
-    Contradiction(String),
     /// A file cannot be read.
     #[error("cannot read {path} ({purpose}): {why}")]
     File {

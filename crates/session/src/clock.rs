@@ -3,9 +3,12 @@
 //! Moments are nanoseconds since 1970: the system's clock when the session began, and from then on
 //! what a steady clock counted. A system's clock that is set back changes nothing; one that is ahead
 //! by more than a second (the machine slept, or its clock was wrong) is followed, forwards only.
+//! Waits are counted by the steady clock alone.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::limits::LONGEST_WAIT;
 
 /// How far the system's clock may be ahead before it is followed.
 const MAX_BEHIND: Duration = Duration::from_secs(1);
@@ -44,6 +47,21 @@ impl Clock {
 fn system_nanos() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Until when somebody waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deadline(Instant);
+
+impl Deadline {
+    pub(crate) fn after(timeout: Duration) -> Self {
+        Self(Instant::now() + timeout.min(LONGEST_WAIT))
+    }
+
+    /// How long that still is; nothing when it is over.
+    pub(crate) fn left(self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
 }
 
 /// A moment as the SDK has it.

@@ -67,13 +67,7 @@ impl Exporting {
     }
 
     /// An event, as a log record with a name.
-    pub(crate) fn event(
-        &self,
-        event: &Event,
-        span: SpanId,
-        opens: Option<(&str, Option<SpanId>)>,
-        is_error: bool,
-    ) {
+    pub(crate) fn event(&self, event: &Event, span: SpanId, is_error: bool) {
         let Some((logger, _)) = &self.logs else { return };
         let mut record = logger.create_log_record();
         match static_name(event.name.as_str()) {
@@ -93,9 +87,9 @@ impl Exporting {
                 record.add_attribute(key, AnyValue::from(text.to_string()));
             }
         }
-        if let Some((name, parent)) = opens {
-            record.add_attribute("span_name", name.to_owned());
-            if let Some(parent) = parent {
+        if let Some(opens) = &event.opens {
+            record.add_attribute("span_name", opens.name.to_string());
+            if let Some(parent) = opens.parent {
                 record.add_attribute("parent_span_id", parent.to_string());
             }
         }

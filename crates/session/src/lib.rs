@@ -50,7 +50,7 @@
 //! | `queue`, `worker` | the way from calls to everything else |
 //! | `poll` | node and GPUs, again and again |
 //! | `export` | spans, events and metrics for exporters of the ecosystem |
-//! | `clock`, [`ids`], `fork` | time that does not step back; random ids; children |
+//! | `clock`, [`ids`], `fork`, `once` | time that does not step back; random ids; children; what is done once |
 //! | [`limits`] | bounds, each with its reason |
 
 pub mod checkpoint;
@@ -62,6 +62,7 @@ mod export;
 mod fork;
 pub mod ids;
 pub mod limits;
+mod once;
 pub mod options;
 mod poll;
 mod queue;

@@ -11,28 +11,20 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kymo_wire::Signal;
 use opentelemetry::trace::SpanId;
 use opentelemetry::{Array, KeyValue, Value};
 
+use crate::clock::Deadline;
 use crate::event::Event;
-use crate::limits::{LONGEST_WAIT, QUEUE_BYTES};
+use crate::limits::QUEUE_BYTES;
 use crate::options::{AroundWait, WhenFull};
 
 thread_local! {
-    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Says that this thread is the one that empties a queue.
-pub(crate) fn become_worker() {
-    IS_WORKER.set(true);
-}
-
-/// Whether this thread empties a queue: it must not wait for itself.
-pub(crate) fn is_worker() -> bool {
-    IS_WORKER.get()
+    /// Where the queue is that this thread empties.
+    static EMPTIES: Cell<usize> = const { Cell::new(0) };
 }
 
 /// What is told to the worker.
@@ -68,17 +60,20 @@ pub(crate) enum Message {
 impl Message {
     /// Bytes of what is long, if something is.
     fn bytes(&self) -> usize {
-        let of =
-            |attributes: &[KeyValue]| attributes.iter().map(|one| text_bytes(&one.value)).sum();
+        let of = |attributes: &[KeyValue]| -> usize {
+            attributes.iter().map(|one| text_bytes(&one.value)).sum()
+        };
         match self {
-            Self::Event(event) => of(&event.attributes),
-            Self::Annotate { attributes, .. } | Self::SetAttributes { attributes, .. } => {
-                of(attributes)
+            Self::Event(event) => {
+                event.opens.as_ref().map_or(0, |opens| opens.name.len()) + of(&event.attributes)
             }
+            Self::Annotate { name, attributes, .. } => name.len() + of(attributes),
+            Self::SetAttributes { attributes, .. } => of(attributes),
             Self::Log(log) => log.body.len() + of(&log.attributes),
             Self::Request(_, request) => request.len(),
             Self::EndSpan { error, .. } => error.as_ref().map_or(0, String::len),
-            Self::Fail(_) | Self::Flush => 0,
+            Self::Fail(error) => error.len(),
+            Self::Flush => 0,
         }
     }
 }
@@ -109,7 +104,7 @@ pub(crate) struct Queue {
     /// The worker has done something.
     done: Condvar,
     capacity: usize,
-    /// Lost because the queue was full, or the session had ended.
+    /// What is lost: see [`crate::Stats::dropped`].
     dropped: Arc<AtomicU64>,
 }
 
@@ -128,6 +123,8 @@ struct Inner {
     /// Somebody waits for the worker.
     is_urgent: bool,
     has_finished: bool,
+    /// The worker has ended before its time.
+    is_abandoned: bool,
 }
 
 impl Queue {
@@ -148,6 +145,16 @@ impl Queue {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Says that this thread is the one that empties it. From now on it must stay where it is.
+    pub(crate) fn become_worker(&self) {
+        EMPTIES.set(std::ptr::from_ref(self).addr());
+    }
+
+    /// Whether this thread is the one that empties it: that must not wait for itself.
+    pub(crate) fn is_worker(&self) -> bool {
+        EMPTIES.get() == std::ptr::from_ref(self).addr()
+    }
+
     /// Takes a message in; false if it is lost. If it has to wait for room, it does that inside of
     /// `around`.
     pub(crate) fn push(
@@ -160,7 +167,7 @@ impl Queue {
         let mut inner = self.lock();
         while self.is_full(&inner, bytes) && !inner.is_closed {
             // The worker itself would wait for room that only it can make.
-            if when_full == WhenFull::Drop || IS_WORKER.get() {
+            if when_full == WhenFull::Drop || self.is_worker() {
                 break;
             }
             inner = match around {
@@ -207,6 +214,8 @@ impl Queue {
     ) -> MutexGuard<'a, Inner> {
         while self.is_full(&inner, bytes) && !inner.is_closed {
             inner.blocked += 1;
+            // A queue without room for a long message may be less than half full.
+            inner.is_urgent = true;
             self.wake.notify_one();
             inner = self.room.wait(inner).unwrap_or_else(PoisonError::into_inner);
             inner.blocked -= 1;
@@ -278,12 +287,22 @@ impl Queue {
     /// The worker is gone before its time: nobody waits for it any more.
     pub(crate) fn abandon(&self) {
         let mut inner = self.lock();
-        let lost = std::mem::take(&mut inner.messages);
+        // What waits, and the batch that the worker was at.
+        let lost = inner.pushed - inner.handled;
+        let waiting = std::mem::take(&mut inner.messages);
+        // Who was told that all is done does not hear otherwise later.
+        inner.is_abandoned = !inner.has_finished;
         (inner.is_closed, inner.has_finished) = (true, true);
         drop(inner);
-        self.dropped.fetch_add(lost.len() as u64, Ordering::Relaxed);
+        drop(waiting);
+        self.dropped.fetch_add(lost, Ordering::Relaxed);
         self.room.notify_all();
         self.done.notify_all();
+    }
+
+    /// Whether the worker ended before its time.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.lock().is_abandoned
     }
 
     /// Whether nothing more is taken in.
@@ -323,10 +342,10 @@ impl Queue {
     }
 
     fn wait(&self, timeout: Duration, is_done: impl Fn(&Inner) -> bool) -> bool {
-        let until = Instant::now() + timeout.min(LONGEST_WAIT);
+        let until = Deadline::after(timeout);
         let mut inner = self.lock();
         while !is_done(&inner) {
-            let left = until.saturating_duration_since(Instant::now());
+            let left = until.left();
             if left.is_zero() {
                 return false;
             }
@@ -347,6 +366,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::event::{EventName, Opening};
 
     const LONG: Duration = Duration::from_secs(20);
 
@@ -391,6 +411,38 @@ mod tests {
         assert!(push(text("ten bytes.")));
         assert!(!push(text("!")));
         assert_eq!(dropped(&queue), 2);
+    }
+
+    #[test]
+    fn every_long_text_counts() {
+        let long = || "x".repeat(QUEUE_BYTES);
+        let mut opening = Event::new(EventName::SpanStarted);
+        opening.opens = Some(Box::new(Opening { name: long().into(), parent: None }));
+        let (span, time_nanos, attributes) = (SpanId::INVALID, 0, Vec::new());
+        let messages = [
+            Message::Event(opening),
+            Message::Annotate { span, time_nanos, name: long(), attributes },
+            Message::EndSpan { span, time_nanos, error: Some(long()) },
+            Message::Fail(long()),
+        ];
+        for message in messages {
+            let queue = queue(1000);
+            assert!(queue.push(message, WhenFull::Drop, None), "alone");
+            assert!(!queue.push(Message::Fail("more".to_owned()), WhenFull::Drop, None));
+        }
+    }
+
+    #[test]
+    fn who_waits_for_room_wakes_a_worker_whose_queue_is_not_half_full() {
+        let queue = queue(1000);
+        let request = |bytes: usize| Message::Request(Signal::Logs, vec![0; bytes]);
+        assert!(queue.push(request(QUEUE_BYTES / 2 - 1), WhenFull::Block, None));
+        let began = std::time::Instant::now();
+        thread::scope(|threads| {
+            threads.spawn(|| queue.push(request(QUEUE_BYTES), WhenFull::Block, None));
+            assert!(queue.take(&mut Vec::new(), LONG));
+        });
+        assert!(began.elapsed() < LONG, "it slept to the end of its nap");
     }
 
     #[test]

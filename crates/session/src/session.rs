@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, TryLockError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 
 use kymo_service::Outlet;
 use kymo_wire::Signal;
@@ -15,14 +15,16 @@ use opentelemetry::metrics::Meter;
 use opentelemetry::trace::{SpanId, TraceId};
 use opentelemetry::{InstrumentationScope, KeyValue};
 
-use crate::clock::Clock;
+use crate::checkpoint::file::Progress;
+use crate::clock::{Clock, Deadline};
 use crate::define::check_event_name;
 use crate::error::SessionError;
 use crate::event::{Event, EventName, Opening};
-use crate::limits::{END_TIMEOUT, LONGEST_WAIT, MAX_SUBSCRIBERS};
+use crate::limits::{END_TIMEOUT, MAX_SUBSCRIBERS};
+use crate::once::Once;
 use crate::options::{AroundWait, SessionOptions, WhenFull};
 use crate::poll::Polling;
-use crate::queue::{Log, Message, Queue, is_worker};
+use crate::queue::{Log, Message, Queue};
 use crate::scope::{OpenSpan, Scope, current_span};
 use crate::subscribe::{EventStream, Subscribers, Subscription};
 use crate::summary::{FinishedSpan, Metric, ResourceUse, Stats, Summary, TaskCount};
@@ -57,6 +59,8 @@ pub(crate) struct Shared {
     pub(crate) parent: Option<SpanId>,
     pub(crate) started_nanos: u64,
     pub(crate) checkpoint_path: Option<PathBuf>,
+    /// What became of the file; without an error if there should be none.
+    pub(crate) checkpoint: Arc<Mutex<Progress>>,
     pub(crate) queue: Queue,
     pub(crate) when_full: WhenFull,
     pub(crate) around_wait: Option<AroundWait>,
@@ -71,8 +75,8 @@ pub(crate) struct Shared {
     pub(crate) outlet: Option<Outlet>,
     /// In which process it was started.
     pub(crate) generation: u32,
-    /// Whether everything was sent, once that is known.
-    pub(crate) sent: Mutex<Option<bool>>,
+    /// Everything that is left is sent at the end.
+    pub(crate) sent: Once,
 }
 
 impl Shared {
@@ -113,10 +117,24 @@ impl Shared {
         self.lost.after_end.fetch_add(1, Ordering::Relaxed);
     }
 
+    fn checkpoint(&self) -> MutexGuard<'_, Progress> {
+        self.checkpoint.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether there should be a file and is none.
     fn has_lost_file(&self) -> bool {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.checkpoint_error.is_some()
+        self.checkpoint().error.is_some()
+    }
+
+    /// Whether nothing is lost of what the worker was to do.
+    fn is_whole(&self) -> bool {
+        !self.queue.is_abandoned() && !self.has_lost_file()
+    }
+
+    /// Has everything so far written to the file and synced, if there is one.
+    fn store(&self, timeout: Duration) -> bool {
+        self.push(Message::Flush);
+        self.queue.wait_stored(timeout) && self.is_whole()
     }
 
     /// Whether there are threads that could answer.
@@ -124,9 +142,14 @@ impl Shared {
         fork::generation() != self.generation
     }
 
+    /// Whether who calls could wait for the threads: they are there, and it is not the worker.
+    fn can_wait(&self) -> bool {
+        !self.is_inert() && !self.queue.is_worker()
+    }
+
     /// Waits until everything that was told is known, unless it is the worker itself that asks.
     fn settle(&self) {
-        if !self.is_inert() && !is_worker() {
+        if self.can_wait() {
             self.queue.wait_handled(QUESTION_TIMEOUT);
         }
     }
@@ -138,7 +161,7 @@ impl Shared {
             return T::default();
         }
         self.settle();
-        if is_worker() {
+        if self.queue.is_worker() {
             return self.state.try_lock().map_or_else(|_| T::default(), |state| question(&state));
         }
         question(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
@@ -414,6 +437,9 @@ impl Session {
     /// The instruments as they stand, with all that was told before.
     #[must_use]
     pub fn metrics(&self) -> Vec<Metric> {
+        if self.shared().is_inert() {
+            return Vec::new();
+        }
         self.shared().settle();
         self.shared().meters.read().map(crate::summary::metrics_of).unwrap_or_default()
     }
@@ -428,13 +454,16 @@ impl Session {
     #[must_use]
     pub fn stats(&self) -> Stats {
         let shared = self.shared();
-        let known = shared.ask(|state| Stats {
-            events: state.events,
-            attributes_dropped: state.attributes_dropped,
-            spans_forgotten: state.spans_forgotten,
-            checkpoint_bytes: state.checkpoint_bytes,
-            checkpoint_error: state.checkpoint_error.clone(),
-            ..Stats::default()
+        let known = shared.ask(|state| {
+            let file = shared.checkpoint();
+            Stats {
+                events: state.events,
+                attributes_dropped: state.attributes_dropped,
+                spans_forgotten: state.spans_forgotten,
+                checkpoint_bytes: file.whole_bytes,
+                checkpoint_error: file.error.clone(),
+                ..Stats::default()
+            }
         });
         Stats {
             dropped: shared.lost.dropped.load(Ordering::Relaxed),
@@ -447,18 +476,32 @@ impl Session {
     }
 
     /// Waits until everything so far is in the file, synced, and sent. False if that takes longer, or
-    /// the file could not be written.
+    /// the file could not be written. On the session's own thread, as in a callback, it waits for
+    /// nothing and is false.
     pub fn flush(&self, timeout: Duration) -> bool {
         let shared = self.shared();
-        if shared.is_inert() {
+        if !shared.can_wait() {
             return false;
         }
-        let until = Instant::now() + timeout.min(LONGEST_WAIT);
-        shared.push(Message::Flush);
-        let is_stored = shared.queue.wait_stored(timeout) && !shared.has_lost_file();
-        let left = until.saturating_duration_since(Instant::now());
-        let is_sent = shared.outlet.as_ref().is_none_or(|outlet| outlet.flush(left));
+        let until = Deadline::after(timeout);
+        let is_stored = shared.store(timeout);
+        let is_sent = shared.outlet.as_ref().is_none_or(|outlet| outlet.flush(until.left()));
         is_stored && is_sent
+    }
+
+    /// Waits until everything so far is in the file and synced, be it sent or not: a server that is
+    /// gone holds up [`Session::flush`], and not this. False if it takes longer, or the file could
+    /// not be written; true at once if there should be no file. On the session's own thread it waits
+    /// for nothing and is false.
+    pub fn flush_file(&self, timeout: Duration) -> bool {
+        let shared = self.shared();
+        if !shared.can_wait() {
+            return false;
+        }
+        match shared.checkpoint_path {
+            Some(_) => shared.store(timeout),
+            None => !shared.has_lost_file(),
+        }
     }
 
     /// Ends the session: what is told later is lost. Waits until everything is in the file and sent;
@@ -475,13 +518,7 @@ impl Session {
         if shared.is_inert() || !shared.queue.has_finished() {
             return false;
         }
-        let is_sent = || match shared.sent.try_lock() {
-            Ok(sent) => sent.is_some(),
-            Err(TryLockError::Poisoned(sent)) => sent.into_inner().is_some(),
-            // Somebody sends the rest.
-            Err(TryLockError::WouldBlock) => false,
-        };
-        shared.outlet.is_none() || is_sent()
+        shared.outlet.is_none() || shared.sent.is_done()
     }
 }
 
@@ -491,40 +528,35 @@ impl Handle {
         if shared.is_inert() {
             return false;
         }
-        let until = Instant::now() + timeout.min(LONGEST_WAIT);
-        let left = || until.saturating_duration_since(Instant::now());
+        let until = Deadline::after(timeout);
         drop(self.polling.lock().unwrap_or_else(PoisonError::into_inner).take());
         let now = shared.clock.now();
         let last =
             Event { time_nanos: now, emitted_nanos: now, ..Event::new(EventName::SessionEnded) };
         shared.queue.close(Message::Event(last));
-        if is_worker() || !shared.queue.wait_finished(timeout) {
+        if shared.queue.is_worker() || !shared.queue.wait_finished(timeout) {
             return false;
         }
-        self.send_the_rest(left) && !shared.has_lost_file()
+        let is_sent = match &shared.outlet {
+            Some(outlet) => shared.sent.run(until, || self.send_the_rest(outlet, until)),
+            None => true,
+        };
+        is_sent && shared.is_whole()
     }
 
-    /// Has everything sent that is not, once.
-    fn send_the_rest(&self, left: impl Fn() -> Duration) -> bool {
-        let shared = &self.shared;
-        let Some(outlet) = &shared.outlet else { return true };
-        let mut sent = shared.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sent) = *sent {
-            return sent;
-        }
+    /// Has everything sent that is not.
+    fn send_the_rest(&self, outlet: &Outlet, until: Deadline) -> bool {
         // On a thread of its own: the SDK waits for a server as long as it pleases.
         let (told, heard) = std::sync::mpsc::channel();
-        let (metrics, time) = (shared.clone(), left());
+        let (metrics, time) = (self.shared.clone(), until.left());
         let work = move || {
             // Nobody may wait for it any more.
             let _ = told.send(metrics.meters.shutdown(time));
         };
         let thread = std::thread::Builder::new().name("kymo-metrics".to_owned()).spawn(work);
-        let are_records_sent = outlet.shutdown(left());
-        let are_metrics_sent = thread.is_ok() && heard.recv_timeout(left()).unwrap_or(false);
-        let all = are_records_sent && are_metrics_sent;
-        *sent = Some(all);
-        all
+        let are_records_sent = outlet.shutdown(until.left());
+        let are_metrics_sent = thread.is_ok() && heard.recv_timeout(until.left()).unwrap_or(false);
+        are_records_sent && are_metrics_sent
     }
 }
 

@@ -12,15 +12,16 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::logs::LogProcessor;
 use opentelemetry_sdk::trace::SpanProcessor;
 
-use crate::checkpoint::file::CheckpointFile;
+use crate::checkpoint::file::{CheckpointFile, Progress};
 use crate::checkpoint::{Lines, VERSION, Writer};
 use crate::clock::Clock;
 use crate::error::SessionError;
 use crate::export::Exporting;
 use crate::limits::LONGEST_WAIT;
+use crate::once::Once;
 use crate::options::{Parent, SessionOptions};
 use crate::poll::node_name;
-use crate::queue::{Queue, become_worker};
+use crate::queue::Queue;
 use crate::session::Shared;
 use crate::subscribe::Subscribers;
 use crate::worker::Worker;
@@ -33,10 +34,9 @@ const VERSION_OF_CRATE: &str = env!("CARGO_PKG_VERSION");
 
 /// Everything but the first event and the thread that polls.
 pub(crate) fn start(
-    options: SessionOptions,
+    mut options: SessionOptions,
 ) -> Result<(Arc<Shared>, Option<Duration>), SessionError> {
     options.check()?;
-    let mut options = options;
     let longest = |time: Duration| time.min(LONGEST_WAIT);
     options.flush_every = longest(options.flush_every);
     options.metrics_every = longest(options.metrics_every);
@@ -93,10 +93,13 @@ pub(crate) fn start(
         Err(error) => (None, Some(error.to_string())),
     };
     let checkpoint_path = file.as_ref().map(|file| file.path().to_owned());
+    let progress = file.as_ref().map(CheckpointFile::progress);
     let mut writer = Writer::new(file, lines, options.flush_every);
     if let Some(error) = &error {
         writer.give_up(error);
     }
+    let checkpoint =
+        progress.unwrap_or_else(|| Arc::new(Mutex::new(Progress { error, ..Progress::default() })));
     writer.added(0);
 
     let mut state = State::new(options.keep_spans);
@@ -113,7 +116,6 @@ pub(crate) fn start(
         error: None,
     };
     state.spans.insert(span_id, session);
-    state.checkpoint_error = error;
 
     let shared = Arc::new(Shared {
         id,
@@ -123,6 +125,7 @@ pub(crate) fn start(
         parent,
         started_nanos,
         checkpoint_path,
+        checkpoint,
         queue: Queue::new(options.queue_events, lost.dropped.clone()),
         when_full: options.when_full,
         around_wait: options.around_wait,
@@ -136,17 +139,19 @@ pub(crate) fn start(
         meters,
         outlet,
         generation,
-        sent: Mutex::new(None),
+        sent: Once::default(),
     });
     *known.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&shared);
     let worker = Worker::new(shared.clone(), writer, exporting, instruments, options.metrics_every);
     let thread = std::thread::Builder::new().name("kymo-session".to_owned());
     let left = shared.clone();
     let work = move || {
-        become_worker();
+        left.queue.become_worker();
         if catch_unwind(AssertUnwindSafe(|| worker.run())).is_err() {
             // A processor of the program's own panicked. The program goes on without the session.
             tracing::error!(session = left.id, "a session ends early: its thread panicked");
+            // Those that the worker had went with it.
+            left.subscribers.end(&mut Vec::new());
             left.queue.abandon();
         }
     };

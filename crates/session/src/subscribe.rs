@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
@@ -80,10 +80,8 @@ impl Subscribers {
     fn add(&self, sink: Sink) -> Subscription {
         let is_canceled = Arc::new(AtomicBool::new(false));
         let subscriber = Subscriber { is_canceled: is_canceled.clone(), sink };
-        let mut new = self.new.lock().unwrap_or_else(PoisonError::into_inner);
-        if new.has_ended {
-            subscriber.end();
-        } else {
+        let mut new = self.lock();
+        if !new.has_ended {
             new.subscribers.push(subscriber);
         }
         drop(new);
@@ -94,8 +92,7 @@ impl Subscribers {
     /// Adds those that have come to those that the worker has. Whether there are any.
     pub(crate) fn join(&self, known: &mut Vec<Subscriber>) -> bool {
         if self.are_there.swap(false, Ordering::Acquire) {
-            let mut new = self.new.lock().unwrap_or_else(PoisonError::into_inner);
-            known.append(&mut new.subscribers);
+            known.append(&mut self.lock().subscribers);
         }
         known.retain(|subscriber| !subscriber.is_canceled.load(Ordering::Relaxed));
         !known.is_empty()
@@ -142,9 +139,16 @@ impl Subscribers {
 
     /// Says that nothing more comes.
     pub(crate) fn end(&self, known: &mut Vec<Subscriber>) {
-        self.new.lock().unwrap_or_else(PoisonError::into_inner).has_ended = true;
-        self.join(known);
-        known.drain(..).for_each(Subscriber::end);
+        // At once: who comes before is among those that are taken, who comes after sees the end.
+        let mut new = self.lock();
+        new.has_ended = true;
+        known.append(&mut new.subscribers);
+        drop(new);
+        known.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, New> {
+        self.new.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How often one panicked.
@@ -158,13 +162,16 @@ impl Subscribers {
     }
 }
 
-impl Subscriber {
-    /// Nothing more comes: a channel ends with its sender, a stream is told.
-    fn end(self) {
-        if let Sink::Stream(buffer) = self.sink {
+impl Drop for Subscriber {
+    /// Nothing more comes, however the session ended: a channel ends with its sender, a stream is
+    /// told.
+    fn drop(&mut self) {
+        if let Sink::Stream(buffer) = &self.sink {
             let mut buffer = buffer.lock().unwrap_or_else(PoisonError::into_inner);
             buffer.has_ended = true;
-            if let Some(waker) = buffer.waker.take() {
+            let waker = buffer.waker.take();
+            drop(buffer);
+            if let Some(waker) = waker {
                 waker.wake();
             }
         }
@@ -219,5 +226,25 @@ impl Stream for EventStream {
 impl Drop for EventStream {
     fn drop(&mut self) {
         self.subscription.cancel();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::TryRecvError;
+
+    use super::*;
+
+    #[test]
+    fn who_comes_while_the_session_ends_is_told() {
+        let subscribers = Subscribers::default();
+        let mut stream = subscribers.stream(1);
+        let channel = subscribers.channel(1);
+        // They have come, but not got so far as to say so.
+        subscribers.are_there.store(false, Ordering::Relaxed);
+        subscribers.end(&mut Vec::new());
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(matches!(Pin::new(&mut stream).poll_next(&mut context), Poll::Ready(None)));
+        assert!(channel.try_recv().is_err_and(|error| error == TryRecvError::Disconnected));
     }
 }

@@ -164,11 +164,13 @@ pub struct Point {
 pub struct Stats {
     /// Events that were handled.
     pub events: u64,
-    /// Events that were lost because the queue was full, or the session had ended.
+    /// Events that were not recorded: the queue was full, the session had ended or its thread was
+    /// gone, it was in the child of a fork, or they were for the session alone to tell.
     pub dropped: u64,
     /// States of tasks that came after their end.
     pub after_end: u64,
-    /// Attributes and annotations that were too many.
+    /// Attributes and annotations that were too many, and attributes of tasks that were there already
+    /// or are for the session alone to give.
     pub attributes_dropped: u64,
     /// Finished spans that are no longer in memory.
     pub spans_forgotten: u64,

@@ -19,6 +19,7 @@ fn a_child_of_a_fork_records_nothing_and_hangs_on_nothing() {
     let session = start("parent");
     let task = session.task("before").create();
     assert!(session.flush(LONG));
+    assert!(!session.metrics().is_empty());
     // SAFETY: the child calls functions of this crate, whose behaviour in a child is what is tested,
     // and ends without returning.
     let child = unsafe { libc::fork() };
@@ -26,7 +27,10 @@ fn a_child_of_a_fork_records_nothing_and_hangs_on_nothing() {
     if child == 0 {
         task.completed();
         session.task("in the child").create();
-        let is_inert = !session.flush(LONG) && !session.end(LONG);
+        let is_inert = !session.flush(LONG)
+            && !session.flush_file(LONG)
+            && session.metrics().is_empty()
+            && !session.end(LONG);
         let own = start("child");
         own.task("own").create().completed();
         let has_own = own.end(LONG) && own.task_count().completed == 1;

@@ -142,6 +142,8 @@ fn a_span_whose_end_was_told_and_that_got_lost_is_not_open() {
     events(&store, "s", &begun);
     store.flush().unwrap();
     events(&store, "s", &[("TaskCompleted", 300, 2, &[]), ("TaskFailed", 310, 3, &[])]);
+    // A session ends by its own end only, whatever is told in its span; a task by its own.
+    events(&store, "s", &[("TaskCompleted", 250, 1, &[]), ("SessionEnded", 260, 4, &[])]);
     // Of an end that was told twice, the first counts.
     events(&store, "s", &[("TaskCompleted", 305, 2, &[])]);
     let shown = |name: &str, start, end, is_open| (name.to_owned(), start, end, is_open);

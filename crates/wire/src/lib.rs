@@ -65,6 +65,7 @@ pub mod remote_read;
 pub mod remote_write;
 pub mod repeated;
 mod schema;
+mod signal;
 mod tags;
 pub mod trace;
 
@@ -97,38 +98,7 @@ pub use points::{
 };
 pub use proto::{Reader, WireError, WireErrorKind};
 pub use repeated::{Repeated, View};
+pub use signal::Signal;
 pub use trace::{
     EventView, LinkView, ResourceSpansView, ScopeSpansView, SpanView, StatusView, TracesView,
 };
-
-/// What kind of telemetry a request carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Signal {
-    /// Spans.
-    Traces,
-    /// Data points.
-    Metrics,
-    /// Log records and events.
-    Logs,
-}
-
-impl Signal {
-    /// All signals.
-    pub const ALL: [Self; 3] = [Self::Traces, Self::Metrics, Self::Logs];
-
-    /// The name in paths such as `/v1/traces`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Traces => "traces",
-            Self::Metrics => "metrics",
-            Self::Logs => "logs",
-        }
-    }
-}
-
-impl std::fmt::Display for Signal {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}

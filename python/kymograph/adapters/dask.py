@@ -16,8 +16,8 @@ that this process read and wrote, bytes over the network of its whole host.
 
 Nothing needs to be installed on the scheduler or the workers. What is not followed: tasks that were
 submitted before the adapter was on, and those of other clients unless `all_clients` is set. Leaving
-the adapter waits a few seconds for tasks that run; a cluster that is gone by then is logged, and
-nothing is raised.
+the adapter waits a few seconds for tasks that run, but not if it is left by an exception; a cluster
+that is gone by then is logged, and nothing is raised.
 """
 
 from __future__ import annotations
@@ -80,12 +80,13 @@ class DaskAdapter:
         self._interval = interval
         self._drain = drain
         self._records = _Records(session, backend)
+        #: The client's futures from before the adapter was on.
+        self._before: set[Any] = set()
 
     def __enter__(self) -> DaskAdapter:
         if self._client.asynchronous:
             raise TypeError("the client is asynchronous: use `async with`")
-        self._client.subscribe_topic(self._name, self._records.take)
-        for plugin in self._plugins():
+        for plugin in self._begin():
             self._client.register_plugin(plugin)
         return self
 
@@ -96,32 +97,22 @@ class DaskAdapter:
         trace: TracebackType | None,
     ) -> None:
         try:
-            if error is None:
-                until = time.monotonic() + self._drain
-                while self._has_pending() and time.monotonic() < until:
-                    time.sleep(LOOK_SECONDS)
-            self._flush()
+            for pause in self._pauses(error):
+                time.sleep(pause)
+            token, say_it = self._last_words()
+            self._client.run_on_scheduler(say_it)
+            self._records.wait(token)
         except Exception:
             _log_leaving()
-        for undo in self._undo():
-            try:
-                undo()
-            except Exception:
-                _log_leaving()
-
-    def _flush(self) -> None:
-        token = uuid.uuid4().hex
-        self._client.run_on_scheduler(_last_words(self._name, token))
-        self._records.wait(token)
-
-    def _has_pending(self) -> bool:
-        """Whether the client has futures that are not done. The client knows what it submitted
-        before the scheduler does, and of an end only after the scheduler's plugin."""
-        return any(one.status == "pending" for one in list(self._client.futures.values()))
+        finally:
+            for undo in self._undo():
+                try:
+                    undo()
+                except Exception:
+                    _log_leaving()
 
     async def __aenter__(self) -> DaskAdapter:
-        self._client.subscribe_topic(self._name, self._records.take)
-        for plugin in self._plugins():
+        for plugin in self._begin():
             await self._client.register_plugin(plugin)
         return self
 
@@ -132,22 +123,55 @@ class DaskAdapter:
         trace: TracebackType | None,
     ) -> None:
         try:
-            if error is None:
-                until = time.monotonic() + self._drain
-                while self._has_pending() and time.monotonic() < until:
-                    await asyncio.sleep(LOOK_SECONDS)
-            token = uuid.uuid4().hex
-            await self._client.run_on_scheduler(_last_words(self._name, token))
+            for pause in self._pauses(error):
+                await asyncio.sleep(pause)
+            token, say_it = self._last_words()
+            await self._client.run_on_scheduler(say_it)
             await asyncio.to_thread(self._records.wait, token)
         except Exception:
             _log_leaving()
-        for undo in self._undo():
-            try:
-                done = undo()
-                if done is not None:
-                    await done
-            except Exception:
-                _log_leaving()
+        finally:
+            for undo in self._undo():
+                try:
+                    done = undo()
+                    if done is not None:
+                        await done
+                except Exception:
+                    _log_leaving()
+
+    def _begin(self) -> tuple[Any, Any]:
+        """Listens to what plugins will tell, and gives these, to be registered."""
+        self._before = set(self._client.futures.values())
+        self._client.subscribe_topic(self._name, self._records.take)
+        scheduler = scheduler_plugin(self._name, self._name, self._follow, self._interval)
+        return worker_plugin(self._name), scheduler
+
+    def _pauses(self, error: BaseException | None) -> Iterator[float]:
+        """How long to sleep, again and again, until tasks have ended or it is late. Whoever leaves
+        by an error does not wait."""
+        until = time.monotonic() + self._drain
+        while error is None and self._has_pending() and time.monotonic() < until:
+            yield LOOK_SECONDS
+
+    def _has_pending(self) -> bool:
+        """Whether the client has futures that are followed and not done. The client knows what it
+        submitted before the scheduler does, and of an end only after the scheduler's plugin."""
+        known = list(self._client.futures.values())
+        return any(one.status == "pending" and one not in self._before for one in known)
+
+    def _last_words(self) -> tuple[str, Any]:
+        """A token, and the function by which the scheduler sends it after all records. It is made
+        here so that it is pickled by value."""
+        name, client_id, token = self._name, self._client.id, uuid.uuid4().hex
+
+        def flush(dask_scheduler: Any) -> None:
+            # Of an adapter that is left at once, the subscription may still be under way.
+            dask_scheduler.subscribe_topic(name, client_id)
+            plugin = dask_scheduler.plugins[name]
+            plugin.flush(token)
+            plugin.stop()
+
+        return token, flush
 
     def _undo(self) -> list[Callable[[], Any]]:
         """What takes the adapter out of the cluster, one after the other."""
@@ -166,25 +190,10 @@ class DaskAdapter:
             with dask.annotate(kymograph_parent=span.span_id):
                 yield span
 
-    def _plugins(self) -> tuple[Any, Any]:
-        scheduler = scheduler_plugin(self._name, self._name, self._follow, self._interval)
-        return worker_plugin(self._name), scheduler
-
 
 def _log_leaving() -> None:
     """Inside an ``except``. What the program does next is none of the adapter's business."""
     logger.warning("could not follow Dask to the end; tasks may lack theirs", exc_info=True)
-
-
-def _last_words(name: str, token: str) -> Any:
-    """A function for the scheduler. It is made here so that it is pickled by value."""
-
-    def flush(dask_scheduler: Any) -> None:
-        plugin = dask_scheduler.plugins[name]
-        plugin.flush(token)
-        plugin.stop()
-
-    return flush
 
 
 class _Records:

@@ -100,12 +100,7 @@ class DragonAdapter:
                 # The queue is gone, as it is when Dragon's runtime ends first.
                 logger.debug("cannot read the queue any more", exc_info=True)
                 return
-            try:
-                self.take(message)
-            except Exception:
-                # One message is not worth all that follow.
-                self.malformed += 1
-                logger.debug("cannot handle a message", exc_info=True)
+            self.take(message)
 
     def take(self, message: Any) -> None:
         """Handles one message."""
@@ -115,7 +110,8 @@ class DragonAdapter:
             if not math.isfinite(when):
                 raise ValueError(f"{when} is no time")
             node, gpus = _values(points)
-        except (TypeError, KeyError, ValueError, AttributeError, ArithmeticError):
+        except Exception:
+            # Whatever is in it. One message is not worth all that follow.
             self.malformed += 1
             return
         if when - self._last.get(host, -math.inf) < self._interval:

@@ -26,6 +26,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable
 
+from .._values import text_of
 from ._carrier import Run, carrier_of, continued, name_of, ran_since, tell_start
 from .futures import TracedExecutor
 
@@ -61,6 +62,8 @@ class TracedPool:
         self._executor = TracedExecutor(executor, session, backend="multiprocessing")
         #: Calls that have not ended. An executor that was shut down once does not wait any more.
         self._pending: set[Future[Any]] = set()
+        #: Whether it was: doing it again would take back that what waits is canceled.
+        self._is_shut_down = False
 
     def _submit(self, func: Callable[..., Any], /, *args: Any, **kwds: Any) -> Future[Any]:
         future = self._executor.submit(func, *args, **kwds)
@@ -103,16 +106,22 @@ class TracedPool:
 
     def close(self) -> None:
         """No more calls."""
-        self._executor.shutdown(wait=False)
+        self._shut_down(wait=False)
 
     def terminate(self) -> None:
         """No more calls, and those that wait are canceled; those that run are not interrupted."""
+        self._is_shut_down = True
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def join(self) -> None:
         """Waits for what runs, and for what waits unless it was canceled."""
-        self._executor.shutdown(wait=True)
+        self._shut_down(wait=True)
         wait(list(self._pending))
+
+    def _shut_down(self, wait: bool) -> None:
+        if not self._is_shut_down:
+            self._is_shut_down = True
+            self._executor.shutdown(wait=wait)
 
     def __enter__(self) -> TracedPool:
         return self
@@ -123,7 +132,9 @@ class TracedPool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._executor.shutdown(wait=True, cancel_futures=error is not None)
+        if error is not None:
+            self.terminate()
+        self.join()
 
 
 #: How often it is looked whether a process lives, where its end may not be seen: children of its
@@ -207,7 +218,6 @@ class TracedProcess:
         else:
             self._task.completed(time=stop)
 
-
     def _told(self) -> Iterator[tuple[Any, ...]]:
         """What the child tells, until it has ended."""
         sentinel = self._process.sentinel
@@ -256,15 +266,8 @@ def _run_there(
     except SystemExit:
         raise  # the exit code tells
     except BaseException as error:
-        failed = (type(error).__name__, _text_of(error))
+        failed = (type(error).__name__, text_of(error))
         raise
     finally:
         away.send(("ended", failed, time.time()))
         away.close()
-
-
-def _text_of(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:
-        return "<unprintable>"

@@ -13,7 +13,7 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::copying::Copying;
-use super::signals::{self, Signals};
+use super::signals::{self, Signals, Taken};
 use crate::limits::RESIDENT_MARGIN_BYTES;
 use crate::model::Nanos;
 use crate::times;
@@ -144,6 +144,10 @@ pub fn run_watched(
     };
     // Signals that come before the process is there would be ours alone.
     let signals = signals::take();
+    if let Err(error) = &signals {
+        let why = format!("signals are not passed on to the command: {error}");
+        outcome.warning.get_or_insert(why);
+    }
     let mut own_bytes = None;
     match command.spawn() {
         Ok(mut child) => {
@@ -152,7 +156,7 @@ pub fn run_watched(
             started(child.id());
             // A file wants all of it, whoever reads the rest.
             let is_all_wanted = matches!(output, Output::Tee(_));
-            match wait(&mut child, listener, is_all_wanted, signals) {
+            match wait(&mut child, listener, is_all_wanted, signals.ok()) {
                 Ok(status) => {
                     outcome.signal = status.signal();
                     outcome.code = code(status);
@@ -164,7 +168,7 @@ pub fn run_watched(
             }
         }
         Err(error) => {
-            signals::give_back();
+            drop(signals);
             let is_missing = error.kind() == io::ErrorKind::NotFound;
             outcome.code = if is_missing { NOT_FOUND } else { NOT_EXECUTABLE };
             let program = command.get_program().to_string_lossy().into_owned();
@@ -195,11 +199,12 @@ fn wait(
     child: &mut Child,
     listener: Option<Arc<dyn Listen>>,
     is_all_wanted: bool,
-    signals: io::Result<Signals>,
+    signals: Option<(Signals, Taken)>,
 ) -> io::Result<ExitStatus> {
     let process = Pid::from_child(child);
     let has_ended = Arc::new(AtomicBool::new(false));
-    let forwarding = signals.ok().map(|mut signals| {
+    let (signals, taken) = signals.unzip();
+    let forwarding = signals.map(|mut signals| {
         let (handle, has_ended) = (signals.handle(), has_ended.clone());
         let thread = thread::spawn(move || {
             for origin in signals.forever() {
@@ -220,7 +225,7 @@ fn wait(
     let copying = listener.map(|listener| Copying::start(child, &listener, is_all_wanted));
     let status = child.wait();
     has_ended.store(true, Ordering::SeqCst);
-    signals::give_back();
+    drop(taken);
     if let Some(copying) = copying {
         copying.finish();
     }

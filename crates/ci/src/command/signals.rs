@@ -6,7 +6,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -25,33 +25,31 @@ const PASSED_ON: [i32; 6] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]
 
 /// Commands that run, or ended a moment ago.
 static RUNNING: Mutex<usize> = Mutex::new(0);
-/// Whether signals do what they do by themselves.
-static IS_USUAL: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
-    let is_usual = Arc::new(AtomicBool::new(false));
-    for signal in heeded() {
-        // Without it, a signal that nobody passes on any more does nothing.
-        let _ = flag::register_conditional_default(signal, is_usual.clone());
-    }
-    is_usual
-});
+/// Whether signals do what they do by themselves, once they have been taken.
+static IS_USUAL: AtomicBool = AtomicBool::new(false);
+/// When they were taken first.
+static FIRST_TAKEN: Once = Once::new();
 
 /// Whether this process ignores a signal.
 #[must_use]
 pub fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    is_in_mask(&status, signal)
+    is_in_mask(ignored(), signal)
 }
 
-fn is_in_mask(status: &str, signal: i32) -> bool {
+/// Signals that this process ignores.
+fn ignored() -> u64 {
+    mask_in(&std::fs::read_to_string("/proc/self/status").unwrap_or_default())
+}
+
+fn mask_in(status: &str) -> u64 {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+fn is_in_mask(mask: u64, signal: i32) -> bool {
     // The first signal is the lowest bit.
     let place = u32::try_from(i64::from(signal) - 1).unwrap_or(u32::MAX);
     mask.checked_shr(place).is_some_and(|mask| mask & 1 == 1)
-}
-
-fn heeded() -> impl Iterator<Item = i32> {
-    PASSED_ON.into_iter().filter(|signal| !is_ignored(*signal))
 }
 
 /// Whether the command has had a signal already, from where we had it: twice may mean something
@@ -70,34 +68,54 @@ fn is_told(signal: i32, cause: Cause, leads_session: impl Fn() -> bool) -> bool 
     }
 }
 
-/// Signals are the command's from now on, until [`give_back`].
-pub(super) fn take() -> io::Result<Signals> {
-    let signals = Signals::new(heeded().collect::<Vec<_>>());
+/// Signals are the command's from now on, until the second of the two is dropped. If they cannot be
+/// taken, they do what they always do.
+pub(super) fn take() -> io::Result<(Signals, Taken)> {
+    let ignored = ignored();
+    let heeded: Vec<i32> =
+        PASSED_ON.into_iter().filter(|signal| !is_in_mask(ignored, *signal)).collect();
+    let signals = Signals::new(&heeded)?;
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     *running += 1;
     IS_USUAL.store(false, Ordering::SeqCst);
-    signals
+    FIRST_TAKEN.call_once(|| {
+        for signal in heeded {
+            // Without it, a signal that nobody passes on any more does nothing.
+            let _ = flag::register_conditional_default(signal, &IS_USUAL);
+        }
+    });
+    Ok((signals, Taken(())))
 }
 
-/// The command has ended. What is sent to it and to us, one after the other, may reach us only now:
-/// for a moment, signals do nothing.
-pub(super) fn give_back() {
-    let ours = || {
-        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-        *running = running.saturating_sub(1);
-        IS_USUAL.store(*running == 0, Ordering::SeqCst);
-    };
-    let later = move || {
-        thread::sleep(SIGNAL_GRACE);
-        ours();
-    };
-    if thread::Builder::new().name("kymo-signals".to_owned()).spawn(later).is_err() {
-        ours();
+/// Signals are a command's while this lives.
+#[derive(Debug)]
+pub(super) struct Taken(());
+
+impl Drop for Taken {
+    /// The command has ended. What is sent to it and to us, one after the other, may reach us only
+    /// now: for a moment, signals do nothing.
+    fn drop(&mut self) {
+        let ours = || {
+            let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+            *running = running.saturating_sub(1);
+            IS_USUAL.store(*running == 0, Ordering::SeqCst);
+        };
+        let later = move || {
+            thread::sleep(SIGNAL_GRACE);
+            ours();
+        };
+        if thread::Builder::new().name("kymo-signals".to_owned()).spawn(later).is_err() {
+            ours();
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+
     use signal_hook::low_level::siginfo::Sent;
 
     use super::*;
@@ -118,14 +136,35 @@ mod tests {
     #[test]
     fn a_signal_is_ignored_if_its_bit_says_so() {
         let status = "Name:\tsh\nSigBlk:\tffffffffffffffff\nSigIgn:\t0000000000000001\n";
-        assert!(is_in_mask(status, SIGHUP));
-        assert!(!is_in_mask(status, SIGINT));
-        assert!(is_in_mask("SigIgn:\t0000000000004002\n", SIGTERM));
+        assert!(is_in_mask(mask_in(status), SIGHUP));
+        assert!(!is_in_mask(mask_in(status), SIGINT));
+        assert!(is_in_mask(mask_in("SigIgn:\t0000000000004002\n"), SIGTERM));
         for odd in ["", "SigIgn:\tnonsense\n"] {
-            assert!(!is_in_mask(odd, SIGHUP));
+            assert_eq!(mask_in(odd), 0);
         }
         for odd in [0, -1, 65, i32::MIN] {
-            assert!(!is_in_mask("SigIgn:\tffffffffffffffff\n", odd));
+            assert!(!is_in_mask(u64::MAX, odd));
         }
+    }
+
+    /// In a process of its own, as it has no file left to open and is then ended.
+    #[test]
+    fn signals_that_cannot_be_taken_do_what_they_always_do() {
+        const INSIDE: &str = "KYMO_TEST_SIGNALS_NOT_TAKEN";
+        if std::env::var_os(INSIDE).is_some() {
+            let mut files = Vec::new();
+            while let Ok(file) = File::open("/dev/null") {
+                files.push(file);
+            }
+            assert!(take().is_err());
+            let _ = signal_hook::low_level::raise(SIGTERM);
+            return;
+        }
+        let name = thread::current().name().unwrap().to_owned();
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -n 64 && exec \"$@\"", "sh"]);
+        command.arg(std::env::current_exe().unwrap()).args(["--exact", &name]);
+        let ended = command.env(INSIDE, "1").stdout(Stdio::null()).status().unwrap();
+        assert_eq!(ended.signal(), Some(SIGTERM), "{ended}");
     }
 }

@@ -39,7 +39,7 @@ fn server(answers: &'static [&'static str]) -> (SocketAddr, JoinHandle<Requests>
 }
 
 fn client(address: SocketAddr, protocol: Protocol, signal: Signal) -> Client {
-    let path = if protocol.is_http() { crate::signals::path(signal) } else { "" };
+    let path = if protocol.is_http() { signal.http_path() } else { "" };
     let mut settings = OtlpSettings::new(format!("http://{address}{path}"), protocol);
     settings.headers.push(("x-key".to_owned(), "a b".to_owned()));
     settings.is_gzipped = signal == Signal::Logs;

@@ -99,6 +99,20 @@ fn what_was_asked_for_comes_first() {
 }
 
 #[test]
+fn a_password_of_an_endpoint_becomes_a_header_unless_there_is_one() {
+    let endpoint = (ENDPOINT, "https://me:p%40ss@a.test:4318/base");
+    let (settings, _) = resolve(Signal::Logs, &Asked::default(), &[endpoint]);
+    assert_eq!(settings.endpoint, "https://a.test:4318/base/v1/logs");
+    // `me:p@ss`.
+    let basic = [("authorization".to_owned(), "Basic bWU6cEBzcw==".to_owned())];
+    assert_eq!(settings.headers, basic);
+    let named = [endpoint, ("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20x")];
+    let (settings, _) = resolve(Signal::Logs, &Asked::default(), &named);
+    assert_eq!(settings.endpoint, "https://a.test:4318/base/v1/logs");
+    assert_eq!(settings.headers, [("authorization".to_owned(), "Bearer x".to_owned())]);
+}
+
+#[test]
 fn headers_times_packing_and_files_are_read_for_one_signal_before_all() {
     let variables: Variables<'_> = &[
         ("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Basic%20eDp5, x=1"),
@@ -129,6 +143,7 @@ fn what_nobody_understands_counts_as_not_set_or_ends_it_as_the_caller_likes() {
         ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "soon"),
         ("OTEL_EXPORTER_OTLP_INSECURE", "perhaps"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "hunter2"),
+        ("OTEL_EXPORTER_OTLP_CLIENT_KEY", "/key.pem"),
     ] {
         let variables = &[(name, value)];
         let (settings, warnings) = resolve(Signal::Traces, &Asked::default(), variables);

@@ -213,11 +213,11 @@ fn tell(
     if sent.earlier > 0 {
         text.push_str(&format!(", with {} of earlier calls", sent.earlier));
     }
-    text.push('\n');
     if settings.exporters.contains(&Exporter::Console) {
         // Spans are on stdout; this line must not be among them.
-        eprint!("{text}");
+        output::say(&text);
         return Ok(());
     }
+    text.push('\n');
     output::text(&text)
 }

@@ -80,7 +80,7 @@ fn diagnose(signal: Signal, otlp: &OtlpSettings, why: &str) -> String {
     let mut other_way = otlp.clone();
     if other == Protocol::HttpProtobuf {
         let base = otlp.endpoint.trim_end_matches('/');
-        other_way.endpoint = format!("{base}{}", signals::path(signal));
+        other_way.endpoint = format!("{base}{}", signal.http_path());
     }
     if matches!(send(signal, &other_way, other, &[]), Answer::Accepted(_)) {
         return match other {

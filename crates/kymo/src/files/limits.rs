@@ -29,6 +29,6 @@ pub(super) const MAX_KNOWN_SPANS: usize = 4 << 20;
 /// Messages about one file, so that a wrong file does not fill the screen.
 pub(crate) const MAX_FAULTS_SHOWN: u64 = 10;
 
-/// Requests that are read while one is taken. One would do if all took as long; and the largest are
-/// too large for many.
-pub(super) const READ_AHEAD_REQUESTS: usize = 2;
+/// Requests that wait between the one that is taken and the one that is being read: three in memory
+/// at most. None would do if all took as long; and the largest are too large for many.
+pub(super) const READ_AHEAD_REQUESTS: usize = 1;

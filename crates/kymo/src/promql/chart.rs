@@ -265,7 +265,7 @@ fn write_legend(out: &mut String, drawn: &[&Series], letters: bool, columns: usi
     let widest = numbers.iter().map(|number| terminal::width(number)).max().unwrap_or(0);
     for (nth, (series, number)) in drawn.iter().zip(&numbers).enumerate() {
         let mark = if letters { letter(nth).to_string() } else { "━".to_owned() };
-        let (name, _) = terminal::fit(&text_of(series), columns.saturating_sub(widest + 4));
+        let name = terminal::fit(&text_of(series), columns.saturating_sub(widest + 4));
         let number = terminal::pad_left(number, widest);
         let _ = writeln!(out, "{} {number}  {name}", paint.nth(nth, &mark));
     }

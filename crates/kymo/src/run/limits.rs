@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use kymo_session::limits::QUEUE_BYTES;
+
 /// How often node and process tree are looked at, unless told otherwise: as sessions do.
 pub(super) const POLL_EVERY: Duration = Duration::from_secs(5);
 /// The first look at the tree. Each pause is twice the one before until it is that of the flag, so
@@ -16,8 +18,12 @@ pub(super) const LAST_LOOK_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long what is still connected may go on sending after the command has ended.
 pub(super) const STRAGGLERS: Duration = Duration::from_secs(1);
 /// How long the end waits for a server and a disk after that: whoever started the command waits for
-/// it.
+/// it. What takes longer than usual before goes off it ([`KEEP_TIMEOUT`], [`LAST_LOOK_TIMEOUT`]).
 pub(super) const END_TIMEOUT: Duration = Duration::from_secs(3);
+const _: () = assert!(
+    KEEP_TIMEOUT.as_millis() + LAST_LOOK_TIMEOUT.as_millis() < END_TIMEOUT.as_millis(),
+    "some time is left for the session"
+);
 /// How long one request of the command's is tried to be sent on, while others wait behind it.
 pub(super) const FORWARD_TIMEOUT: Duration = Duration::from_secs(30);
 /// Requests of one signal that wait to be sent on; more are left out and counted.
@@ -27,10 +33,14 @@ pub(super) const FORWARD_BYTES: usize = 32 << 20;
 /// Bytes that are given to the session before its file is waited for, so that a slow disk fills the
 /// bounded queue of the receiver and not the session's.
 pub(super) const KEEP_BYTES: usize = 16 << 20;
-/// How long that waits: a flush waits for a server too, which may be gone.
-pub(super) const KEEP_TIMEOUT: Duration = Duration::from_secs(2);
-/// And how long at once, so that the end need not wait for it.
-pub(super) const KEEP_STEP: Duration = Duration::from_millis(200);
+/// The same once the command has ended, when nobody can be asked to try again: what fits into the
+/// session's queue, with room for its last words and for lines of output.
+pub(super) const LAST_KEEP_BYTES: usize = QUEUE_BYTES - (16 << 20);
+/// How long the file is waited for at once, as the end may come meanwhile. Each time is a sync more.
+pub(super) const KEEP_STEP: Duration = Duration::from_millis(500);
+/// How long what was taken in may wait for the file at the end; what has to wait longer is left out
+/// and counted.
+pub(super) const KEEP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Bytes of a line of output that are kept: the rest of it is left out, and it says so.
 pub(super) const MAX_LINE_BYTES: usize = 16 << 10;

@@ -31,7 +31,8 @@ impl Lines {
         Self { session, stdout: Mutex::default(), stderr: Mutex::default() }
     }
 
-    /// The last lines, which nothing has ended.
+    /// The last lines, which nothing has ended. What is heard later is of those that the command
+    /// left behind, and no part of the session any more.
     pub(super) fn end(&self) {
         for stream in [Stream::Stdout, Stream::Stderr] {
             let mut splitter = self.splitter(stream);
@@ -104,10 +105,15 @@ struct Splitter {
     /// Lines left out that nobody was told of yet.
     missing: u64,
     left_out: u64,
+    /// Whether nobody is told any more.
+    is_over: bool,
 }
 
 impl Splitter {
     fn add(&mut self, piece: &[u8], now: Instant, tell: &mut impl FnMut(Line)) {
+        if self.is_over {
+            return;
+        }
         let mut parts = piece.split(|byte| *byte == b'\n');
         // After the last line break comes what is not ended yet.
         let last = parts.next_back().unwrap_or_default();
@@ -155,6 +161,7 @@ impl Splitter {
     }
 
     fn end(&mut self, tell: &mut impl FnMut(Line)) {
+        self.is_over = true;
         if !self.open.is_empty() {
             self.close(Instant::now(), tell);
         }
@@ -195,6 +202,16 @@ mod tests {
         assert_eq!(lines(&[b"a", b"b\n", b"\nc"]), [whole("ab"), whole(""), whole("c")]);
         assert_eq!(lines(&[]), []);
         assert_eq!(lines(&[b"\xff\r\n"]), [whole("\u{fffd}")]);
+    }
+
+    #[test]
+    fn after_the_end_nothing_is_heard() {
+        let mut splitter = Splitter::default();
+        let mut found = Vec::new();
+        splitter.add(b"a\nb", Instant::now(), &mut |line| found.push(line));
+        splitter.end(&mut |line| found.push(line));
+        splitter.add(b"c\n", Instant::now(), &mut |line| found.push(line));
+        assert_eq!(found, [whole("a"), whole("b")]);
     }
 
     #[test]

@@ -51,6 +51,7 @@ use kymo_session::{KeyValue, Session};
 use self::destination::Destination;
 use self::lines::Lines;
 use self::orphans::Orphans;
+use self::outcome::Ending;
 use self::receiver::{Receiver, Sink};
 use self::watch::Watch;
 use crate::{config, output};
@@ -156,9 +157,9 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     variables::set(&mut command, &recording.session, recording.address(), &environment);
     let outcome = recording.run(&mut command);
     outcome::complain(&outcome);
-    let (session, is_all_sent) = recording.end(&outcome);
+    let (session, ending) = recording.end(&outcome);
     if !args.quiet {
-        outcome::last_line(&session, &outcome, &destination, is_all_sent, began.elapsed());
+        outcome::last_line(&session, &outcome, &destination, ending, began.elapsed());
     }
     // Dropped, it would wait once more for what did not end in time.
     std::mem::forget(session);
@@ -240,16 +241,14 @@ impl Recording {
         outcome
     }
 
-    /// Waits for the last words of everything. Whether all of it was sent, if there is a server.
-    fn end(self, outcome: &Outcome) -> (Session, bool) {
+    /// Waits for the last words of everything.
+    fn end(self, outcome: &Outcome) -> (Session, Ending) {
         // What one part takes too long for, the next lacks.
         let latest = Instant::now() + limits::STRAGGLERS + limits::END_TIMEOUT;
         self.sink.hurry(latest);
-        if let Some(receiver) = self.receiver {
-            receiver.end(limits::STRAGGLERS);
-        }
+        let left_out = self.receiver.map_or(0, Receiver::end);
         let mut attributes = outcome::of_end(outcome);
-        attributes.extend(outcome::of_use(&self.watch.end(), outcome));
+        attributes.extend(outcome::of_use(self.watch.end().as_ref(), outcome));
         if let Some(lines) = &self.lines {
             lines.end();
             let left_out = i64::try_from(lines.left_out()).unwrap_or(i64::MAX);
@@ -263,10 +262,8 @@ impl Recording {
         let until = latest.min(Instant::now() + limits::END_TIMEOUT);
         self.sink.hurry(until);
         let has_ended = self.session.end(until.saturating_duration_since(Instant::now()));
-        if !has_ended {
-            tracing::debug!("the session did not end in time");
-        }
         let is_sent_on = self.sink.end(until);
-        (self.session, has_ended && is_sent_on)
+        let ending = Ending::of(&self.session, has_ended, left_out, is_sent_on);
+        (self.session, ending)
     }
 }

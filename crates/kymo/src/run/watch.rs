@@ -124,17 +124,15 @@ impl Watch {
         }
     }
 
-    /// The command has ended: what it used. A look that hangs, as with a driver that does not
-    /// answer, is not waited for.
-    pub(super) fn end(&self) -> Used {
+    /// The command has ended: what it used, if that is known. A look that hangs, as with a driver
+    /// that does not answer, is not waited for.
+    pub(super) fn end(&self) -> Option<Used> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some((stop, told)) = running else { return Used::default() };
+        let (stop, told) = running?;
         drop(stop);
         let used = told.recv_timeout(LAST_LOOK_TIMEOUT);
-        used.unwrap_or_else(|error| {
-            tracing::warn!(%error, "what the command used in all is not recorded");
-            Used::default()
-        })
+        used.map_err(|error| tracing::warn!(%error, "what the command used is not all recorded"))
+            .ok()
     }
 }
 
@@ -225,10 +223,8 @@ impl Used {
         };
         let by_process = node.gpus.iter().filter_map(|gpu| of_gpu(gpu.id)).reduce(f64::max);
         let own = by_process.map(|percent| (percent.min(100.0), OF_PROCESS, &mut self.own_gpu));
-        let found = match own {
-            Some(own) => Some(own),
-            None => node.gpu_percent.map(|percent| (percent, OF_NODE, &mut self.node_gpu)),
-        };
+        let found =
+            own.or_else(|| node.gpu_percent.map(|percent| (percent, OF_NODE, &mut self.node_gpu)));
         if let Some((percent, scope, shares)) = found {
             fields.push(KeyValue::new("gpu_percent", percent));
             fields.push(KeyValue::new("gpu_scope", scope));
@@ -294,6 +290,14 @@ mod tests {
         assert_eq!(number(&fields, "process_cpu_percent").as_deref(), Some("150"));
         assert_eq!(number(&fields, "disk_read_bytes").as_deref(), Some("50"));
         assert_eq!(number(&fields, "processes").as_deref(), Some("2"));
+    }
+
+    #[test]
+    fn a_look_that_hangs_is_not_waited_for_and_tells_nothing() {
+        let (stop, _stopped) = channel();
+        let (_tell, told) = channel();
+        let watch = Watch { looker: Mutex::new(None), running: Mutex::new(Some((stop, told))) };
+        assert!(watch.end().is_none());
     }
 
     #[test]

@@ -86,14 +86,15 @@ impl Table {
         let mut line = String::new();
         for (nth, (cell, width)) in cells.iter().zip(widths).enumerate() {
             let is_number = self.headings.get(nth).is_some_and(|heading| heading.is_number);
-            let (cell, cut) = match self.columns {
-                Some(_) => terminal::fit(cell, *width),
-                None => (cell.clone(), false),
+            let is_cut = self.columns.is_some() && terminal::width(cell) > *width;
+            let cell = match is_cut {
+                true => &terminal::fit(cell, *width),
+                false => cell,
             };
-            self.any_cut |= cut;
+            self.any_cut |= is_cut;
             let padded = match is_number {
-                true => terminal::pad_left(&cell, *width),
-                false => terminal::pad(&cell, *width),
+                true => terminal::pad_left(cell, *width),
+                false => terminal::pad(cell, *width),
             };
             line.push_str(&padded);
             line.push_str(&" ".repeat(GAP));

@@ -1,7 +1,5 @@
 //! A page: everything at one moment.
 
-use std::fmt::Write as _;
-
 use serde::Serialize;
 use serde::ser::SerializeMap;
 
@@ -43,9 +41,13 @@ impl Page {
         let paint = Paint::stdout();
         let time = units::time(self.at_nanos);
         let time = time.get(..19).unwrap_or(&time);
-        let mut text = format!("{}  {time}Z\n", paint.bold(&format!("kymo top  {}", self.server)));
+        let title = format!("kymo top  {}", self.server);
+        let mut lines =
+            vec![Line { heading_bytes: title.len(), text: format!("{title}  {time}Z") }];
         let mut write = |title: &str, body: String| {
-            let _ = write!(text, "\n{}\n{body}", paint.bold(title));
+            lines.push(Line::plain(""));
+            lines.push(Line { heading_bytes: title.len(), text: title.to_owned() });
+            lines.extend(body.lines().map(Line::plain));
         };
         write("INGEST", self.ingest.text());
         for (_, rows) in &self.sections {
@@ -54,21 +56,40 @@ impl Page {
             }
         }
         match size {
-            Some((rows, columns)) => fitted(&text, rows, columns, paint),
-            None => text,
+            Some((rows, columns)) => fitted(&lines, rows, columns, paint),
+            None => lines.iter().map(|line| format!("{}\n", line.painted(paint))).collect(),
         }
     }
 }
 
+/// A line without colours, which have no width.
+#[derive(Debug)]
+struct Line {
+    text: String,
+    /// Of its beginning.
+    heading_bytes: usize,
+}
+
+impl Line {
+    fn plain(text: &str) -> Self {
+        Self { text: text.to_owned(), heading_bytes: 0 }
+    }
+
+    fn painted(&self, paint: Paint) -> String {
+        let end = self.text.floor_char_boundary(self.heading_bytes);
+        let (heading, rest) = self.text.split_at(end);
+        format!("{}{rest}", paint.bold(heading))
+    }
+}
+
 /// As much as a terminal can show.
-fn fitted(text: &str, rows: usize, columns: usize, paint: Paint) -> String {
+fn fitted(lines: &[Line], rows: usize, columns: usize, paint: Paint) -> String {
     let mut fitted = String::new();
-    let count = text.lines().count();
+    let count = lines.len();
     let shown = if count > rows { rows.saturating_sub(1) } else { count };
-    for line in text.lines().take(shown) {
-        // Painted lines are short.
-        let is_whole = terminal::width(line) <= columns;
-        fitted.push_str(&if is_whole { line.to_owned() } else { terminal::fit(line, columns).0 });
+    for line in lines.iter().take(shown) {
+        let text = terminal::fit(&line.text, columns);
+        fitted.push_str(&Line { text, ..*line }.painted(paint));
         fitted.push('\n');
     }
     if shown < count {
@@ -96,10 +117,20 @@ mod tests {
 
     #[test]
     fn a_page_is_cut_to_what_a_terminal_shows() {
-        let text = "one\ntwo is long\nthree\n";
-        assert_eq!(fitted(text, 3, 20, Paint::none()), text);
-        assert_eq!(fitted(text, 2, 5, Paint::none()), "one\n2 more lines");
-        assert_eq!(fitted("two is long\n", 5, 5, Paint::none()), "two …\n");
-        assert_eq!(fitted("", 0, 0, Paint::none()), "");
+        let lines = ["one", "two is long", "three"].map(Line::plain);
+        let none = Paint::none();
+        assert_eq!(fitted(&lines, 3, 20, none), "one\ntwo is long\nthree\n");
+        assert_eq!(fitted(&lines, 2, 5, none), "one\n2 more lines");
+        assert_eq!(fitted(&lines[1..2], 5, 5, none), "two …\n");
+        assert_eq!(fitted(&[], 0, 0, none), "");
+    }
+
+    #[test]
+    fn colours_take_no_columns() {
+        let line = Line { text: "größe 12:00".to_owned(), heading_bytes: "größe".len() };
+        let shown = |columns| fitted(std::slice::from_ref(&line), 1, columns, Paint::always());
+        assert_eq!(shown(11), "\u{1b}[1mgröße\u{1b}[0m 12:00\n");
+        assert_eq!(shown(7), "\u{1b}[1mgröße\u{1b}[0m …\n");
+        assert_eq!(shown(3), "\u{1b}[1mgr…\u{1b}[0m\n");
     }
 }

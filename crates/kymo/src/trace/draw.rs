@@ -143,9 +143,9 @@ impl<'a> Drawing<'a> {
         let paint = self.look.paint;
         let guide = guides.of_span(node);
         let name_columns = self.name_columns.saturating_sub(terminal::width(&guide)).max(1);
-        let (name, _) = terminal::fit(&span.name, name_columns);
+        let name = terminal::fit(&span.name, name_columns);
         let name = terminal::pad(&name, name_columns);
-        let (service, _) = terminal::fit(&span.service, self.service_columns);
+        let service = terminal::fit(&span.service, self.service_columns);
         let duration = i128::from(span.end_nanos) - i128::from(span.start_nanos);
         let bar = self.bar(span);
         let line = format!(
@@ -232,7 +232,7 @@ impl<'a> Drawing<'a> {
             Note::Odd(text) => ("~", text),
             Note::Plain(text) => ("·", text),
         };
-        let text = format!("{mark} {}", terminal::fit(text, free).0);
+        let text = format!("{mark} {}", terminal::fit(text, free));
         let text = match note {
             Note::Error(_) => paint.red(&text),
             Note::Odd(_) | Note::Plain(_) => paint.dim(&text),

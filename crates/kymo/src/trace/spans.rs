@@ -1,5 +1,6 @@
 //! The spans of a trace as they are needed for drawing it.
 
+use kymo_store::otlp::OPEN_ATTRIBUTE;
 use kymo_wire::{
     AnyValueView, KeyValueView, Repeated, SpanView, TracesView, View, WireError, array_values,
     kvlist_entries, text,
@@ -51,7 +52,7 @@ fn read_span(span: &SpanView<'_>, service: &str, with_attributes: bool) -> Resul
     let (mut attributes, mut is_open) = (Vec::new(), false);
     for attribute in span.attributes {
         let attribute = attribute?;
-        is_open |= attribute.key == b"kymo.open" && attribute.value == AnyValueView::Bool(true);
+        is_open |= attribute.key == OPEN_ATTRIBUTE && attribute.value == AnyValueView::Bool(true);
         if with_attributes {
             attributes.push((text(attribute.key).into_owned(), value_text(attribute.value, 0)?));
         }

@@ -50,7 +50,7 @@ pub(super) fn notes(session: &Session, analysis: &Analysis) -> Vec<String> {
     );
     // Those that were recorded, and those that the session itself did not take.
     let refused = session.counters.get("session_events_after_end").copied().unwrap_or_default();
-    let after_end = session.events_after_end + refused as u64;
+    let after_end = session.events_after_end.saturating_add(refused as u64);
     note(
         after_end > 0,
         format!(
@@ -73,13 +73,14 @@ pub(super) fn notes(session: &Session, analysis: &Analysis) -> Vec<String> {
     note(
         left_out.is_any(),
         format!(
-            "not all of it is here: {} tasks, {} spans, {} resource updates, {} events and {} \
-             records of other sessions or more were left out; there is room for {} tasks, {} \
-             spans, {} resource updates and {} events with numbers",
+            "not all of it is here: {} tasks, {} spans, {} resource updates, {} events, {} points \
+             of counters and {} records of other sessions or more were left out; there is room for \
+             {} tasks, {} spans, {} resource updates and {} events with numbers",
             count(left_out.tasks),
             count(left_out.spans),
             count(left_out.samples),
             count(left_out.events),
+            count(left_out.points),
             count(left_out.sessions),
             count(room.tasks as u64),
             count(room.spans as u64),

@@ -223,3 +223,15 @@ fn a_hundred_thousand_tasks_are_analysed_at_once() {
     let page = crate::render::html::render(&[of], None);
     assert!(page.len() < 3 << 20, "{}", page.len());
 }
+
+#[test]
+fn a_counter_beyond_all_bounds_is_only_large() {
+    let mut lines = task("s", "t", [0.0, 1.0, 2.0, 3.0], "TaskCompleted", json!({}));
+    lines.push(event("s", "TaskStarted", 4.0, json!({"task_id": "t"})));
+    let mut refused = counter("s", "session_events_after_end", 5.0, 0);
+    let sum = &mut refused["resourceMetrics"][0]["scopeMetrics"][0]["metrics"][0]["sum"];
+    sum["dataPoints"][0] = json!({"timeUnixNano": "5", "asDouble": 1e300});
+    lines.push(refused);
+    let notes = Analysis::of(&only(&lines)).notes.join("\n");
+    assert!(notes.contains("events came after the end of their tasks"), "{notes}");
+}

@@ -35,7 +35,7 @@ pub struct Recording {
     pub(super) room: Room,
     pub(super) found: Found,
     /// Records of sessions and traces beyond their number.
-    pub(super) strangers: u64,
+    pub(super) records_without_session: u64,
 }
 
 /// What a resource says of its records.
@@ -188,7 +188,7 @@ impl Recording {
             None => self.by_trace.len() < MAX_TRACES,
         };
         if !has_room {
-            self.strangers += 1;
+            self.records_without_session += 1;
             return None;
         }
         let at = self.drafts.len();

@@ -17,14 +17,10 @@ use crate::limits::Limits;
 const SESSION_SPAN: &str = "session";
 
 pub(super) fn finish(recording: Recording) -> (Vec<Session>, Found) {
-    let Recording { drafts, mut room, mut found, strangers, .. } = recording;
+    let Recording { drafts, mut room, mut found, records_without_session, .. } = recording;
     let (mut sessions, traces): (Vec<Draft>, Vec<Draft>) =
         drafts.into_iter().partition(|draft| draft.session_id.is_some());
-    let by_trace: HashMap<[u8; 16], usize> = sessions
-        .iter()
-        .enumerate()
-        .filter_map(|(at, draft)| Some((draft.trace_id()?, at)))
-        .collect();
+    let by_trace = by_trace(&sessions);
     let mut others = Vec::new();
     for trace in traces {
         match trace.trace_id().and_then(|id| by_trace.get(&id)) {
@@ -43,22 +39,50 @@ pub(super) fn finish(recording: Recording) -> (Vec<Session>, Found) {
         settled.extend(of_traces);
     }
     if let Some(first) = settled.first_mut() {
-        first.left_out.sessions = strangers;
+        first.left_out.sessions = records_without_session;
     }
     (settled, found)
 }
 
+/// The session of each trace. Of several in one trace it is the one that began first.
+fn by_trace(sessions: &[Draft]) -> HashMap<[u8; 16], usize> {
+    let mut order: Vec<usize> = (0..sessions.len()).collect();
+    order.sort_by_cached_key(|at| {
+        let draft = &sessions[*at];
+        let begin = draft.started_nanos.or_else(|| seen_nanos(draft).map(|(first, _)| first));
+        (begin.is_none(), begin, draft.session_id.clone())
+    });
+    let mut by_trace = HashMap::new();
+    for at in order {
+        if let Some(trace) = sessions[at].trace_id() {
+            by_trace.entry(trace).or_insert(at);
+        }
+    }
+    by_trace
+}
+
+/// The first and the last moment of anything in it.
+fn seen_nanos(draft: &Draft) -> Option<(u64, u64)> {
+    let of_spans = draft.spans.iter().flat_map(|span| [span.start_nanos, span.end_nanos]);
+    let of_events = draft.seen_nanos.into_iter().flat_map(|(first, last)| [first, last]);
+    bounds(of_spans.chain(of_events))
+}
+
 /// What a program wrote below a session with an SDK of its own, in the session's trace.
 fn join(session: &mut Draft, trace: Draft, room: &mut Room) {
+    session.left_out.add(trace.left_out);
+    session.tasks_without_room.extend(trace.tasks_without_room);
     for span in trace.spans {
         if session.span_ids.insert(span.id) {
             session.spans.push(span);
         }
     }
+    // They take their room along.
+    room.tasks = room.tasks.saturating_sub(trace.tasks.len());
     for theirs in trace.tasks {
-        let id = theirs.task.id.clone();
+        let id = theirs.id.clone();
         if let Some(ours) = session.task(&id, room)
-            && ours.span.is_none()
+            && ours.spans.is_empty()
             && !ours.has_events
         {
             *ours = theirs;
@@ -127,14 +151,7 @@ fn settle(mut draft: Draft, origin: Origin, limits: Limits) -> Session {
         tasks = spans_as_tasks(&draft.spans, root_id, origin);
     }
     tasks.sort_by_cached_key(|task| (task.first_nanos(), task.id.clone()));
-    let spans_nanos =
-        bounds(draft.spans.iter().flat_map(|span| [span.start_nanos, span.end_nanos]));
-    let seen = bounds(
-        [draft.seen_nanos, spans_nanos]
-            .into_iter()
-            .flatten()
-            .flat_map(|(first, last)| [first, last]),
-    );
+    let seen = seen_nanos(&draft);
     // A session that was started again has not ended before.
     let is_over = |end: &u64| draft.restarted_nanos.is_none_or(|again| again <= *end);
     let root_end = root_nanos.map(|(_, end)| end);
@@ -153,10 +170,7 @@ fn settle(mut draft: Draft, origin: Origin, limits: Limits) -> Session {
     }
     keep_first(&mut name, &draft.service);
     let span_errors = draft.spans.iter().filter(|span| span.is_error).count() as u64;
-    draft.samples.sort_by(|one, other| {
-        let key = |of: &Sample| (of.time_nanos, of.node.clone(), of.gpu.clone());
-        one.time_nanos.cmp(&other.time_nanos).then_with(|| key(one).cmp(&key(other)))
-    });
+    draft.samples.sort_by(by_time_and_device);
     draft.events.sort_by(by_time_and_content);
     Session {
         name: name.unwrap_or_else(|| id.clone()),
@@ -185,7 +199,7 @@ fn settle(mut draft: Draft, origin: Origin, limits: Limits) -> Session {
         span_errors,
         repeated: draft.repeated,
         events_after_end,
-        left_out: LeftOut { sessions: 0, ..draft.left_out },
+        left_out: LeftOut { tasks: draft.tasks_without_room.len() as u64, ..draft.left_out },
         limits,
     }
 }
@@ -212,13 +226,23 @@ fn counters(draft: &Draft) -> BTreeMap<Arc<str>, f64> {
     counters
 }
 
+/// By what they are about, then by their numbers in any order that is always the same.
+fn by_time_and_device(one: &Sample, other: &Sample) -> Ordering {
+    fn key(of: &Sample) -> (u64, &str, Option<&str>, Option<&str>) {
+        (of.time_nanos, &of.node, of.gpu.as_deref(), of.backend.as_deref())
+    }
+    let bits = |of: &Sample| of.values.map(|value| value.map(f64::to_bits));
+    key(one).cmp(&key(other)).then_with(|| bits(one).cmp(&bits(other)))
+}
+
 fn by_time_and_content(one: &CustomEvent, other: &CustomEvent) -> Ordering {
     let by_name = one.time_nanos.cmp(&other.time_nanos).then_with(|| one.name.cmp(&other.name));
     by_name.then_with(|| {
         let pairs = one.numbers.iter().zip(&other.numbers);
         let mut orders =
             pairs.map(|(one, other)| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
-        orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        let by_length = one.numbers.len().cmp(&other.numbers.len());
+        orders.find(|order| order.is_ne()).unwrap_or(by_length)
     })
 }
 

@@ -33,7 +33,8 @@ struct Fields<'a> {
     duration_secs: Option<f64>,
     is_incomplete: bool,
     measures: [Option<f64>; Measure::COUNT],
-    numbers: Vec<(Arc<str>, f64)>,
+    /// Those of the program's own events, all of them: their order must not tell which are kept.
+    numbers: Vec<(&'a [u8], f64)>,
 }
 
 pub(super) fn add(recording: &mut Recording, source: &Source, record: &LogRecordView<'_>) {
@@ -149,12 +150,11 @@ fn fields<'a>(texts: &mut Texts, kind: Kind, record: &LogRecordView<'a>) -> Fiel
             _ => {}
         }
         if kind == Kind::Custom
-            && fields.numbers.len() < MAX_NUMBERS_PER_EVENT
             && !OWN_FIELDS.contains(&key)
             && matches!(value, AnyValueView::Int(_) | AnyValueView::Double(_))
             && let Some(number) = number(&value)
         {
-            fields.numbers.push((texts.keep(&text(key)), number));
+            fields.numbers.push((key, number));
         }
     }
     fields
@@ -196,10 +196,8 @@ fn custom(
     owner: usize,
     time_nanos: u64,
     name: Arc<str>,
-    mut numbers: Vec<(Arc<str>, f64)>,
+    mut numbers: Vec<(&[u8], f64)>,
 ) {
-    // Not every store keeps the order of attributes.
-    numbers.sort_by(|one, other| one.0.cmp(&other.0));
     let draft: &mut Draft = &mut recording.drafts[owner];
     if numbers.is_empty() {
         return;
@@ -209,5 +207,11 @@ fn custom(
         return;
     }
     recording.room.events += 1;
+    // Not every store keeps the order of attributes.
+    numbers.sort_by(|one, other| one.0.cmp(other.0).then(one.1.total_cmp(&other.1)));
+    numbers.truncate(MAX_NUMBERS_PER_EVENT);
+    let texts = &mut recording.texts;
+    let numbers = numbers.into_iter().map(|(key, number)| (texts.keep(&text(key)), number));
+    let numbers = numbers.collect();
     draft.events.push(CustomEvent { time_nanos, name, numbers });
 }

@@ -2,7 +2,9 @@
 //!
 //! A counter is the sum, over the times from which its points count, of the last point of each: of
 //! one that goes on counting that is its last point, of one that says what came since the point
-//! before it is all of them. So neither the order of points nor their temporality matters.
+//! before it is all of them. So neither the order of points nor their temporality matters, but for
+//! points that do not say from when they count: those of the second kind are all counted, of the
+//! others the last.
 
 use kymo_wire::{MetricData, MetricView, NumberPointView, NumberValue, Repeated, WireError};
 
@@ -12,6 +14,9 @@ use crate::limits::MAX_COUNTER_SERIES;
 
 /// The bit of a point that says there is no value.
 const NO_VALUE: u32 = 1;
+
+/// The temporality of points that say what came since the one before.
+const DELTA: i32 = 1;
 
 /// The metrics that are looked at.
 pub const METRICS: [&str; 9] = [
@@ -37,12 +42,14 @@ pub(super) fn add(
     let counter = METRICS.into_iter().find(|name| name.as_bytes() == metric.name);
     match (&metric.data, counter) {
         (MetricData::Sum(sum), counter) => {
-            numbers(recording, source, identity, counter, &sum.data_points, false)
+            let from = CountsFrom::of(sum.aggregation_temporality);
+            numbers(recording, source, identity, counter, &sum.data_points, from)
         }
         (MetricData::Gauge(gauge), counter) => {
-            numbers(recording, source, identity, counter, &gauge.data_points, true)
+            numbers(recording, source, identity, counter, &gauge.data_points, CountsFrom::Nowhere)
         }
         (MetricData::Histogram(histogram), _) => {
+            let from = CountsFrom::of(histogram.aggregation_temporality);
             for point in histogram.data_points {
                 let point = point?;
                 recording.found.points += 1;
@@ -50,7 +57,7 @@ pub(super) fn add(
                     continue;
                 }
                 let labels = point.attributes.raws().map_while(Result::ok);
-                let begin = point.start_time_unix_nano;
+                let begin = from.begin(point.start_time_unix_nano, point.time_unix_nano);
                 let series = hash(&(identity, begin, labels.collect::<Vec<_>>()));
                 let time = point.time_unix_nano;
                 let sum = point.sum.unwrap_or_default();
@@ -68,13 +75,39 @@ pub(super) fn add(
     }
 }
 
+/// From when the points of a metric count.
+#[derive(Debug, Clone, Copy)]
+enum CountsFrom {
+    /// From what they say: they go on counting.
+    Start,
+    /// From the point before, if they do not say.
+    LastPoint,
+    /// What a gauge says began nowhere.
+    Nowhere,
+}
+
+impl CountsFrom {
+    fn of(temporality: i32) -> Self {
+        if temporality == DELTA { Self::LastPoint } else { Self::Start }
+    }
+
+    /// What tells points that count from different moments apart.
+    fn begin(self, start_nanos: u64, time_nanos: u64) -> u64 {
+        match self {
+            Self::LastPoint if start_nanos == 0 => time_nanos,
+            Self::Start | Self::LastPoint => start_nanos,
+            Self::Nowhere => 0,
+        }
+    }
+}
+
 fn numbers(
     recording: &mut Recording,
     source: &Source,
     identity: u64,
     counter: Option<&'static str>,
     points: &Repeated<'_, NumberPointView<'_>>,
-    is_gauge: bool,
+    from: CountsFrom,
 ) -> Result<(), WireError> {
     recording.found.points += points.count() as u64;
     let Some(name) = counter else { return Ok(()) };
@@ -89,8 +122,7 @@ fn numbers(
             continue;
         }
         let labels = point.attributes.raws().map_while(Result::ok);
-        // What a gauge says began nowhere.
-        let begin = if is_gauge { 0 } else { point.start_time_unix_nano };
+        let begin = from.begin(point.start_time_unix_nano, point.time_unix_nano);
         let series = hash(&(identity, begin, labels.collect::<Vec<_>>()));
         keep(recording, source, (name, series), point.time_unix_nano, value);
     }
@@ -105,15 +137,15 @@ fn keep(
     value: f64,
 ) {
     let Some(owner) = recording.owner(source, None, None) else { return };
-    let known = &mut recording.drafts[owner].series;
-    match known.get_mut(&series) {
+    let draft = &mut recording.drafts[owner];
+    match draft.series.get_mut(&series) {
         // Also when a point comes again.
-        Some(last) if last.time_nanos >= time_nanos => {}
+        Some(last) if (last.time_nanos, last.value) >= (time_nanos, value) => {}
         Some(last) => *last = CounterPoint { time_nanos, value },
         None if recording.room.series < MAX_COUNTER_SERIES => {
             recording.room.series += 1;
-            known.insert(series, CounterPoint { time_nanos, value });
+            draft.series.insert(series, CounterPoint { time_nanos, value });
         }
-        None => {}
+        None => draft.left_out.points += 1,
     }
 }

@@ -9,8 +9,8 @@
 //! Requests may come in any order and more than once: a record or a span that was seen before is
 //! counted once, and what comes out is the same in every order. So it does not matter whether a
 //! session was read from its file or from a store that has sorted it. Times of events are believed
-//! before those of spans, since some libraries open a span when they get to it. Memory is bounded (see [`limits`](crate::limits)); what was left out
-//! is counted in [`LeftOut`].
+//! before those of spans, since some libraries open a span when they get to it. Memory is bounded
+//! (see [`limits`](crate::limits)); what was left out is counted in [`LeftOut`].
 
 mod add;
 mod finish;
@@ -352,9 +352,22 @@ pub struct LeftOut {
     pub samples: u64,
     /// Events.
     pub events: u64,
+    /// Points of counters.
+    pub points: u64,
 }
 
 impl LeftOut {
+    /// Adds what was left out elsewhere.
+    fn add(&mut self, other: Self) {
+        let Self { sessions, tasks, spans, samples, events, points } = other;
+        self.sessions += sessions;
+        self.tasks += tasks;
+        self.spans += spans;
+        self.samples += samples;
+        self.events += events;
+        self.points += points;
+    }
+
     /// Whether something was left out.
     #[must_use]
     pub fn is_any(&self) -> bool {

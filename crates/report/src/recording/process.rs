@@ -1,4 +1,8 @@
-//! What the session's span says of a command, if it is one: as `kymo run` and `kymo ci exec` write it.
+//! What the session's span says of a command, if it is one: attributes `process.*` as `kymo run`
+//! writes them.
+//!
+//! A command tells its words and how it ended. An exit code alone does not make one: `kymo ci exec`
+//! writes it too, but its command line and figures have other names, which are not read here.
 
 use kymo_wire::{AnyValueView, array_values};
 use serde::Serialize;
@@ -39,37 +43,38 @@ pub struct Process {
 }
 
 impl Process {
-    /// Takes in an attribute of a span; others than those of processes are left alone.
+    /// Takes in an attribute of a span, if it is one of a command.
     pub(super) fn read(slot: &mut Option<Box<Self>>, key: &[u8], value: &AnyValueView<'_>) {
         let Some(key) = key.strip_prefix(b"process.") else { return };
-        let process = slot.get_or_insert_default();
         let whole = || match value {
             AnyValueView::Int(number) => Some(*number),
             _ => None,
         };
-        match key {
-            b"command_args" => process.command = command(value),
-            b"exit.code" => process.exit_code = whole(),
-            b"signal" => process.signal = whole(),
-            b"cpu_user_seconds" => process.cpu_user_seconds = number(value),
-            b"cpu_system_seconds" => process.cpu_system_seconds = number(value),
-            b"cores_busy" => process.cores_busy = number(value),
-            b"tree_peak_resident_bytes" => process.peak_resident_bytes = number(value),
-            b"tree_most_processes" => process.most_processes = number(value),
-            b"disk_read_bytes" => process.disk_read_bytes = number(value),
-            b"disk_write_bytes" => process.disk_write_bytes = number(value),
-            b"net_recv_bytes" => process.net_recv_bytes = number(value),
-            b"net_sent_bytes" => process.net_sent_bytes = number(value),
-            b"gpu_percent" => process.gpu_percent = number(value),
-            b"gpu_memory_max_bytes" => process.gpu_memory_max_bytes = number(value),
-            _ => {}
-        }
+        let figure: fn(&mut Self) -> &mut Option<f64> = match key {
+            b"command_args" => return slot.get_or_insert_default().command = command(value),
+            b"exit.code" => return slot.get_or_insert_default().exit_code = whole(),
+            b"signal" => return slot.get_or_insert_default().signal = whole(),
+            b"cpu_user_seconds" => |of| &mut of.cpu_user_seconds,
+            b"cpu_system_seconds" => |of| &mut of.cpu_system_seconds,
+            b"cores_busy" => |of| &mut of.cores_busy,
+            b"tree_peak_resident_bytes" => |of| &mut of.peak_resident_bytes,
+            b"tree_most_processes" => |of| &mut of.most_processes,
+            b"disk_read_bytes" => |of| &mut of.disk_read_bytes,
+            b"disk_write_bytes" => |of| &mut of.disk_write_bytes,
+            b"net_recv_bytes" => |of| &mut of.net_recv_bytes,
+            b"net_sent_bytes" => |of| &mut of.net_sent_bytes,
+            b"gpu_percent" => |of| &mut of.gpu_percent,
+            b"gpu_memory_max_bytes" => |of| &mut of.gpu_memory_max_bytes,
+            // Many spans name a process, as with its id: nothing is made for them.
+            _ => return,
+        };
+        *figure(slot.get_or_insert_default()) = number(value);
     }
 
-    /// Whether it says how the command ended: attributes of a process alone, as any span may have
-    /// them, do not make it a command.
+    /// Whether it says what was run and how that ended: either alone, as any span may have it, does
+    /// not make it a command.
     pub(super) fn is_command(&self) -> bool {
-        self.exit_code.is_some()
+        self.command.is_some() && self.exit_code.is_some()
     }
 }
 
@@ -95,4 +100,20 @@ fn command(value: &AnyValueView<'_>) -> Option<String> {
         }
     }
     Some(cut(&line).to_owned()).filter(|line| !line.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_made_for_attributes_that_are_not_read() {
+        let mut slot = None;
+        for key in [&b"process.pid"[..], b"process.executable.name", b"exit.code", b"process."] {
+            Process::read(&mut slot, key, &AnyValueView::Int(7));
+        }
+        assert_eq!(slot, None);
+        Process::read(&mut slot, b"process.cores_busy", &AnyValueView::Double(1.5));
+        assert_eq!(slot.map(|process| process.cores_busy), Some(Some(1.5)));
+    }
 }

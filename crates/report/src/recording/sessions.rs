@@ -25,8 +25,8 @@ pub(super) struct Draft {
     pub(super) service: Option<Arc<str>>,
     pub(super) host: Option<Arc<str>>,
     pub(super) backend: Option<Arc<str>>,
-    /// What `SessionStarted` and `SessionEnded` say: the first start and the last, the last end. The
-    /// same id may be run again.
+    /// What `SessionStarted` and `SessionEnded` say: the first start and the last, the last end.
+    /// The same id may be run again.
     pub(super) started_nanos: Option<u64>,
     pub(super) restarted_nanos: Option<u64>,
     pub(super) ended_nanos: Option<u64>,
@@ -49,7 +49,7 @@ pub(super) struct Draft {
     pub(super) seen_nanos: Option<(u64, u64)>,
     pub(super) left_out: LeftOut,
     /// Hashes of the ids of tasks without room: each is counted once.
-    pub(super) strangers: HashSet<u64>,
+    pub(super) tasks_without_room: HashSet<u64>,
 }
 
 /// How much of a recording's room is taken.
@@ -63,6 +63,8 @@ pub(super) struct Room {
     pub(super) series: usize,
     pub(super) emits: usize,
     pub(super) repeats: usize,
+    /// Ids of tasks that are remembered though there is no room for the task.
+    pub(super) task_hashes: usize,
 }
 
 /// A span of any kind.
@@ -99,10 +101,11 @@ impl Draft {
         let at = match self.by_task.get(id) {
             Some(at) => *at,
             None if room.tasks >= room.limits.tasks => {
-                if self.strangers.len() < room.limits.records {
-                    self.strangers.insert(hash(&id));
+                if room.task_hashes < room.limits.records
+                    && self.tasks_without_room.insert(hash(&id))
+                {
+                    room.task_hashes += 1;
                 }
-                self.left_out.tasks = self.strangers.len() as u64;
                 return None;
             }
             None => {

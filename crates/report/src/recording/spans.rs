@@ -119,7 +119,7 @@ pub(super) fn add(recording: &mut Recording, source: &Source, span: &SpanView<'_
         is_error,
         error_type,
         error_message,
-        // Many spans name a process; few are commands.
+        // Others have some of the attributes; few are commands.
         process: process.filter(|process| process.is_command()),
     });
 }

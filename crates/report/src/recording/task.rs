@@ -4,8 +4,9 @@
 //! |---|---|
 //! | a state | its first time |
 //! | an end | the first by time; the others came after the end |
-//! | a text, as that of an executable | that of the earliest state in a task's life, else that of the span |
-//! | the span | the one with `status`, else the one that began first |
+//! | a text, as an executable | that of the earliest state in a task's life, else of the span |
+//! | the span | that which events name, else one with `status`, else the one that began first |
+//! | the span that events name | that of the earliest state in a task's life |
 
 use std::sync::Arc;
 
@@ -14,22 +15,32 @@ use super::sessions::Room;
 use super::values::moment;
 use super::{Status, Task, UNNAMED};
 
-/// A task, and what its span says of it.
-#[derive(Debug)]
+/// What is known of a task.
+#[derive(Debug, Default)]
 pub(super) struct TaskDraft {
-    pub(super) task: Task,
+    pub(super) id: Arc<str>,
     pub(super) has_events: bool,
     /// It is said to lack states.
     is_incomplete: bool,
+    /// The first time of each state that events tell of.
+    created_nanos: Option<u64>,
+    submitted_nanos: Option<u64>,
+    queued_nanos: Option<u64>,
+    started_nanos: Option<u64>,
     /// The first end that an event tells of.
     end: Option<(u64, Status)>,
     said_duration_secs: Option<f64>,
-    /// The name that events give to the span, and the span that they name.
+    /// The name that events give to the span, and the span that they name, by [`rank`].
     event_name: Option<Arc<str>>,
-    event_span: Option<[u8; 8]>,
-    pub(super) span: Option<TaskSpan>,
-    /// From where each of the texts is, by place: the least [`rank`] counts.
-    ranks: [u64; TEXTS],
+    event_span: Option<(u64, [u8; 8])>,
+    /// All spans with its id: which is its own is known when all events are.
+    pub(super) spans: Vec<TaskSpan>,
+    backend: Ranked,
+    node: Ranked,
+    executable: Ranked,
+    task_type: Ranked,
+    error_type: Ranked,
+    error_message: Ranked,
     /// Ends beyond the first, and times of states that were told before.
     later_ends: u64,
     repeated_nanos: Vec<u64>,
@@ -46,23 +57,35 @@ pub(super) struct Texts {
     pub(super) error_message: Option<Arc<str>>,
 }
 
-const TEXTS: usize = 6;
-const NODE: usize = 1;
+/// A text that several records may tell: that of the least rank counts, of equal ones the least.
+#[derive(Debug, Default)]
+struct Ranked {
+    rank: u64,
+    text: Option<Arc<str>>,
+}
 
-/// What comes first in the life of a task counts, then what was told first. Where it started is
-/// where it ran, whatever was planned. Spans are believed after all events.
-fn rank(place: usize, status: Option<Status>, has_status: bool, nanos: u64) -> u64 {
-    let class = match status {
-        Some(Status::Running) if place == NODE => 0,
-        Some(Status::Created) => 1,
-        Some(Status::Submitted) => 2,
-        Some(Status::Queued) => 3,
-        Some(Status::Running) => 4,
-        Some(_) => 5,
-        None if has_status => 6,
-        None => 7,
-    };
-    // To 16 nanoseconds, so that both fit.
+impl Ranked {
+    fn offer(&mut self, rank: u64, text: Option<Arc<str>>) {
+        let is_better = self.text.is_none() || (rank, &text) < (self.rank, &self.text);
+        if text.is_some() && is_better {
+            *self = Self { rank, text };
+        }
+    }
+}
+
+/// Where a task started is where it ran, whatever was planned: of nodes, that is the first class.
+const STARTED_NODE: u64 = 0;
+/// Spans are believed after all events.
+const SPAN_WITH_STATUS: u64 = 6;
+const OTHER_SPAN: u64 = 7;
+
+/// What comes first in the life of a task; all ends are one.
+fn class(status: Status) -> u64 {
+    status.min(Status::Completed) as u64 + 1
+}
+
+/// The class counts, then what was told first: to 16 nanoseconds, so that both fit.
+fn rank(class: u64, nanos: u64) -> u64 {
     class << 60 | nanos >> 4
 }
 
@@ -97,26 +120,16 @@ pub(super) struct TaskSpan {
 impl TaskDraft {
     /// A task of which nothing is known yet.
     pub(super) fn new(id: Arc<str>) -> Self {
-        Self {
-            task: Task::new(id, UNNAMED.into()),
-            has_events: false,
-            is_incomplete: false,
-            end: None,
-            said_duration_secs: None,
-            event_name: None,
-            event_span: None,
-            span: None,
-            ranks: [u64::MAX; TEXTS],
-            later_ends: 0,
-            repeated_nanos: Vec::new(),
-        }
+        Self { id, ..Self::default() }
     }
 
     /// Takes in a state that an event tells of.
     pub(super) fn add_step(&mut self, status: Status, step: Step, room: &mut Room) {
         self.has_events = true;
         self.is_incomplete |= step.is_incomplete;
-        self.event_span = self.event_span.or(step.span_id);
+        let rank_of = |class| rank(class, step.time_nanos);
+        let rank = rank_of(class(status));
+        self.event_span = least(self.event_span, step.span_id.map(|id| (rank, id)));
         self.event_name = least(self.event_name.take(), step.span_name);
         match status.is_end() {
             true => self.add_end(status, step.time_nanos, step.duration_secs),
@@ -126,7 +139,8 @@ impl TaskDraft {
         if !status.is_end() {
             (texts.error_type, texts.error_message) = (None, None);
         }
-        self.add_texts(texts, |place| rank(place, Some(status), false, step.time_nanos));
+        let node_rank = if status == Status::Running { rank_of(STARTED_NODE) } else { rank };
+        self.add_texts(texts, rank, node_rank);
     }
 
     fn add_end(&mut self, status: Status, nanos: u64, duration_secs: Option<f64>) {
@@ -139,10 +153,10 @@ impl TaskDraft {
 
     fn add_time(&mut self, status: Status, nanos: u64, room: &mut Room) {
         let slot = match status {
-            Status::Submitted => &mut self.task.submitted_nanos,
-            Status::Queued => &mut self.task.queued_nanos,
-            Status::Running => &mut self.task.started_nanos,
-            _ => &mut self.task.created_nanos,
+            Status::Submitted => &mut self.submitted_nanos,
+            Status::Queued => &mut self.queued_nanos,
+            Status::Running => &mut self.started_nanos,
+            _ => &mut self.created_nanos,
         };
         let Some(known) = *slot else {
             *slot = Some(nanos);
@@ -158,87 +172,61 @@ impl TaskDraft {
     /// Takes in a span that has the task's id.
     pub(super) fn add_span(&mut self, span: TaskSpan, texts: Texts) {
         self.is_incomplete |= span.is_incomplete;
-        self.add_texts(texts, |place| rank(place, None, span.has_status, span.start_nanos));
-        if self.span.as_ref().is_none_or(|known| span.is_better_than(known)) {
-            self.span = Some(span);
+        let class = if span.has_status { SPAN_WITH_STATUS } else { OTHER_SPAN };
+        let rank = rank(class, span.start_nanos);
+        self.add_texts(texts, rank, rank);
+        if self.spans.is_empty() {
+            // Most tasks have one, and a vector that grows makes room for four.
+            self.spans.reserve_exact(1);
         }
+        self.spans.push(span);
     }
 
-    fn add_texts(&mut self, texts: Texts, rank: impl Fn(usize) -> u64) {
-        let Texts { backend, node, executable, task_type, error_type, error_message } = texts;
-        let texts = [backend, node, executable, task_type, error_type, error_message];
-        for (place, text) in texts.into_iter().enumerate() {
-            let (new, known) = (rank(place), self.ranks[place]);
-            let slot = self.text(place);
-            if text.is_some() && (new < known || new == known && text < *slot) {
-                *slot = text;
-                self.ranks[place] = new;
-            }
-        }
+    fn add_texts(&mut self, texts: Texts, rank: u64, node_rank: u64) {
+        self.backend.offer(rank, texts.backend);
+        self.node.offer(node_rank, texts.node);
+        self.executable.offer(rank, texts.executable);
+        self.task_type.offer(rank, texts.task_type);
+        self.error_type.offer(rank, texts.error_type);
+        self.error_message.offer(rank, texts.error_message);
     }
 
-    fn text(&mut self, place: usize) -> &mut Option<Arc<str>> {
-        match place {
-            0 => &mut self.task.backend,
-            NODE => &mut self.task.node,
-            2 => &mut self.task.executable,
-            3 => &mut self.task.task_type,
-            4 => &mut self.task.error_type,
-            _ => &mut self.task.error_message,
-        }
+    /// The span that events name.
+    fn named_span(&self) -> Option<[u8; 8]> {
+        self.event_span.map(|(_, id)| id)
+    }
+
+    /// The span that is most likely the task's own: those below it may have the task's id too.
+    fn likely_span(&self) -> Option<&TaskSpan> {
+        let named = self.named_span();
+        self.spans.iter().min_by_key(|span| {
+            (named != Some(span.id), !span.has_status, span.start_nanos, span.id)
+        })
+    }
+
+    /// The task's own span, if it is there.
+    fn own_span(&self) -> Option<&TaskSpan> {
+        // A span within a task that goes on has its id, and is not its span.
+        let is_own = |span: &&TaskSpan| {
+            span.has_status || !self.has_events || self.named_span().is_none_or(|id| id == span.id)
+        };
+        self.likely_span().filter(is_own)
     }
 
     /// Whether a span is that of the task, as far as is known.
     pub(super) fn has_span(&self, id: [u8; 8]) -> bool {
-        self.event_span == Some(id) || self.span.as_ref().is_some_and(|span| span.id == id)
+        self.named_span() == Some(id) || self.likely_span().is_some_and(|span| span.id == id)
     }
 
     /// The task, and how many events came after its end. Events first, the span where they are
     /// silent.
     pub(super) fn settle(mut self) -> (Task, u64) {
-        let after_end = self.settle_events();
-        let Self { mut task, has_events, is_incomplete, event_span, span, .. } = self;
-        task.span_id = event_span;
-        // A span within a task that goes on has its id, and is not its span.
-        let is_own = |span: &TaskSpan| {
-            span.has_status || !has_events || event_span.is_none_or(|id| id == span.id)
-        };
-        if let Some(name) = self.event_name {
-            task.name = name;
+        let mut task = Task::new(self.id.clone(), UNNAMED.into());
+        let after_end = self.settle_events(&mut task);
+        if let Some(span) = self.own_span() {
+            self.settle_span(span, &mut task);
         }
-        if let Some(span) = span.filter(is_own) {
-            task.span_id = Some(span.id);
-            task.span_nanos = moment(span.start_nanos)
-                .map(|start| (start, span.end_nanos))
-                .filter(|(start, end)| start <= end);
-            task.submitted_nanos = task.submitted_nanos.or(span.submitted_nanos);
-            task.queued_nanos = task.queued_nanos.or(span.queued_nanos);
-            task.started_nanos = task.started_nanos.or(span.started_nanos);
-            if !has_events {
-                task.created_nanos = moment(span.start_nanos);
-            }
-            if let (None, Some(status)) = (task.ended_nanos, span.status)
-                && (span.has_status || !has_events)
-            {
-                task.ended_nanos = moment(span.end_nanos);
-                task.status = status;
-            }
-            task.name = span.name;
-        }
-        if task.started_nanos.is_none()
-            && !is_incomplete
-            && let Some(ended) = task.ended_nanos
-        {
-            match self.said_duration_secs.filter(|secs| *secs > 0.0) {
-                Some(secs) => task.started_nanos = Some(ended.saturating_sub((secs * 1e9) as u64)),
-                None if !has_events => {
-                    let before = [task.queued_nanos, task.submitted_nanos, task.created_nanos];
-                    task.started_nanos = before.into_iter().flatten().max().map(|at| at.min(ended));
-                    task.is_start_assumed = task.started_nanos.is_some();
-                }
-                None => {}
-            }
-        }
+        self.settle_start(&mut task);
         if !task.status.is_end() {
             let reached = [
                 (task.submitted_nanos, Status::Submitted),
@@ -248,37 +236,85 @@ impl TaskDraft {
             let reached = reached.into_iter().filter(|(at, _)| at.is_some());
             task.status = reached.map(|(_, status)| status).fold(task.status, Status::max);
         }
-        if task.status != Status::Failed {
-            // A canceled task's span has the status of an error, and no more to say.
-            task.error_type = None;
-            task.error_message = None;
+        task.backend = self.backend.text;
+        task.node = self.node.text;
+        task.executable = self.executable.text;
+        task.task_type = self.task_type.text;
+        // A canceled task's span has the status of an error, and no more to say.
+        if task.status == Status::Failed {
+            task.error_type = self.error_type.text;
+            task.error_message = self.error_message.text;
         }
         (task, after_end)
     }
 
-    /// What events alone say of the end; how many came after it.
-    fn settle_events(&mut self) -> u64 {
+    /// What events alone say; how many came after the end.
+    fn settle_events(&mut self, task: &mut Task) -> u64 {
+        task.span_id = self.named_span();
+        if let Some(name) = self.event_name.take() {
+            task.name = name;
+        }
+        task.created_nanos = self.created_nanos;
+        task.submitted_nanos = self.submitted_nanos;
+        task.queued_nanos = self.queued_nanos;
+        task.started_nanos = self.started_nanos;
         let Some((ended, status)) = self.end else { return 0 };
-        (self.task.ended_nanos, self.task.status) = (Some(ended), status);
+        (task.ended_nanos, task.status) = (Some(ended), status);
         let repeated = self.repeated_nanos.iter().filter(|nanos| **nanos > ended).count() as u64;
         // A first start behind the end is a clock that stepped back, unless the end says that there
         // was no start.
-        let is_late = self.is_incomplete && self.task.started_nanos.is_some_and(|at| at > ended);
+        let is_late = self.is_incomplete && task.started_nanos.is_some_and(|at| at > ended);
         if is_late {
-            self.task.started_nanos = None;
+            task.started_nanos = None;
         }
         self.later_ends + repeated + u64::from(is_late)
     }
-}
 
-impl TaskSpan {
-    /// Whether it is more likely that of the task than another: those below it may have the task's
-    /// id too.
-    fn is_better_than(&self, known: &Self) -> bool {
-        match (self.has_status, known.has_status) {
-            (true, false) => true,
-            (false, true) => false,
-            _ => (self.start_nanos, self.id) < (known.start_nanos, known.id),
+    /// What its own span says beyond that.
+    fn settle_span(&self, span: &TaskSpan, task: &mut Task) {
+        task.span_id = Some(span.id);
+        task.name = span.name.clone();
+        task.span_nanos = moment(span.start_nanos)
+            .map(|start| (start, span.end_nanos))
+            .filter(|(start, end)| start <= end);
+        task.submitted_nanos = task.submitted_nanos.or(span.submitted_nanos);
+        task.queued_nanos = task.queued_nanos.or(span.queued_nanos);
+        task.started_nanos = task.started_nanos.or(span.started_nanos);
+        if !self.has_events {
+            task.created_nanos = moment(span.start_nanos);
+        }
+        if let (None, Some(status)) = (task.ended_nanos, span.status)
+            && (span.has_status || self.is_ended_by(span))
+        {
+            task.ended_nanos = moment(span.end_nanos);
+            task.status = status;
+        }
+    }
+
+    /// Whether the end of its span is that of the task, where nothing else tells of one. A span
+    /// without an end is open, and a task that is told to go on after its span has not ended.
+    fn is_ended_by(&self, span: &TaskSpan) -> bool {
+        let told =
+            [self.created_nanos, self.submitted_nanos, self.queued_nanos, self.started_nanos];
+        let last = told.into_iter().flatten().chain(self.repeated_nanos.iter().copied()).max();
+        let is_named = !self.has_events || self.named_span() == Some(span.id);
+        is_named && span.end_nanos > 0 && last.is_none_or(|last| last <= span.end_nanos)
+    }
+
+    /// When it began, if neither events nor its span tell.
+    fn settle_start(&self, task: &mut Task) {
+        let (None, Some(ended), false) = (task.started_nanos, task.ended_nanos, self.is_incomplete)
+        else {
+            return;
+        };
+        match self.said_duration_secs.filter(|secs| *secs > 0.0) {
+            Some(secs) => task.started_nanos = Some(ended.saturating_sub((secs * 1e9) as u64)),
+            None if !self.has_events => {
+                let before = [task.queued_nanos, task.submitted_nanos, task.created_nanos];
+                task.started_nanos = before.into_iter().flatten().max().map(|at| at.min(ended));
+                task.is_start_assumed = task.started_nanos.is_some();
+            }
+            None => {}
         }
     }
 }

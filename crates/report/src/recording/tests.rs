@@ -1,5 +1,9 @@
 //! What becomes of records.
 
+mod order;
+mod room;
+mod spans_of_tasks;
+
 use serde_json::json;
 
 use super::*;
@@ -32,17 +36,6 @@ fn what_comes_twice_counts_once() {
     assert_eq!((once.tasks, once.spans), (twice.tasks, twice.spans));
     assert_eq!((once.samples.len(), once.counters), (twice.samples.len(), twice.counters));
     assert!(twice.repeated > 30 && once.repeated == 0, "{}", twice.repeated);
-}
-
-#[test]
-fn the_order_of_records_does_not_matter() {
-    let mut lines = ten_seconds();
-    let forward = only(&lines);
-    lines.reverse();
-    let mut backward = only(&lines);
-    backward.tasks.sort_by(|one, other| one.id.cmp(&other.id));
-    assert_eq!(forward.tasks, backward.tasks);
-    assert_eq!(forward.counters, backward.counters);
 }
 
 #[test]
@@ -106,56 +99,6 @@ fn spans_of_other_programs_in_the_trace_belong_to_the_session() {
 }
 
 #[test]
-fn what_comes_out_is_the_same_in_every_order() {
-    let mut lines = ten_seconds();
-    // Told twice, on two nodes; ended twice; spans of tasks and below them; two processes.
-    for (node, at) in [("n2", 1.5), ("n1", 1.0)] {
-        lines.push(event("train.1", "TaskStarted", at, json!({"task_id": "t1", "node_id": node})));
-    }
-    let failed = json!({"task_id": "t2", "error_type": "Late", "backend": "b"});
-    lines.push(event("train.1", "TaskFailed", 4.5, failed));
-    lines.push(event("train.1", "SessionStarted", 0.1, json!({"backend": "second"})));
-    lines.push(event("train.1", "app.Loss", 3.0, json!({"loss": 0.125})));
-    let own = json!({"task_id": "t5", "status": "failed", "error_type": "E", "node_id": "n9"});
-    lines.push(span("train.1", (5, 1), "fit", (4.0, 5.0), own));
-    lines.push(span("train.1", (6, 5), "inner", (4.1, 4.2), json!({"task_id": "t5"})));
-    lines.push(span("train.1", (7, 5), "inner", (6.1, 6.2), json!({"task_id": "t6"})));
-    lines.push(span("train.1", (1, 0), "session", (0.0, 10.0), json!({"session.name": "x"})));
-    let shown = |lines: &[serde_json::Value]| {
-        let analysis = crate::Analysis::of(&only(lines));
-        crate::render::json::render(&[analysis], None)
-    };
-    let expected = shown(&lines);
-    let first = only(&lines);
-    assert_eq!((&first.tasks[0].node.as_deref(), &*first.tasks[0].id), (&Some("n1"), "t1"));
-    assert_eq!((first.tasks[1].status, first.events_after_end), (Status::Completed, 1));
-    let mut seed = 7u64;
-    for _ in 0..20 {
-        for at in (1..lines.len()).rev() {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            lines.swap(at, (seed >> 33) as usize % (at + 1));
-        }
-        assert_eq!(shown(&lines), expected);
-    }
-}
-
-#[test]
-fn a_span_below_a_task_that_runs_does_not_end_it() {
-    let mut started = event("s", "TaskStarted", 1.0, json!({"task_id": "t", "span_name": "fit"}));
-    started["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]["spanId"] =
-        "0000000000000002".into();
-    let inner = span("s", (3, 2), "inner", (1.0, 2.0), json!({"task_id": "t"}));
-    let session = only(&[started.clone(), inner.clone()]);
-    let task = &session.tasks[0];
-    assert_eq!((task.status, &*task.name, task.span_nanos), (Status::Running, "fit", None));
-    let own = span("s", (2, 1), "fit", (0.5, 3.0), json!({"task_id": "t", "status": "completed"}));
-    let session = only(&[own, inner, started]);
-    let task = &session.tasks[0];
-    assert_eq!((task.status, task.ended_nanos), (Status::Completed, Some(nanos(3.0))));
-    assert_eq!(task.span_nanos, Some((nanos(0.5), nanos(3.0))));
-}
-
-#[test]
 fn the_only_span_is_the_session_unless_it_is_a_task() {
     let session = only(&[span("s", (2, 1), "fit", (1.0, 3.0), json!({"task_id": "t"}))]);
     assert!(!session.has_ended && session.tasks[0].span_id.is_some());
@@ -174,41 +117,31 @@ fn a_session_that_is_run_again_has_not_ended_before() {
 }
 
 #[test]
-fn what_there_is_no_room_for_is_counted_and_said() {
-    let mut recording = Recording::within(Limits { tasks: 2, ..Limits::default() });
-    for nth in 0..5 {
-        let id = format!("t{nth}");
-        for line in task("s", &id, [0.0, 1.0, 2.0, 3.0], "TaskCompleted", json!({})) {
-            let (signal, request) =
-                kymo_wire::lines::decode_line(line.to_string().as_bytes()).unwrap();
-            recording.add(signal, &request).unwrap();
-        }
-    }
-    let session = recording.finish().0.remove(0);
-    assert_eq!((session.tasks.len(), session.left_out.tasks), (2, 3));
-    let notes = crate::Analysis::of(&session).notes.join("\n");
-    assert!(notes.contains("3 tasks") && notes.contains("room for 2 tasks"), "{notes}");
-}
-
-#[test]
 fn points_of_deltas_are_added_up_and_the_last_of_a_count_counts() {
-    let point = |name: &str, from: f64, at: f64, value: i64, temporality: u8| {
+    let point = |name: &str, from: Option<f64>, at: f64, value: i64, temporality: u8| {
         json!({"resourceMetrics": [{"resource": {"attributes": [
             {"key": "session_id", "value": {"stringValue": "s"}}]},
             "scopeMetrics": [{"metrics": [{"name": name, "sum": {
                 "aggregationTemporality": temporality, "dataPoints": [{
-                    "startTimeUnixNano": nanos(from).to_string(),
+                    "startTimeUnixNano": from.map_or(0, nanos).to_string(),
                     "timeUnixNano": nanos(at).to_string(), "asInt": value.to_string()}]}}]}]}]})
     };
     let mut lines = vec![
-        point("tasks_started", 0.0, 1.0, 3, 1),
-        point("tasks_started", 1.0, 2.0, 4, 1),
-        point("tasks_completed", 0.0, 1.0, 3, 2),
-        point("tasks_completed", 0.0, 2.0, 5, 2),
+        point("tasks_started", Some(0.0), 1.0, 3, 1),
+        point("tasks_started", Some(1.0), 2.0, 4, 1),
+        point("tasks_completed", Some(0.0), 1.0, 3, 2),
+        point("tasks_completed", Some(0.0), 2.0, 5, 2),
+        // They do not say from when they count.
+        point("tasks_failed", None, 1.0, 3, 1),
+        point("tasks_failed", None, 2.0, 4, 1),
+        point("tasks_failed", None, 2.0, 4, 1),
+        point("tasks_canceled", None, 1.0, 3, 2),
+        point("tasks_canceled", None, 2.0, 5, 2),
     ];
     for _ in 0..2 {
         let counters = only(&lines).counters;
         assert_eq!((counters["tasks_started"], counters["tasks_completed"]), (7.0, 5.0));
+        assert_eq!((counters["tasks_failed"], counters["tasks_canceled"]), (7.0, 5.0));
         lines.reverse();
     }
 }
@@ -243,6 +176,7 @@ fn a_command_is_told_by_the_span_of_its_session_alone() {
     assert_eq!(process.command.as_deref(), Some(r"python -c 'print('\''a b'\'')' ''"));
     assert_eq!((process.exit_code, process.signal), (Some(3), None));
     assert_eq!((process.cpu_user_seconds, process.peak_resident_bytes), (Some(1.5), Some(1024.0)));
-    let pid = json!({"process.pid": 7});
-    assert_eq!(only(&[span("s", (1, 0), "session", (0.0, 1.0), pid)]).process, None);
+    // Others tell of a process too, as `kymo ci exec` does.
+    let exec = json!({"process.pid": 7, "process.exit.code": 0, "process.command_line": "make"});
+    assert_eq!(only(&[span("s", (1, 0), "session", (0.0, 1.0), exec)]).process, None);
 }

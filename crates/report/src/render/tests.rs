@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::text::Look;
 use super::{html, json, markdown, text};
 use crate::analysis::{Analysis, compare};
-use crate::fixture::{event, only, task, ten_seconds};
+use crate::fixture::{event, only, span, task, ten_seconds};
 
 fn analysis() -> Analysis {
     Analysis::of(&only(&ten_seconds()))
@@ -154,4 +154,16 @@ fn a_session_without_tasks_has_a_page_in_every_form() {
     assert!(html::render(&of, None).contains("running</span>"));
     let document: Value = serde_json::from_str(&json::render(&of, None)).unwrap();
     assert_eq!(document["sessions"][0]["session"]["state"], "running");
+}
+
+#[test]
+fn a_command_need_not_have_tasks_and_an_exit_code_alone_is_no_command() {
+    let page = |fields: Value| {
+        let lines = [span("s", (1, 0), "session", (0.0, 1.0), fields)];
+        text::render(&[Analysis::of(&only(&lines))], None, plain(80))
+    };
+    let run = page(json!({"process.command_args": ["make", "all"], "process.exit.code": 0}));
+    assert!(run.contains("command  make all\nexit     0\n") && !run.contains("Tasks:"), "{run}");
+    let exec = page(json!({"process.command_line": "make all", "process.exit.code": 0}));
+    assert!(exec.contains("Tasks: 0\n") && !exec.contains("exit"), "{exec}");
 }

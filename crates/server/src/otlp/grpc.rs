@@ -13,15 +13,6 @@ use crate::reply::plain;
 use crate::router::Shared;
 use crate::telemetry::Protocol;
 
-/// The path of a signal's method.
-pub(crate) fn path(signal: Signal) -> &'static str {
-    match signal {
-        Signal::Traces => "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
-        Signal::Metrics => "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
-        Signal::Logs => "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
-    }
-}
-
 /// Answers a method.
 pub(crate) async fn answer(shared: Shared, signal: Signal, request: Request<Body>) -> Response {
     let (head, body) = request.into_parts();

@@ -7,7 +7,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use kymo_admit::{Compression, Format, Signal};
 
-use super::{Wrapping, export, rejected_name, response};
+use super::{Wrapping, export, response};
 use crate::answer::{Failure, retry_info, rpc_status};
 use crate::receive::Accepted;
 use crate::router::Shared;
@@ -15,15 +15,6 @@ use crate::telemetry::Protocol;
 
 const PROTOBUF: &str = "application/x-protobuf";
 const JSON: &str = "application/json";
-
-/// The path of a signal.
-pub(crate) fn path(signal: Signal) -> &'static str {
-    match signal {
-        Signal::Traces => "/v1/traces",
-        Signal::Metrics => "/v1/metrics",
-        Signal::Logs => "/v1/logs",
-    }
-}
 
 /// Answers a path.
 pub(crate) async fn answer(shared: Shared, signal: Signal, request: Request<Body>) -> Response {
@@ -91,7 +82,7 @@ pub(crate) fn accept(accepted: &Accepted, signal: Signal, format: Format) -> Res
         (Format::Json, None) => b"{}".to_vec(),
         (Format::Json, Some((rejected, message))) => serde_json::json!({
             "partialSuccess": {
-                rejected_name(signal): rejected.to_string(),
+                signal.rejected_key(): rejected.to_string(),
                 "errorMessage": message,
             }
         })

@@ -95,12 +95,3 @@ pub(crate) fn response(partial: Option<&(u64, String)>) -> Vec<u8> {
     }
     writer.into_bytes()
 }
-
-/// The name of the rejected count in JSON.
-fn rejected_name(signal: Signal) -> &'static str {
-    match signal {
-        Signal::Traces => "rejectedSpans",
-        Signal::Metrics => "rejectedDataPoints",
-        Signal::Logs => "rejectedLogRecords",
-    }
-}

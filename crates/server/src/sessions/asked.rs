@@ -30,6 +30,8 @@ pub(super) enum Failed {
     Unknown(String),
     /// The engine could not answer it.
     Engine(EngineError),
+    /// Too many pages are asked for.
+    Busy,
     /// Nobody else can watch.
     Watch(live::Refused),
     /// Something that must not happen.
@@ -55,7 +57,7 @@ impl Failed {
             Ok(_) => "ok",
             Err(Self::Wrong(_) | Self::Unknown(_)) => "invalid",
             Err(Self::Engine(error)) => error.kind(),
-            Err(Self::Watch(_)) => "busy",
+            Err(Self::Watch(_) | Self::Busy) => "busy",
             Err(Self::Internal(_)) => "internal",
         }
     }
@@ -82,6 +84,10 @@ impl Failed {
                     live::Refused::Stopping => StatusCode::SERVICE_UNAVAILABLE,
                 };
                 retry(json_error(status, &refused.to_string()), UNAVAILABLE_RETRY)
+            }
+            Self::Busy => {
+                let message = "other reports are being made; try again in a moment";
+                retry(json_error(StatusCode::TOO_MANY_REQUESTS, message), UNAVAILABLE_RETRY)
             }
             Self::Internal(message) => {
                 tracing::error!(message, "a question about sessions failed");

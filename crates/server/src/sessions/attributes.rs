@@ -19,19 +19,21 @@ pub(super) fn write_attributes(
     text: Option<&str>,
     write: impl Fn(&mut Writer, &[u8], &AnyValueView<'_>),
 ) {
+    each_attribute(text, |key, value| write(w, key, &value));
+}
+
+/// Hands out the attributes in such a text, one after the other.
+pub(super) fn each_attribute(text: Option<&str>, each: impl FnMut(&[u8], AnyValueView<'_>)) {
     let Some(text) = text else { return };
     let mut reader = serde_json::Deserializer::from_str(text);
     // The store wrote it, so that it can be read.
-    let _ = Attributes { w, write }.deserialize(&mut reader);
+    let _ = Attributes(each).deserialize(&mut reader);
 }
 
-/// An object of JSON whose members are written as they are read.
-struct Attributes<'w, F> {
-    w: &'w mut Writer,
-    write: F,
-}
+/// An object of JSON whose members are handed out as they are read.
+struct Attributes<F>(F);
 
-impl<'de, F: Fn(&mut Writer, &[u8], &AnyValueView<'_>)> DeserializeSeed<'de> for Attributes<'_, F> {
+impl<'de, F: FnMut(&[u8], AnyValueView<'_>)> DeserializeSeed<'de> for Attributes<F> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<(), D::Error> {
@@ -39,18 +41,18 @@ impl<'de, F: Fn(&mut Writer, &[u8], &AnyValueView<'_>)> DeserializeSeed<'de> for
     }
 }
 
-impl<'de, F: Fn(&mut Writer, &[u8], &AnyValueView<'_>)> Visitor<'de> for Attributes<'_, F> {
+impl<'de, F: FnMut(&[u8], AnyValueView<'_>)> Visitor<'de> for Attributes<F> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("attributes")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<(), A::Error> {
         while let Some((key, value)) = members.next_entry::<Plain<'_>, Plain<'_>>()? {
             let Plain::Text(key) = key else { continue };
             if let Some(value) = value.view() {
-                (self.write)(self.w, key.as_bytes(), &value);
+                (self.0)(key.as_bytes(), value);
             }
         }
         Ok(())

@@ -150,6 +150,7 @@ fn read(table: &Table) -> Result<Vec<(String, Seen)>, Failed> {
     let (mut traces, mut any_traces) = (texts("trace_id")?, texts("any_trace_id")?);
     let (mut firsts, mut lasts) = (times("first")?, times("last")?);
     let (mut started, mut restarted) = (times("started")?, times("restarted")?);
+    let mut opened = texts("opened")?;
     let (mut ended, mut seems_ended) = (times("ended")?, times("seems_ended")?);
     let rows = table.ids("id")?.into_iter().map(|id| {
         let seen = Seen {
@@ -162,6 +163,7 @@ fn read(table: &Table) -> Result<Vec<(String, Seen)>, Failed> {
             last: lasts.next().flatten(),
             started: started.next().flatten(),
             restarted: restarted.next().flatten(),
+            opened: opened.next().flatten(),
             ended: ended.next().flatten(),
             seems_ended: seems_ended.next().flatten(),
         };

@@ -24,6 +24,8 @@ pub(super) const END: &str = "end";
 const SPAN: &str = "span";
 const METRIC: &str = "metric";
 const LOG: &str = "log";
+/// The event by which a session says that it starts.
+pub(super) const SESSION_STARTED: &str = "SessionStarted";
 const TAKEN: [&str; 6] = [SNAPSHOT, LAGGED, END, SPAN, METRIC, LOG];
 
 /// A message.
@@ -50,18 +52,25 @@ impl Message {
 /// Messages about a session, one after another.
 pub(super) type Messages<'a> = Box<dyn Iterator<Item = Message> + Send + 'a>;
 
-/// What a decompressed request says of the session `id`, which may have announced itself by an
-/// event: then it also ends by one, or by a span of its own.
+/// The event that said that a session starts. What was announced so ends by another, or by the span
+/// that the first opened; what was not, by a span that looks like one of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Announced {
+    /// The span that it opened, in hexadecimal.
+    pub(super) span_id: Option<String>,
+}
+
+/// What a decompressed request says of the session `id`.
 pub(super) fn messages<'a>(
     signal: Signal,
     body: &'a [u8],
     id: &'a str,
-    is_announced: bool,
+    announced: Option<&'a Announced>,
 ) -> Result<Messages<'a>, WireError> {
     Ok(match signal {
         Signal::Traces => {
             let spans = items(TracesView::parse(body)?, id);
-            Box::new(spans.map(move |(scope, span)| of_span(scope, &span, is_announced)))
+            Box::new(spans.map(move |(scope, span)| of_span(scope, &span, announced)))
         }
         Signal::Logs => {
             Box::new(items(LogsView::parse(body)?, id).map(|(_, record)| of_log(&record)))
@@ -72,7 +81,8 @@ pub(super) fn messages<'a>(
     })
 }
 
-/// The records of a session with the names of their scopes. They were admitted: what cannot be read of them is left out.
+/// The records of a session with the names of their scopes. They were admitted: what cannot be read
+/// of them is left out.
 fn items<'a, T: View<'a> + Send + 'a>(
     request: RequestView<'a, T>,
     id: &'a str,
@@ -119,7 +129,7 @@ fn of_log(record: &LogRecordView<'_>) -> Message {
     Message { event: if is_event { name.into_owned() } else { LOG.to_owned() }, data, ends }
 }
 
-fn of_span(scope: &[u8], span: &SpanView<'_>, is_announced: bool) -> Message {
+fn of_span(scope: &[u8], span: &SpanView<'_>, announced: Option<&Announced>) -> Message {
     let (start, end) = (span.start_time_unix_nano, span.end_time_unix_nano);
     let mut attributes = attributes(&span.attributes);
     let task_id = attributes.remove("task_id");
@@ -129,14 +139,20 @@ fn of_span(scope: &[u8], span: &SpanView<'_>, is_announced: bool) -> Message {
         2 => "error",
         _ => "unset",
     };
-    let is_ours = SESSION_SCOPES.iter().any(|name| name.as_bytes() == scope);
-    let looks_so = is_ours || (!is_announced && span.parent_span_id.is_empty());
-    let is_session = looks_so && span.name == b"session" && task_id.is_none();
+    let span_id = id(span.span_id);
+    let is_meant = match announced {
+        Some(announced) => announced.span_id.is_some() && announced.span_id == span_id,
+        None => {
+            let is_ours = SESSION_SCOPES.iter().any(|name| name.as_bytes() == scope);
+            is_ours || span.parent_span_id.is_empty()
+        }
+    };
+    let is_session = is_meant && span.name == b"session" && task_id.is_none();
     let data = json!({
         "name": text(span.name),
         "task_id": task_id,
         "trace_id": id(span.trace_id),
-        "span_id": id(span.span_id),
+        "span_id": span_id,
         "parent_span_id": id(span.parent_span_id),
         "started": time(start),
         "ended": time(end),
@@ -239,30 +255,34 @@ mod tests {
 
     fn heard(signal: Signal, json: &str) -> Vec<Message> {
         let body = kymo_wire::json::decode(signal, json.as_bytes()).unwrap();
-        messages(signal, &body, "s1", false).unwrap().collect()
+        messages(signal, &body, "s1", None).unwrap().collect()
     }
 
     #[test]
     fn a_span_that_is_merely_called_session_ends_nothing() {
         let spans = |scope: &str, parent: &str| {
             format!(
-                r#"{{"resourceSpans":[{{{},"scopeSpans":[{{"scope":{{"name":"{scope}"}},"spans":[{{"name":"session","parentSpanId":"{parent}"}}]}}]}}]}}"#,
+                r#"{{"resourceSpans":[{{{},"scopeSpans":[{{"scope":{{"name":"{scope}"}},"spans":[{{"name":"session","spanId":"00000000000000aa","parentSpanId":"{parent}"}}]}}]}}]}}"#,
                 resource("s1")
             )
         };
         let parent = "00000000000000ff";
-        for (scope, parent, is_announced, ends) in [
-            ("web", parent, false, false),
-            ("web", "", false, true),
-            ("web", "", true, false),
-            ("kymograph", parent, true, true),
-            ("rhapsody", parent, false, true),
+        let by = |span_id: Option<&str>| Some(Announced { span_id: span_id.map(str::to_owned) });
+        let (its, other) = (by(Some("00000000000000aa")), by(Some("00000000000000bb")));
+        for (scope, parent, announced, ends) in [
+            ("web", parent, None, false),
+            ("web", "", None, true),
+            ("web", "", other.clone(), false),
+            ("web", parent, its, true),
+            ("kymograph", parent, other, false),
+            ("kymograph", "", by(None), false),
+            ("rhapsody", parent, None, true),
         ] {
             let body = spans(scope, parent);
             let body = kymo_wire::json::decode(Signal::Traces, body.as_bytes()).unwrap();
-            let mut messages = messages(Signal::Traces, &body, "s1", is_announced).unwrap();
+            let mut messages = messages(Signal::Traces, &body, "s1", announced.as_ref()).unwrap();
             let message = messages.next().unwrap();
-            assert_eq!(message.ends.is_some(), ends, "{scope} {parent} {is_announced}");
+            assert_eq!(message.ends.is_some(), ends, "{scope} {parent} {announced:?}");
         }
     }
 
@@ -304,7 +324,7 @@ mod tests {
                 r#"{{"resourceLogs":[{{"resource":{{"attributes":[{{"key":"session_id","value":{value}}}]}},"scopeLogs":[{{"logRecords":[{{"eventName":"TaskStarted"}}]}}]}}]}}"#
             );
             let body = kymo_wire::json::decode(Signal::Logs, request.as_bytes()).unwrap();
-            let heard = messages(Signal::Logs, &body, id, true).unwrap().count();
+            let heard = messages(Signal::Logs, &body, id, None).unwrap().count();
             assert_eq!(heard == 1, is_heard, "{value} as {id}");
         }
     }

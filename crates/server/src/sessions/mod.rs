@@ -38,7 +38,7 @@ use http::{Request, StatusCode};
 use kymo_report::limits::Limits;
 use tokio::sync::Semaphore;
 
-use crate::limits::{REPORT_PAGE_TASKS, REPORT_PAGES};
+use crate::limits::{REPORT_PAGE_TASKS, REPORT_PAGE_WAIT, REPORT_PAGES};
 use crate::reply::typed;
 use crate::router::Shared;
 use crate::telemetry::Timed;
@@ -112,8 +112,16 @@ async fn report(
     let asked = Asked::of(&request);
     let reported = async {
         let asked = asked?;
-        let session = stored(&shared, &asked, asked::session_id(&id)?).await?;
-        Ok(shared.encode(move || page(&session)).await)
+        let id = asked::session_id(&id)?;
+        let turn = tokio::time::timeout(REPORT_PAGE_WAIT, PAGES.acquire()).await;
+        let turn = turn.map_err(|_| Failed::Busy)?;
+        let session = stored(&shared, &asked, id).await?;
+        // Until the page is made, all of the session is in memory.
+        let make = move || {
+            let _turn = turn;
+            page(&session)
+        };
+        Ok(shared.encode(make).await)
     };
     let reported = reported.await;
     timed.ended(Failed::outcome(&reported));
@@ -122,8 +130,6 @@ async fn report(
 
 /// All of a session that a page has room for.
 async fn stored(shared: &Shared, asked: &Asked, id: &str) -> Result<kymo_report::Session, Failed> {
-    // It is never closed; and without a turn there is only more memory taken.
-    let _turn = PAGES.acquire().await;
     let stored = StoredSession::new(id, asked.now, Limits::for_tasks(REPORT_PAGE_TASKS));
     let mut stored = stored.within(asked.since, asked.until);
     while let Some(query) = stored.next_query() {

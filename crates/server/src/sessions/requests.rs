@@ -1,37 +1,21 @@
 //! Rows of SQL as the requests of OTLP that they were: of logs, spans and points only what a report
-//! looks at.
+//! looks at, or tells repetitions by.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int32Type, Int64Type};
+use arrow_array::types::{Float64Type, Int32Type};
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_cast::cast;
-use arrow_schema::{DataType, TimeUnit};
-use kymo_report::limits::Limits;
-use kymo_wire::AnyValueView;
-use kymo_wire::encode::{EventFields, LogFields, SpanFields, Writer};
+use arrow_schema::DataType;
+use kymo_report::limits::{Limits, MAX_TEXT_BYTES};
+use kymo_wire::encode::{EventFields, LogFields, PointFields, PointValue, SpanFields, Writer};
+use kymo_wire::{AnyValueView, NumberValue, text};
 
-use super::attributes::write_attributes;
+use super::attributes::{each_attribute, write_attributes};
+use super::rows::integers;
 use super::stored::StoredError;
-
-/// Places of fields in OTLP's metrics.
-mod place {
-    pub(super) const METRIC: u32 = 2;
-    pub(super) const NAME: u32 = 1;
-    pub(super) const GAUGE: u32 = 5;
-    pub(super) const SUM: u32 = 7;
-    pub(super) const HISTOGRAM: u32 = 9;
-    pub(super) const POINTS: u32 = 1;
-    pub(super) const START_TIME: u32 = 2;
-    pub(super) const TIME: u32 = 3;
-    pub(super) const NUMBER: u32 = 4;
-    pub(super) const NUMBER_LABELS: u32 = 7;
-    pub(super) const COUNT: u32 = 4;
-    pub(super) const TOTAL: u32 = 5;
-    pub(super) const HISTOGRAM_LABELS: u32 = 9;
-}
 
 /// A request of logs.
 pub(super) fn logs(rows: &RecordBatch) -> Result<Vec<u8>, StoredError> {
@@ -97,36 +81,24 @@ pub(super) fn points(rows: &RecordBatch) -> Result<Vec<u8>, StoredError> {
     let (values, counts) = (numbers(rows, "value")?, numbers(rows, "count")?);
     let (sums, labels) = (numbers(rows, "sum")?, texts(rows, "attributes")?);
     by_resource(rows, |w, row| {
-        let data = match kinds.get(row) {
-            Some("gauge") => place::GAUGE,
-            Some("sum") => place::SUM,
-            Some("histogram") => place::HISTOGRAM,
+        let number = |of: &Float64Array| of.is_valid(row).then(|| of.value(row));
+        let single = number(&values).map_or(NumberValue::None, NumberValue::Double);
+        let value = match (kinds.get(row), number(&counts)) {
+            (Some("gauge"), _) => PointValue::Gauge(single),
+            (Some("sum"), _) => PointValue::Sum(single),
+            (Some("histogram"), Some(count)) => {
+                PointValue::Histogram { count: count as u64, sum: number(&sums).unwrap_or(0.0) }
+            }
+            // A kind that no report looks at, or a histogram that says that it has no value.
             _ => return,
         };
-        let number = |of: &Float64Array| of.is_valid(row).then(|| of.value(row));
-        let point = |w: &mut Writer| {
-            w.fixed64_field(place::START_TIME, starts.nanos(row));
-            w.fixed64_field(place::TIME, times.nanos(row));
-            if data == place::HISTOGRAM {
-                w.fixed64_field(place::COUNT, number(&counts).unwrap_or(0.0) as u64);
-                w.double_field(place::TOTAL, number(&sums).unwrap_or(0.0));
-                let write = |w: &mut Writer, key: &[u8], value: &AnyValueView<'_>| {
-                    w.key_value(place::HISTOGRAM_LABELS, key, value);
-                };
-                return write_attributes(w, labels.get(row), write);
-            }
-            if let Some(value) = number(&values) {
-                w.double_field(place::NUMBER, value);
-            }
-            let write = |w: &mut Writer, key: &[u8], value: &AnyValueView<'_>| {
-                w.key_value(place::NUMBER_LABELS, key, value);
-            };
-            write_attributes(w, labels.get(row), write);
+        let fields = PointFields {
+            name: names.get(row).unwrap_or_default().as_bytes(),
+            start_time_unix_nano: starts.nanos(row),
+            time_unix_nano: times.nanos(row),
+            value,
         };
-        w.message(place::METRIC, |w| {
-            w.bytes_field(place::NAME, names.get(row).unwrap_or_default().as_bytes());
-            w.message(data, |w| w.message(place::POINTS, point));
-        });
+        w.point(&fields, |w, write| write_attributes(w, labels.get(row), write));
     })
 }
 
@@ -150,11 +122,53 @@ pub(super) struct SpanEvents {
 #[derive(Debug, Default)]
 struct Steps {
     nanos: [u64; STEPS.len()],
-    exception: Option<Box<(u64, String)>>,
+    exception: Option<Box<Exception>>,
+}
+
+/// What is reported of an exception; its stack, which may be long, is not.
+#[derive(Debug)]
+struct Exception {
+    nanos: u64,
+    /// By the keys in [`TOLD`].
+    told: [Option<Box<str>>; TOLD.len()],
 }
 
 const STEPS: [&str; 3] = ["TaskSubmitted", "TaskQueued", "TaskStarted"];
 const EXCEPTION: &str = "exception";
+/// Events of spans that say something of tasks.
+pub(super) const SPAN_EVENTS: [&str; 4] = [STEPS[0], STEPS[1], STEPS[2], EXCEPTION];
+/// Attributes of an exception that are reported.
+const TOLD: [&str; 2] = ["exception.type", "exception.message"];
+
+impl Exception {
+    fn read(nanos: u64, attributes: Option<&str>) -> Self {
+        let mut told = TOLD.map(|_| None);
+        each_attribute(attributes, |key, value| {
+            let place = TOLD.iter().position(|told| told.as_bytes() == key);
+            if let (Some(place), AnyValueView::String(said)) = (place, value) {
+                let said = text(said);
+                let end = said.floor_char_boundary(MAX_TEXT_BYTES);
+                told[place] = Some(said[..end].into());
+            }
+        });
+        Self { nanos, told }
+    }
+
+    fn write(&self, w: &mut Writer) {
+        let fields = EventFields {
+            time_unix_nano: self.nanos,
+            name: EXCEPTION.as_bytes(),
+            ..EventFields::default()
+        };
+        w.event(&fields, |w| {
+            for (key, said) in TOLD.iter().zip(&self.told) {
+                if let Some(said) = said {
+                    w.event_attribute(key.as_bytes(), &AnyValueView::String(said.as_bytes()));
+                }
+            }
+        });
+    }
+}
 
 impl SpanEvents {
     pub(super) fn within(limits: Limits) -> Self {
@@ -175,9 +189,11 @@ impl SpanEvents {
             if let Some(step) = STEPS.iter().position(|step| *step == name) {
                 let known = &mut steps.nanos[step];
                 *known = if *known == 0 { nanos } else { nanos.min(*known) };
-            } else if steps.exception.as_ref().is_none_or(|known| nanos < known.0) {
-                let said = attributes.get(row).unwrap_or_default().to_owned();
-                steps.exception = Some(Box::new((nanos, said)));
+            } else if name == EXCEPTION
+                && steps.exception.as_ref().is_none_or(|known| nanos < known.nanos)
+            {
+                let exception = Exception::read(nanos, attributes.get(row));
+                steps.exception = Some(Box::new(exception));
             }
         }
         Ok(())
@@ -193,13 +209,8 @@ impl SpanEvents {
             };
             w.event(&fields, |_| ());
         }
-        if let Some((nanos, said)) = steps.exception.as_deref() {
-            let fields = EventFields {
-                time_unix_nano: *nanos,
-                name: EXCEPTION.as_bytes(),
-                ..EventFields::default()
-            };
-            w.event(&fields, |w| write_attributes(w, Some(said), Writer::event_attribute));
+        if let Some(exception) = &steps.exception {
+            exception.write(w);
         }
     }
 }
@@ -276,16 +287,8 @@ fn column<'a>(
 
 fn moments(rows: &RecordBatch, name: &'static str) -> Result<Moments, StoredError> {
     let expected = "times";
-    let column = column(rows, name, expected)?;
-    let nanos = match column.data_type() {
-        DataType::Timestamp(_, zone) => {
-            cast(column, &DataType::Timestamp(TimeUnit::Nanosecond, zone.clone()))
-        }
-        _ => Ok(column.clone()),
-    };
-    let nanos = nanos.and_then(|nanos| cast(&nanos, &DataType::Int64));
-    let nanos = nanos.map_err(|_| StoredError::Column { name, expected })?;
-    Ok(Moments(nanos.as_primitive::<Int64Type>().clone()))
+    let nanos = integers(column(rows, name, expected)?);
+    Ok(Moments(nanos.map_err(|_| StoredError::Column { name, expected })?))
 }
 
 fn numbers(rows: &RecordBatch, name: &'static str) -> Result<Float64Array, StoredError> {
@@ -388,7 +391,7 @@ mod tests {
     #[test]
     fn events_of_spans_come_back_to_their_spans() {
         let mut events = SpanEvents::within(Limits::default());
-        let said = r#"{"exception.type":"E","exception.message":"no"}"#;
+        let said = r#"{"exception.type":"E","exception.stacktrace":"at","exception.message":"no"}"#;
         let rows = RecordBatch::try_from_iter([
             ("span_id", binary::<8>(&[2, 2, 2])),
             ("time", times(&[30, 20, 90])),
@@ -409,6 +412,8 @@ mod tests {
             ("resource", by_code(&[RESOURCE])),
         ]);
         let request = spans(&rows.unwrap(), &events).unwrap();
+        let has = |text: &[u8]| request.windows(text.len()).any(|window| window == text);
+        assert!(has(b"exception.message") && !has(b"exception.stacktrace"));
         let mut recording = Recording::new();
         recording.add(Signal::Traces, &request).unwrap();
         let session = recording.finish().0.remove(0);
@@ -422,18 +427,21 @@ mod tests {
 
     #[test]
     fn points_of_counters_and_histograms_are_counted() {
+        const DURATION: &str = "task_duration_seconds";
+        let labels = Some(r#"{"executable":"a"}"#);
         let numbers =
             |values: &[Option<f64>]| Arc::new(Float64Array::from(values.to_vec())) as ArrayRef;
         let rows = RecordBatch::try_from_iter([
-            ("time", times(&[10, 20, 20])),
-            ("start_time", times(&[1, 1, 1])),
-            ("name", by_code(&["tasks_started", "tasks_started", "task_duration_seconds"])),
-            ("type", by_code(&["sum", "sum", "histogram"])),
-            ("value", numbers(&[Some(1.0), Some(3.0), None])),
-            ("count", numbers(&[None, None, Some(2.0)])),
-            ("sum", numbers(&[None, None, Some(0.5)])),
-            ("attributes", strings(&[None, None, Some(r#"{"executable":"a"}"#)])),
-            ("resource", by_code(&[RESOURCE; 3])),
+            ("time", times(&[10, 20, 20, 30])),
+            ("start_time", times(&[1; 4])),
+            ("name", by_code(&["tasks_started", "tasks_started", DURATION, DURATION])),
+            ("type", by_code(&["sum", "sum", "histogram", "histogram"])),
+            ("value", numbers(&[Some(1.0), Some(3.0), None, None])),
+            // The last says that it has no value.
+            ("count", numbers(&[None, None, Some(2.0), None])),
+            ("sum", numbers(&[None, None, Some(0.5), None])),
+            ("attributes", strings(&[None, None, labels, labels])),
+            ("resource", by_code(&[RESOURCE; 4])),
         ]);
         let mut recording = Recording::new();
         recording.add(Signal::Metrics, &points(&rows.unwrap()).unwrap()).unwrap();

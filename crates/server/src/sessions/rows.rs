@@ -2,7 +2,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use futures::StreamExt;
@@ -68,16 +68,7 @@ impl Table {
 
     /// A column of whole numbers, or of moments in nanoseconds since 1970.
     pub(super) fn integers(&self, name: &str) -> Result<Vec<Option<i64>>, Failed> {
-        self.collect(name, |column| {
-            let numbers = match column.data_type() {
-                DataType::Timestamp(_, zone) => {
-                    let nanos = DataType::Timestamp(TimeUnit::Nanosecond, zone.clone());
-                    cast(&cast(column, &nanos)?, &DataType::Int64)?
-                }
-                _ => cast(column, &DataType::Int64)?,
-            };
-            Ok(numbers.as_primitive::<Int64Type>().iter().collect())
-        })
+        self.collect(name, |column| Ok(integers(column)?.iter().collect()))
     }
 
     fn collect<T>(
@@ -94,6 +85,18 @@ impl Table {
         }
         Ok(all)
     }
+}
+
+/// Whole numbers, or moments in nanoseconds since 1970.
+pub(super) fn integers(column: &ArrayRef) -> Result<Int64Array, ArrowError> {
+    let numbers = match column.data_type() {
+        DataType::Timestamp(_, zone) => {
+            let nanos = DataType::Timestamp(TimeUnit::Nanosecond, zone.clone());
+            cast(&cast(column, &nanos)?, &DataType::Int64)?
+        }
+        _ => cast(column, &DataType::Int64)?,
+    };
+    Ok(numbers.as_primitive::<Int64Type>().clone())
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {

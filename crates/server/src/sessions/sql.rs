@@ -47,9 +47,6 @@ pub(super) const TASK_STATUSES: [(&str, i64); 4] = [
     ("unfinished", bit::UNFINISHED),
 ];
 
-/// Events that end a span which was opened by another: its own may have got lost.
-const ENDS: [&str; 4] = ["TaskCompleted", "TaskFailed", "TaskCanceled", "SessionEnded"];
-
 /// Whose spans named `session` are sessions, wherever they are in a trace.
 pub(super) const SESSION_SCOPES: [&str; 2] = ["kymograph", "rhapsody"];
 
@@ -98,7 +95,8 @@ impl Which {
         format!(
             "SELECT \"resource.session_id\" AS id, min(time) AS first, max(time) AS last, \
              min(time) {started} AS started, max(time) {started} AS restarted, \
-             max(time) {ended} AS ended, min(trace_id) {started} AS trace_id, min(trace_id) AS any_trace_id, {NAMES} \
+             max(time) {ended} AS ended, max(span_id) {started} AS opened, \
+             min(trace_id) {started} AS trace_id, min(trace_id) AS any_trace_id, {NAMES} \
              FROM logs WHERE {} GROUP BY 1 ORDER BY last DESC LIMIT {MAX_SESSIONS_FOUND}",
             self.of_logs()
         )
@@ -288,22 +286,28 @@ impl Which {
         )
     }
 
-    /// Spans that have begun, have not arrived, and of whose end no event tells.
+    /// Spans that have begun, have not arrived, and of whose end no event tells: sessions end by
+    /// their own, all else by that of a task.
     pub(super) fn open_spans(&self, limit: usize) -> String {
+        let of_tasks = TASK_EVENTS.iter().filter(|(_, told)| told & bit::SAID != 0);
+        let ends = of_tasks.map(|(name, _)| *name).chain(["SessionEnded"]);
         format!(
             "SELECT opened.span_id AS span_id, min(opened.name) AS name, \
              min(opened.parent) AS parent, min(opened.time) AS time FROM \
              (SELECT span_id, CAST(\"log.span_name\" AS VARCHAR) AS name, \
-             CAST(\"log.parent_span_id\" AS VARCHAR) AS parent, time FROM logs \
+             CAST(\"log.parent_span_id\" AS VARCHAR) AS parent, time, \
+             event_name = 'SessionStarted' AS of_session FROM logs \
              WHERE {} AND event_name IS NOT NULL AND \"log.span_name\" IS NOT NULL) AS opened \
-             LEFT ANTI JOIN (SELECT span_id FROM spans WHERE {} \
-             UNION ALL SELECT span_id FROM logs WHERE {} AND event_name IN ({})) AS arrived \
+             LEFT ANTI JOIN (SELECT span_id, NULL AS of_session FROM spans WHERE {} \
+             UNION ALL SELECT span_id, event_name = 'SessionEnded' AS of_session FROM logs \
+             WHERE {} AND event_name IN ({})) AS arrived \
              ON opened.span_id = arrived.span_id \
+             AND (arrived.of_session IS NULL OR arrived.of_session = opened.of_session) \
              GROUP BY opened.span_id ORDER BY time LIMIT {limit}",
             self.of_logs(),
             self.of_spans(),
             self.of_logs(),
-            list(&ENDS),
+            list(&ends.collect::<Vec<_>>()),
         )
     }
 

@@ -18,7 +18,7 @@ use kymo_report::recording::METRICS;
 use kymo_report::{Recording, ReportError, Session};
 use kymo_wire::Signal;
 
-use super::requests::{self, SpanEvents};
+use super::requests::{self, SPAN_EVENTS, SpanEvents};
 use super::rows::hex;
 use super::sql::{SESSION, list, quoted};
 use crate::limits::SESSIONS_LOOKBACK;
@@ -40,12 +40,11 @@ pub enum StoredError {
     Report(#[from] ReportError),
 }
 
-/// Events of spans that say something of tasks.
-const SPAN_EVENTS: [&str; 4] = ["TaskSubmitted", "TaskQueued", "TaskStarted", "exception"];
-
 /// What is asked for, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
+    /// Nothing yet.
+    New,
     /// Whether it began lately: then not everything has to be looked through.
     Begin,
     Logs,
@@ -63,6 +62,7 @@ enum Stage {
 impl Stage {
     fn next(self) -> Self {
         match self {
+            Self::New => Self::Begin,
             Self::Begin => Self::Logs,
             Self::Logs => Self::Events,
             Self::Events => Self::Spans,
@@ -95,14 +95,15 @@ pub struct StoredSession {
     until: Option<i64>,
     /// Where to begin if nothing tells otherwise.
     lately: i64,
-    stage: Option<Stage>,
+    stage: Stage,
     recording: Recording,
     events: SpanEvents,
 }
 
 impl StoredSession {
     /// The session of that name. It is looked for in the last day before `now_nanos` first, and
-    /// everywhere if it did not begin then.
+    /// everywhere if it did not begin then: so one that was run again under its name is reported
+    /// with what is up to a day older than the last run, unless a time is named.
     #[must_use]
     pub fn new(id: &str, now_nanos: i64, limits: Limits) -> Self {
         Self {
@@ -110,7 +111,7 @@ impl StoredSession {
             since: None,
             until: None,
             lately: now_nanos.saturating_sub(DAY),
-            stage: None,
+            stage: Stage::New,
             recording: Recording::within(limits),
             events: SpanEvents::within(limits),
         }
@@ -119,14 +120,17 @@ impl StoredSession {
     /// Only what happened then, in nanoseconds since 1970.
     #[must_use]
     pub fn within(self, since: Option<i64>, until: Option<i64>) -> Self {
-        let stage = since.map(|_| Stage::Begin).or(self.stage);
-        Self { since, until, stage, ..self }
+        let day_before = until.map_or(i64::MAX, |until| until.saturating_sub(DAY));
+        Self { since, until, lately: self.lately.min(day_before), ..self }
     }
 
     /// What is to be asked next, once all rows of the last answer were added.
     pub fn next_query(&mut self) -> Option<String> {
-        let stage = self.stage.map_or(Stage::Begin, Stage::next);
-        self.stage = Some(stage);
+        self.stage = self.stage.next();
+        if self.stage == Stage::Begin && self.since.is_some() {
+            self.stage = Stage::Logs;
+        }
+        let stage = self.stage;
         let is_other = matches!(stage, Stage::OtherLogs | Stage::OtherEvents | Stage::OtherSpans);
         let of_trace = match (is_other, self.recording.trace_of(&self.id)) {
             (true, Some(trace)) => {
@@ -141,7 +145,7 @@ impl StoredSession {
             Stage::Begin => format!(
                 "SELECT min(time) AS began FROM logs WHERE {} AND event_name = 'SessionStarted' \
                  AND time >= '{}'",
-                of_session(),
+                self.timed("time", of_session()),
                 rfc3339_text(self.lately)
             ),
             Stage::Logs => logs(&self.timed("time", of_session())),
@@ -156,26 +160,26 @@ impl StoredSession {
             Stage::OtherLogs => logs(&self.timed("time", of_trace)),
             Stage::OtherEvents => events(&of_trace),
             Stage::OtherSpans => spans(&self.timed("start_time", of_trace)),
-            Stage::Done => return None,
+            Stage::New | Stage::Done => return None,
         })
     }
 
     /// Adds rows of the answer to the last query.
     pub fn add(&mut self, rows: &RecordBatch) -> Result<(), StoredError> {
         let (signal, request) = match self.stage {
-            None | Some(Stage::Done) => return Ok(()),
-            Some(Stage::Begin) => {
+            Stage::New | Stage::Done => return Ok(()),
+            Stage::Begin => {
                 let began = requests::first_moment(rows, "began")?;
                 // Clocks of machines differ.
                 self.since = began.map(|began| began.saturating_sub(DAY));
                 return Ok(());
             }
-            Some(Stage::Events | Stage::OtherEvents) => return self.events.add(rows),
-            Some(Stage::Logs | Stage::OtherLogs) => (Signal::Logs, requests::logs(rows)?),
-            Some(Stage::Spans | Stage::OtherSpans) => {
+            Stage::Events | Stage::OtherEvents => return self.events.add(rows),
+            Stage::Logs | Stage::OtherLogs => (Signal::Logs, requests::logs(rows)?),
+            Stage::Spans | Stage::OtherSpans => {
                 (Signal::Traces, requests::spans(rows, &self.events)?)
             }
-            Some(Stage::Points) => (Signal::Metrics, requests::points(rows)?),
+            Stage::Points => (Signal::Metrics, requests::points(rows)?),
         };
         Ok(self.recording.add(signal, &request)?)
     }
@@ -183,6 +187,7 @@ impl StoredSession {
     /// The session, if there is something of it.
     #[must_use]
     pub fn finish(self) -> Option<Session> {
+        drop(self.events);
         let (sessions, _) = self.recording.finish();
         sessions.into_iter().find(|session| *session.id == *self.id)
     }
@@ -254,5 +259,9 @@ mod tests {
         let told = queries(stored().within(Some(DAY), Some(2 * DAY)), None);
         assert_eq!(told.len(), 4);
         assert!(told[0].contains("time < '1970-01-03T00:00:00"), "{}", told[0]);
+        // What was run again since is not what is asked for.
+        let earlier = queries(stored().within(None, Some(2 * DAY)), None);
+        assert!(earlier[0].contains("time < '1970-01-03T00:00:00"), "{}", earlier[0]);
+        assert!(earlier[0].contains("time >= '1970-01-02T00:00:00"), "{}", earlier[0]);
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::heard::Announced;
 use crate::limits::SESSION_LOST_AFTER;
 use crate::times::rfc3339_text;
 
@@ -43,6 +44,8 @@ pub(super) struct Seen {
     pub(super) started: Option<i64>,
     /// The last time that an event said that it starts: the same name may be run again.
     pub(super) restarted: Option<i64>,
+    /// The span that such an event opened.
+    pub(super) opened: Option<String>,
     /// When it said that it ends.
     pub(super) ended: Option<i64>,
     /// The end of a span that looks like a session, and that no event has opened.
@@ -61,6 +64,7 @@ impl Seen {
         self.last = self.last.max(other.last);
         self.started = least(self.started, other.started);
         self.restarted = self.restarted.max(other.restarted);
+        self.opened = self.opened.take().or(other.opened);
         self.ended = self.ended.max(other.ended);
         self.seems_ended = self.seems_ended.max(other.seems_ended);
     }
@@ -150,15 +154,16 @@ pub(super) struct Session {
     spans: i64,
     errors: i64,
     last_seen: Option<String>,
-    /// Whether an event said that it starts.
+    /// The event that said that it starts.
     #[serde(skip)]
-    pub(super) is_announced: bool,
+    pub(super) announced: Option<Announced>,
 }
 
 impl Session {
     pub(super) fn new(id: String, seen: Seen, counts: Counts, now: i64) -> Self {
         let (state, began) = (seen.state(now), seen.began());
-        let (ended, is_announced) = (seen.ended(), seen.restarted.is_some());
+        let ended = seen.ended();
+        let announced = seen.restarted.map(|_| Announced { span_id: seen.opened });
         let until = ended.or(seen.last);
         let duration = began.zip(until).map(|(began, until)| until.saturating_sub(began).max(0));
         let name = seen.name.or_else(|| seen.service.clone());
@@ -170,7 +175,7 @@ impl Session {
             host: seen.host,
             started: began.map(rfc3339_text),
             ended: ended.map(rfc3339_text),
-            is_announced,
+            announced,
             state,
             duration_seconds: duration.map(|nanos| nanos as f64 / 1e9),
             tasks: counts.tasks.settle(state),

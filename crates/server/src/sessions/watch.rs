@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use super::asked::{Asked, Failed};
 use super::document;
 use super::find::{self, One};
-use super::heard::{END, LAGGED, Message, SNAPSHOT, messages};
+use super::heard::{Announced, END, LAGGED, Message, SESSION_STARTED, SNAPSHOT, messages};
 use super::summary::State;
 use crate::limits::{
     LIVE_COMMENT_EVERY, LIVE_MAX_REQUEST_BYTES, PEER_TIMEOUT, RESPONSE_PIECES, STREAM_PIECE_BYTES,
@@ -43,10 +43,10 @@ pub(super) async fn watch(shared: &Shared, asked: &Asked, id: &str) -> Result<Re
     let watching = shared.receiver.live.watch(asked.tenants.clone()).map_err(Failed::Watch)?;
     let One { session, which } = find::one(shared, asked, id).await?;
     let (state, ended) = (session.state, session.ended.clone());
-    let is_announced = session.is_announced;
+    let announced = session.announced.clone();
     let whole = document::whole(shared, asked, &which, session).await?;
     let (sender, receiver) = mpsc::channel(RESPONSE_PIECES);
-    let mut teller = Teller { id: id.to_owned(), is_announced, sender, text: Vec::new() };
+    let mut teller = Teller { id: id.to_owned(), announced, sender, text: Vec::new() };
     let telling = async move {
         let snapshot = Message::new(SNAPSHOT, json!({ "session": whole }));
         let told = async {
@@ -73,8 +73,8 @@ pub(super) async fn watch(shared: &Shared, asked: &Asked, id: &str) -> Result<Re
 /// Tells one reader of one session.
 struct Teller {
     id: String,
-    /// Whether the session said by an event that it starts.
-    is_announced: bool,
+    /// What said that the session starts, if anything did.
+    announced: Option<Announced>,
     sender: mpsc::Sender<Piece>,
     /// What was written and not sent.
     text: Vec<u8>,
@@ -115,12 +115,18 @@ impl Teller {
         let Ok(body) = unpack(compression, body, LIVE_MAX_REQUEST_BYTES) else {
             return self.lagged(1).await.map(|()| None);
         };
-        let id = self.id.clone();
+        let (id, announced) = (self.id.clone(), self.announced.clone());
         // It was admitted, so that it can be read.
-        let Ok(messages) = messages(signal, &body, &id, self.is_announced) else { return Ok(None) };
+        let Ok(messages) = messages(signal, &body, &id, announced.as_ref()) else {
+            return Ok(None);
+        };
         let mut ended = None;
         for message in messages {
             message.write(&mut self.text);
+            if message.event == SESSION_STARTED {
+                let span_id = message.data["span_id"].as_str().map(str::to_owned);
+                self.announced = Some(Announced { span_id });
+            }
             ended = ended.max(message.ends);
             if self.text.len() >= STREAM_PIECE_BYTES {
                 self.send().await?;
@@ -173,7 +179,7 @@ mod tests {
     fn teller() -> (Teller, mpsc::Receiver<Piece>) {
         let (sender, receiver) = mpsc::channel(RESPONSE_PIECES);
         let id = "s1".to_owned();
-        (Teller { id, is_announced: true, sender, text: Vec::new() }, receiver)
+        (Teller { id, announced: None, sender, text: Vec::new() }, receiver)
     }
 
     fn event(name: &str) -> Stored {

@@ -116,8 +116,8 @@ async fn partly(
 fn what_is_refused_of_a_request_is_counted_and_its_reason_told_once() {
     let address = refusing_one();
     for protocol in PROTOCOLS {
-        let destination = |signal| {
-            let path = if protocol.is_http() { signals::path(signal) } else { "" };
+        let destination = |signal: Signal| {
+            let path = if protocol.is_http() { signal.http_path() } else { "" };
             Destination::Otlp(OtlpSettings::new(format!("http://{address}{path}"), protocol))
         };
         let settings = ExportSettings {

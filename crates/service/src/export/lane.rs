@@ -277,7 +277,8 @@ impl<T: Send + Sync + 'static> Lane<T> {
                 Answer::Accepted(partial) => {
                     // Who is told may ask for counts, so that nothing is locked then.
                     let lost_before = self.lock().lost();
-                    return notices.takes(partial.as_ref(), lost_before);
+                    notices.takes(partial.as_ref(), lost_before);
+                    return partial.map_or(0, |partial| partial.rejected);
                 }
                 Answer::Refused(why) => {
                     notices.fails(&why, true);

@@ -101,11 +101,11 @@ impl Notices {
         }
     }
 
-    /// A request was taken, perhaps without some of its records: how many. So many items of this
-    /// signal were lost before.
-    pub(super) fn takes(&self, partial: Option<&Partial>, lost: u64) -> u64 {
+    /// A request was taken, perhaps without some of its records. So many items of this signal were
+    /// lost before.
+    pub(super) fn takes(&self, partial: Option<&Partial>, lost: u64) {
         self.works(lost);
-        let Some(partial) = partial else { return 0 };
+        let Some(partial) = partial else { return };
         let message = format!("{}: {partial}", self.server);
         if partial.rejected > 0 {
             self.keep_error(&partial.to_string());
@@ -117,7 +117,6 @@ impl Notices {
         if is_new {
             self.shared.tell(true, format!("{message}; the same is counted from now on, not said"));
         }
-        partial.rejected
     }
 
     /// The server answers.
@@ -191,10 +190,10 @@ mod tests {
         let ([traces, _, logs], shared, told) = lanes();
         let partial = |signal, rejected, why: &str| Partial { signal, rejected, why: why.into() };
         for _ in 0..3 {
-            assert_eq!(traces.takes(Some(&partial(Signal::Traces, 3, "too old")), 0), 3);
-            assert_eq!(traces.takes(None, 3), 0, "one is taken whole");
-            assert_eq!(traces.takes(Some(&partial(Signal::Traces, 1, "too long")), 3), 1);
-            assert_eq!(logs.takes(Some(&partial(Signal::Logs, 2, "too old")), 0), 2);
+            traces.takes(Some(&partial(Signal::Traces, 3, "too old")), 0);
+            traces.takes(None, 3);
+            traces.takes(Some(&partial(Signal::Traces, 1, "too long")), 3);
+            logs.takes(Some(&partial(Signal::Logs, 2, "too old")), 0);
         }
         let messages: Vec<_> =
             told.lock().unwrap().iter().map(|notice| notice.message.clone()).collect();

@@ -119,8 +119,8 @@ impl PushMetricExporter for OutletMetricExporter {
         let lost_why = match exporter.export(std::slice::from_ref(metrics)).await {
             Answer::Accepted(partial) => {
                 let lost_before = self.outlet.counts().metrics.failed;
-                let refused = self.notices.takes(partial.as_ref(), lost_before);
-                partial.filter(|_| refused > 0).map(|partial| partial.to_string())
+                self.notices.takes(partial.as_ref(), lost_before);
+                partial.filter(|partial| partial.rejected > 0).map(|partial| partial.to_string())
             }
             Answer::Refused(why) => {
                 self.notices.fails(&why, true);

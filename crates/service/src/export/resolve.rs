@@ -92,12 +92,6 @@ fn otlp(
         settings.source = OURS;
     }
     settings.url()?;
-    if settings.client_key.is_some() && settings.client_certificate.is_none() {
-        return Err(ServiceError::Contradiction(
-            "OTEL_EXPORTER_OTLP_CLIENT_KEY is set but OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE is not"
-                .to_owned(),
-        ));
-    }
     Ok(settings)
 }
 

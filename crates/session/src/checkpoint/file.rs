@@ -33,13 +33,13 @@ enum Order {
     Sync(u64),
 }
 
-/// How far the thread has come.
-#[derive(Default)]
-struct Progress {
+/// How far the thread has come. What it says of a line is true before the sync after it is told.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
     /// Bytes up to the last whole line.
-    whole_bytes: u64,
+    pub(crate) whole_bytes: u64,
     /// Why there is nothing more.
-    error: Option<String>,
+    pub(crate) error: Option<String>,
 }
 
 impl CheckpointFile {
@@ -73,9 +73,9 @@ impl CheckpointFile {
         &self.path
     }
 
-    /// Bytes that are in the file.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner).whole_bytes
+    /// How far it has come, for those who ask.
+    pub(crate) fn progress(&self) -> Arc<Mutex<Progress>> {
+        self.progress.clone()
     }
 
     /// Why nothing is written any more.

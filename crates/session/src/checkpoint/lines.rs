@@ -98,14 +98,8 @@ impl Lines {
         is_well
     }
 
-    /// An event as a log record. The span's name and parent if it opens one.
-    pub(crate) fn event(
-        &mut self,
-        event: &Event,
-        span: SpanId,
-        opens: Option<(&str, Option<SpanId>)>,
-        is_error: bool,
-    ) {
+    /// An event as a log record.
+    pub(crate) fn event(&mut self, event: &Event, span: SpanId, is_error: bool) {
         let out = &mut self.logs;
         begin_record(out, &self.logs_begin, event.time_nanos);
         if event.emitted_nanos != event.time_nanos {
@@ -122,9 +116,9 @@ impl Lines {
         attributes.some_text("task_id", event.task_id.as_deref());
         attributes.some_text("backend", event.backend.as_deref());
         attributes.some_text("node_id", event.node_id.as_deref());
-        if let Some((name, parent)) = opens {
-            attributes.text("span_name", name);
-            if let Some(parent) = parent {
+        if let Some(opens) = &event.opens {
+            attributes.text("span_name", &opens.name);
+            if let Some(parent) = opens.parent {
                 attributes.text("parent_span_id", &parent.to_string());
             }
         }

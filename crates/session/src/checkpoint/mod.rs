@@ -28,33 +28,18 @@ pub(crate) struct Writer {
     /// When a sync was last asked for, and whether something was written since.
     synced: Instant,
     is_unsynced: bool,
-    pub(crate) error: Option<String>,
-    bytes: u64,
 }
 
 impl Writer {
     pub(crate) fn new(file: Option<CheckpointFile>, lines: Lines, flush_every: Duration) -> Self {
         // The other half is for the sync.
         let write_after = flush_every / 2;
-        Self {
-            file,
-            lines,
-            write_after,
-            oldest: None,
-            synced: Instant::now(),
-            is_unsynced: false,
-            error: None,
-            bytes: 0,
-        }
+        Self { file, lines, write_after, oldest: None, synced: Instant::now(), is_unsynced: false }
     }
 
     /// Whether anything is kept.
     pub(crate) fn is_on(&self) -> bool {
         self.file.is_some()
-    }
-
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// When something must be written or synced.
@@ -93,7 +78,6 @@ impl Writer {
             file.append(lines);
             self.is_unsynced = true;
         }
-        self.bytes = file.bytes();
         if let Some(error) = file.error() {
             self.give_up(&error);
         } else if self.is_unsynced && self.synced.elapsed() >= self.write_after {
@@ -112,7 +96,6 @@ impl Writer {
     /// No file any more.
     pub(crate) fn give_up(&mut self, why: &str) {
         tracing::warn!("{why}; the session goes on without");
-        self.error = Some(why.to_owned());
         self.file = None;
         // Nothing is due any more.
         (self.oldest, self.is_unsynced) = (None, false);
@@ -122,7 +105,6 @@ impl Writer {
     pub(crate) fn close(&mut self) {
         let Some(mut file) = self.file.take() else { return };
         file.close();
-        self.bytes = file.bytes();
         if let Some(error) = file.error() {
             self.give_up(&error);
         }

@@ -100,9 +100,9 @@ impl Meters {
 }
 
 /// What was lost. Counted where it happens, and read by instruments when somebody asks.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Lost {
-    /// Messages that the queue did not take.
+    /// Messages that were not taken in, or not handled: see [`crate::Stats::dropped`].
     pub(crate) dropped: Arc<AtomicU64>,
     /// States of tasks that came after their end.
     pub(crate) after_end: Arc<AtomicU64>,
@@ -157,7 +157,7 @@ impl Instruments {
                 .with_callback(observe)
                 .build();
         };
-        observed("session_events_dropped", "Events that a full queue did not take.", &lost.dropped);
+        observed("session_events_dropped", "Events that were not recorded.", &lost.dropped);
         observed("session_events_after_end", "States after the end of a task.", &lost.after_end);
         Self {
             submitted: counter("tasks_submitted", "Tasks that were handed over."),

@@ -34,9 +34,6 @@ use state::{Finished, State};
 /// How often the clock is compared with the system's.
 const FOLLOW_EVERY: Duration = Duration::from_secs(1);
 
-/// Name and parent of a span that begins.
-type Opened = (Cow<'static, str>, Option<SpanId>);
-
 pub(crate) struct Worker {
     shared: Arc<Shared>,
     writer: Writer,
@@ -117,8 +114,6 @@ impl Worker {
                 shared.queue.stored(handled);
             }
         }
-        state.checkpoint_bytes = self.writer.bytes();
-        state.checkpoint_error.clone_from(&self.writer.error);
         drop(state);
         shared.subscribers.deliver(&mut self.subscribers, &self.seen);
         self.seen.clear();
@@ -204,6 +199,8 @@ impl Worker {
             event.attributes.truncate(MAX_ATTRIBUTES);
             state.attributes_dropped += dropped as u64;
         }
+        // Comes back once it is known that a span begins here, and where.
+        let opens = event.opens.take();
         use EventName as Name;
         match event.name {
             Name::TaskCreated
@@ -212,31 +209,32 @@ impl Worker {
             | Name::TaskStarted
             | Name::TaskCompleted
             | Name::TaskFailed
-            | Name::TaskCanceled => self.task_event(state, event),
-            Name::SpanStarted => self.span_started(state, event),
+            | Name::TaskCanceled => self.task_event(state, event, opens),
+            Name::SpanStarted => self.span_started(state, event, opens),
             Name::ResourceUpdate => {
                 state.resource(&event);
                 self.instruments.resource(&event);
-                self.tell(event, self.shared.span_id, None);
+                self.tell(&event, self.shared.span_id);
             }
             Name::SessionStarted => {
                 let parent = self.shared.parent;
                 event.opens = Some(Box::new(Opening { name: Cow::Borrowed("session"), parent }));
-                self.tell(event, self.shared.span_id, Some((Cow::Borrowed("session"), parent)));
+                self.tell(&event, self.shared.span_id);
             }
             Name::SessionEnded => self.session_ended(state, event),
             Name::Custom(_) => {
                 let task = event.task_id.as_ref().and_then(|id| state.tasks.get(id));
                 let span = event.span_id.or(task.map(|task| task.span_id));
-                self.tell(event, span.unwrap_or(self.shared.span_id), None);
+                self.tell(&event, span.unwrap_or(self.shared.span_id));
             }
         }
     }
 
-    fn task_event(&mut self, state: &mut State, mut event: Event) {
+    fn task_event(&mut self, state: &mut State, mut event: Event, opens: Option<Box<Opening>>) {
+        state.attributes_dropped += keep_once(&mut event);
         let Some(id) = event.task_id.clone() else {
             // Whose state that is, nobody knows.
-            return self.tell(event, self.shared.span_id, None);
+            return self.tell(&event, self.shared.span_id);
         };
         if event.span_id.is_none() {
             state.told_by_id();
@@ -246,10 +244,10 @@ impl Worker {
             false => None,
         };
         if let Some(task) = open {
-            return self.end_task(state, task, event, None);
+            return self.end_task(state, task, event);
         }
         if let Some(task) = state.tasks.get_mut(&id) {
-            let dropped = self.task_state(&mut state.count, task, event, None);
+            let dropped = self.task_state(&mut state.count, task, event);
             state.attributes_dropped += dropped;
             return;
         }
@@ -257,12 +255,14 @@ impl Worker {
             self.shared.count_after_end();
             return;
         }
-        let parent = event.opens.as_ref().and_then(|opens| opens.parent);
-        let parent = parent.unwrap_or(self.shared.span_id);
+        let unnamed = || Box::new(Opening { name: Cow::Borrowed("task"), parent: None });
+        let mut opens = opens.unwrap_or_else(unnamed);
+        let parent = *opens.parent.get_or_insert(self.shared.span_id);
         let span = event.span_id.unwrap_or_else(ids::span_id);
-        let mut task = Box::new(TaskRecord::new(id.clone(), &event, parent, span));
+        let name = opens.name.clone();
+        let mut task = Box::new(TaskRecord::new(id.clone(), name, &event, parent, span));
+        event.opens = Some(opens);
         state.count.created += 1;
-        let opens = Some((task.name.clone(), Some(parent)));
         // A copy: an enricher may add another.
         let enrichers = self.shared.enrichers().clone();
         for enricher in &enrichers {
@@ -271,13 +271,13 @@ impl Worker {
                 Err(_) => self.shared.count_enricher_panic(),
             }
         }
-        if !event.name.ends_task() {
-            state.attributes_dropped += keep_once(&mut event.attributes);
+        if !enrichers.is_empty() {
+            state.attributes_dropped += keep_once(&mut event);
         }
         if event.name.ends_task() {
-            return self.end_task(state, task, event, opens);
+            return self.end_task(state, task, event);
         }
-        let dropped = self.task_state(&mut state.count, &mut task, event, opens);
+        let dropped = self.task_state(&mut state.count, &mut task, event);
         state.attributes_dropped += dropped;
         state.task_of_span.insert(span, id.clone());
         state.tasks.insert(id, task);
@@ -289,11 +289,9 @@ impl Worker {
         count: &mut TaskCount,
         task: &mut TaskRecord,
         mut event: Event,
-        opens: Option<Opened>,
     ) -> u64 {
         let (was_submitted, was_started) = (task.submitted > 0, task.started > 0);
-        self.record(&event, task.span_id, opens.as_ref());
-        self.show(&event, task.span_id);
+        self.tell(&event, task.span_id);
         let dropped = task.learn(&mut event);
         match event.name {
             EventName::TaskSubmitted if !was_submitted => {
@@ -310,30 +308,23 @@ impl Worker {
         dropped
     }
 
-    fn end_task(
-        &mut self,
-        state: &mut State,
-        mut task: Box<TaskRecord>,
-        mut event: Event,
-        opens: Option<Opened>,
-    ) {
+    fn end_task(&mut self, state: &mut State, mut task: Box<TaskRecord>, mut event: Event) {
         state.task_of_span.remove(&task.span_id);
         let duration = close(&mut task, &mut event);
-        self.record(&event, task.span_id, opens.as_ref());
-        self.show(&event, task.span_id);
+        self.tell(&event, task.span_id);
         state.attributes_dropped += task.learn(&mut event);
         self.instruments.ended(&mut task, duration);
         state.count_end(&task, duration);
         self.keep_task(state, task);
     }
 
-    fn span_started(&mut self, state: &mut State, event: Event) {
-        let Some(opens) = event.opens.clone() else {
+    fn span_started(&mut self, state: &mut State, mut event: Event, opens: Option<Box<Opening>>) {
+        let Some(mut opens) = opens else {
             // Of which span, nobody knows.
-            return self.tell(event, self.shared.span_id, None);
+            return self.tell(&event, self.shared.span_id);
         };
         let span_id = event.span_id.unwrap_or_else(ids::span_id);
-        let parent = opens.parent.unwrap_or(self.shared.span_id);
+        let parent = *opens.parent.get_or_insert(self.shared.span_id);
         let record = SpanRecord {
             name: opens.name.clone(),
             span_id,
@@ -345,7 +336,8 @@ impl Worker {
             error: None,
         };
         state.spans.insert(span_id, record);
-        self.tell(event, span_id, Some((opens.name, Some(parent))));
+        event.opens = Some(opens);
+        self.tell(&event, span_id);
     }
 
     fn end_span(&mut self, state: &mut State, mut record: SpanRecord, time_nanos: u64) {
@@ -392,7 +384,7 @@ impl Worker {
         }
         let duration = seconds_between(self.shared.started_nanos, time);
         event.attributes.push(KeyValue::new("duration_seconds", duration));
-        self.tell(event, self.shared.span_id, None);
+        self.tell(&event, self.shared.span_id);
         if let Some(session) = session {
             self.end_span(state, session, time);
         }
@@ -400,26 +392,18 @@ impl Worker {
     }
 
     /// Records an event, and shows it to subscribers.
-    fn tell(&mut self, event: Event, span: SpanId, opens: Option<Opened>) {
-        self.record(&event, span, opens.as_ref());
-        self.show(&event, span);
-    }
-
-    fn show(&mut self, event: &Event, span: SpanId) {
+    #[inline]
+    fn tell(&mut self, event: &Event, span: SpanId) {
+        let is_error = event.name == EventName::TaskFailed;
+        if self.writer.is_on() {
+            self.writer.lines.event(event, span, is_error);
+        }
+        self.exporting.event(event, span, is_error);
         if self.are_seen {
             let mut event = event.clone();
             event.span_id = Some(span);
             self.seen.push(event);
         }
-    }
-
-    fn record(&mut self, event: &Event, span: SpanId, opens: Option<&Opened>) {
-        let opens = opens.map(|(name, parent)| (name.as_ref(), *parent));
-        let is_error = event.name == EventName::TaskFailed;
-        if self.writer.is_on() {
-            self.writer.lines.event(event, span, opens, is_error);
-        }
-        self.exporting.event(event, span, opens, is_error);
     }
 
     /// The last words.
@@ -430,11 +414,6 @@ impl Worker {
         self.writer.sync(handled);
         // Waits for the sync.
         self.writer.close();
-        {
-            let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-            state.checkpoint_bytes = self.writer.bytes();
-            state.checkpoint_error.clone_from(&self.writer.error);
-        }
         self.shared.subscribers.end(&mut self.subscribers);
         self.shared.queue.finished();
         // The program does not wait for exporters of its own.

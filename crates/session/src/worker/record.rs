@@ -68,8 +68,13 @@ pub(crate) struct TaskRecord {
 
 impl TaskRecord {
     /// A task that begins with an event.
-    pub(crate) fn new(id: Arc<str>, event: &Event, parent: SpanId, span_id: SpanId) -> Self {
-        let name = event.opens.as_ref().map_or(Cow::Borrowed("task"), |opens| opens.name.clone());
+    pub(crate) fn new(
+        id: Arc<str>,
+        name: Cow<'static, str>,
+        event: &Event,
+        parent: SpanId,
+        span_id: SpanId,
+    ) -> Self {
         Self {
             id,
             name,
@@ -92,7 +97,8 @@ impl TaskRecord {
         }
     }
 
-    /// Takes over what an event says; how many attributes did not fit.
+    /// Takes over what an event says, which has every key once ([`keep_once`]); how many attributes
+    /// did not fit.
     pub(crate) fn learn(&mut self, event: &mut Event) -> u64 {
         let is_named = |text: &Option<Arc<str>>| text.as_ref().is_some_and(|text| !text.is_empty());
         if is_named(&event.backend) && event.backend != self.backend {
@@ -113,15 +119,11 @@ impl TaskRecord {
             _ => {}
         }
         if self.attributes.is_empty() && !event.name.ends_task() {
-            // Checked when the task began.
             self.attributes = std::mem::take(&mut event.attributes);
         } else {
             for attribute in event.attributes.drain(..) {
-                let key = attribute.key.as_str();
-                let is_of_the_end = event.name.ends_task() && is_of_the_end(key);
-                if !is_of_the_end
-                    && !is_own(key)
-                    && !self.attributes.iter().any(|known| known.key == attribute.key)
+                let is_of_the_end = event.name.ends_task() && is_of_the_end(attribute.key.as_str());
+                if !is_of_the_end && !self.attributes.iter().any(|known| known.key == attribute.key)
                 {
                     self.attributes.push(attribute);
                 }
@@ -196,19 +198,35 @@ impl TaskRecord {
     }
 }
 
-/// What a task's span has of its own; nothing else may be called so.
+/// What a task's span, or the record of its event, has of its own; nothing else may be called so.
 fn is_own(key: &str) -> bool {
-    matches!(key, "task_id" | "backend" | "node_id" | "status" | "error_type")
+    matches!(
+        key,
+        "task_id"
+            | "backend"
+            | "node_id"
+            | "span_name"
+            | "parent_span_id"
+            | "status"
+            | "error_type"
+            | "incomplete_lifecycle"
+    )
 }
 
 /// Takes out what a task's event cannot have, or has twice: OTLP has every key once. How many.
-pub(crate) fn keep_once(attributes: &mut Vec<KeyValue>) -> u64 {
+pub(crate) fn keep_once(event: &mut Event) -> u64 {
+    // As with most events but the first of a task.
+    if event.attributes.is_empty() {
+        return 0;
+    }
+    let ends_task = event.name.ends_task();
+    let attributes = &mut event.attributes;
     let before = attributes.len();
     let mut at = 0;
     while at < attributes.len() {
         let key = attributes[at].key.as_str();
         let is_known = attributes[..at].iter().any(|known| known.key.as_str() == key);
-        match is_known || is_own(key) {
+        match is_known || (is_own(key) && !(ends_task && is_of_the_end(key))) {
             true => drop(attributes.remove(at)),
             false => at += 1,
         }

@@ -41,8 +41,6 @@ pub(crate) struct State {
     pub(crate) events: u64,
     pub(crate) attributes_dropped: u64,
     pub(crate) ended_nanos: Option<u64>,
-    pub(crate) checkpoint_bytes: u64,
-    pub(crate) checkpoint_error: Option<String>,
 }
 
 impl State {
@@ -63,8 +61,6 @@ impl State {
             events: 0,
             attributes_dropped: 0,
             ended_nanos: None,
-            checkpoint_bytes: 0,
-            checkpoint_error: None,
         }
     }
 

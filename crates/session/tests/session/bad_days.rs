@@ -1,9 +1,15 @@
 //! Full queues and disks, servers that are away, threads that panic, programs that are killed.
 
 use std::path::Path;
+use std::pin::Pin;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use kymo_session::{Session, WhenFull};
+use futures_core::Stream;
+use kymo_session::{Checkpoint, Session, WhenFull};
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::SpanProcessor;
 
 use crate::support::{LONG, events, nobody_listens, options, path, spans};
 
@@ -13,22 +19,13 @@ fn what_the_queue_has_no_room_for_is_counted() {
     let mut options = options(place.path());
     (options.queue_events, options.when_full) = (8, WhenFull::Drop);
     let session = Session::start(options).unwrap();
-    // A subscriber that holds up the worker.
-    let (release, held) = std::sync::mpsc::channel::<()>();
-    let (enter, entered) = std::sync::mpsc::channel();
-    let mut has_held = false;
-    session.subscribe(move |_| {
-        if !std::mem::replace(&mut has_held, true) {
-            enter.send(()).unwrap();
-            held.recv().unwrap();
-        }
-    });
+    let hold = Hold::subscribe(&session);
     session.task("first").create();
-    entered.recv_timeout(LONG).unwrap();
+    hold.entered.recv_timeout(LONG).unwrap();
     for _ in 0..100 {
         session.task("more").create();
     }
-    release.send(()).unwrap();
+    hold.release.send(()).unwrap();
     assert!(session.end(LONG));
     let stats = session.stats();
     assert_eq!(stats.dropped, 92);
@@ -37,22 +34,29 @@ fn what_the_queue_has_no_room_for_is_counted() {
     assert_eq!(dropped.unwrap().points[0].value, 92.0);
 }
 
+/// Takes the session's thread with it when a span ends.
+#[derive(Debug)]
+struct Panics;
+
+impl SpanProcessor for Panics {
+    fn on_start(&self, _: &mut opentelemetry_sdk::trace::Span, _: &opentelemetry::Context) {}
+
+    #[allow(clippy::panic, reason = "a panic is what it is for")]
+    fn on_end(&self, _: opentelemetry_sdk::trace::SpanData) {
+        panic!("on purpose");
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        Ok(())
+    }
+
+    fn shutdown_with_timeout(&self, _: Duration) -> OTelSdkResult {
+        Ok(())
+    }
+}
+
 #[test]
 fn a_thread_that_panics_ends_the_session_and_not_the_program() {
-    #[derive(Debug)]
-    struct Panics;
-    impl opentelemetry_sdk::trace::SpanProcessor for Panics {
-        fn on_start(&self, _: &mut opentelemetry_sdk::trace::Span, _: &opentelemetry::Context) {}
-        fn on_end(&self, _: opentelemetry_sdk::trace::SpanData) {
-            panic!("on purpose");
-        }
-        fn force_flush(&self) -> opentelemetry_sdk::error::OTelSdkResult {
-            Ok(())
-        }
-        fn shutdown_with_timeout(&self, _: Duration) -> opentelemetry_sdk::error::OTelSdkResult {
-            Ok(())
-        }
-    }
     let place = tempfile::tempdir().unwrap();
     let mut options = options(place.path());
     options.queue_events = 8;
@@ -61,9 +65,60 @@ fn a_thread_that_panics_ends_the_session_and_not_the_program() {
     for _ in 0..100 {
         session.task("one").create().completed();
     }
-    session.end(Duration::MAX);
+    assert!(!session.end(Duration::MAX), "not everything is in the file");
+    assert!(!session.flush(Duration::MAX));
+    assert!(!session.flush_file(Duration::MAX));
     assert!(session.has_finished());
     assert!(session.stats().dropped > 0);
+}
+
+#[test]
+fn a_thread_that_panics_tells_its_subscribers_and_counts_what_it_had() {
+    let place = tempfile::tempdir().unwrap();
+    let mut options = options(place.path());
+    options.span_processors.push(Box::new(Panics));
+    let session = Session::start(options).unwrap();
+    let mut stream = session.stream(100);
+    let hold = Hold::subscribe(&session);
+    session.task("first").create();
+    hold.entered.recv_timeout(LONG).unwrap();
+    // One batch, in the midst of which it ends.
+    for _ in 0..2 {
+        session.task("one").create().completed();
+    }
+    // Comes while the worker is held up.
+    let late = session.channel(1);
+    hold.release.send(()).unwrap();
+    assert!(!session.end(LONG));
+    // It may have been there to be told of the end.
+    assert!((4..=5).contains(&session.stats().dropped), "{}", session.stats().dropped);
+    let mut context = Context::from_waker(Waker::noop());
+    let mut next = || Pin::new(&mut stream).poll_next(&mut context);
+    while let Poll::Ready(Some(_)) = next() {}
+    assert!(matches!(next(), Poll::Ready(None)), "the stream has ended");
+    assert_eq!(late.try_recv(), Err(TryRecvError::Disconnected));
+    assert_eq!(session.channel(1).try_recv(), Err(TryRecvError::Disconnected));
+}
+
+/// A subscriber that holds up the worker, once.
+struct Hold {
+    entered: Receiver<()>,
+    release: Sender<()>,
+}
+
+impl Hold {
+    fn subscribe(session: &Session) -> Self {
+        let (release, held) = channel::<()>();
+        let (enter, entered) = channel();
+        let mut has_held = false;
+        session.subscribe(move |_| {
+            if !std::mem::replace(&mut has_held, true) {
+                enter.send(()).expect("somebody holds it up");
+                held.recv().expect("and lets it go");
+            }
+        });
+        Self { entered, release }
+    }
 }
 
 #[test]
@@ -74,6 +129,7 @@ fn a_place_that_cannot_be_written_stops_nothing() {
     assert_eq!(session.checkpoint_path(), None);
     session.task("one").create().completed();
     assert!(!session.flush(LONG), "there is no file");
+    assert!(!session.flush_file(Duration::MAX), "nor will there be one");
     assert!(!session.end(LONG));
     assert_eq!(session.task_count().completed, 1);
     assert!(session.stats().checkpoint_error.unwrap().contains("/proc/nowhere"));
@@ -95,6 +151,26 @@ fn an_endpoint_that_is_down_holds_up_nobody() {
     let export = session.stats().export.unwrap();
     assert_eq!(export.spans.sent, 0);
     assert!(export.lost() > 0 || export.spans.waiting > 0, "{export:?}");
+}
+
+#[test]
+fn the_file_is_waited_for_without_the_endpoint() {
+    let place = tempfile::tempdir().unwrap();
+    let mut with_file = options(place.path());
+    with_file.flush_every = Duration::from_secs(3600);
+    with_file.export = Some(nobody_listens());
+    let session = Session::start(with_file).unwrap();
+    session.task("one").create().completed();
+    assert!(session.flush_file(LONG));
+    assert_eq!(spans(&path(&session)).len(), 1);
+    assert!(!session.flush(Duration::from_millis(100)), "not everything is sent");
+    // So that nobody tries for longer when it is dropped.
+    session.end(Duration::from_millis(100));
+
+    let mut without = options(place.path());
+    without.checkpoint = Checkpoint::None;
+    let session = Session::start(without).unwrap();
+    assert!(session.flush_file(Duration::ZERO), "there is nothing to wait for");
 }
 
 #[test]
@@ -128,12 +204,47 @@ fn finished_spans_that_are_not_kept_are_counted() {
     assert_eq!(spans(&path(&session)).len(), 101);
 }
 
-/// A disk that is full, as far as the program can tell: it may not write more than so many bytes.
-/// This test, run again with a variable set, since the bound is one of the whole process.
+const FULL: &str = "KYMO_SESSION_TEST_FULL";
+
+/// A disk that is full, as far as the program can tell: it may not write more than so many blocks of
+/// 512 or 1024 bytes. A test, run again with a variable set, since the bound is one of the whole
+/// process.
+fn run_again_on_a_full_disk(test: &str, blocks: u32, place: &Path) {
+    // The shell ignores the signal for its children.
+    let command = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    let status = std::process::Command::new("sh")
+        .args(["-c", &command])
+        .arg(std::env::current_exe().expect("it runs"))
+        .args([&format!("bad_days::{test}"), "--exact", "--nocapture"])
+        .env(FULL, place)
+        .status()
+        .expect("there is a shell");
+    assert!(status.success());
+}
+
+#[test]
+fn a_flush_says_so_if_the_very_write_that_it_waited_for_failed() {
+    if let Ok(place) = std::env::var(FULL) {
+        for wait in [Session::flush, Session::flush_file] {
+            let mut options = options(Path::new(&place));
+            options.flush_every = Duration::from_secs(3600);
+            let session = Session::start(options).unwrap();
+            session.task("one").create().completed();
+            assert!(!wait(&session, LONG), "nothing is in the file");
+            let error = session.stats().checkpoint_error.expect("and it is known why");
+            assert!(error.contains("no checkpoint is written"), "{error}");
+            assert!(!session.end(LONG));
+        }
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let name = "a_flush_says_so_if_the_very_write_that_it_waited_for_failed";
+    run_again_on_a_full_disk(name, 0, place.path());
+}
+
 #[test]
 fn a_disk_that_is_full_ends_the_file_and_not_the_session() {
-    const PLACE: &str = "KYMO_SESSION_TEST_FULL";
-    if let Ok(place) = std::env::var(PLACE) {
+    if let Ok(place) = std::env::var(FULL) {
         let mut options = options(Path::new(&place));
         options.flush_every = Duration::from_millis(20);
         let session = Session::start(options).unwrap();
@@ -157,17 +268,8 @@ fn a_disk_that_is_full_ends_the_file_and_not_the_session() {
         return;
     }
     let place = tempfile::tempdir().unwrap();
-    let name = "bad_days::a_disk_that_is_full_ends_the_file_and_not_the_session";
-    // The shell ignores the signal for its children; the limit is in blocks of 512 or 1024 bytes.
-    let command = "trap '' XFSZ; ulimit -f 1000; exec \"$0\" \"$@\"";
-    let status = std::process::Command::new("sh")
-        .args(["-c", command])
-        .arg(std::env::current_exe().unwrap())
-        .args([name, "--exact", "--nocapture"])
-        .env(PLACE, place.path())
-        .status()
-        .unwrap();
-    assert!(status.success());
+    let name = "a_disk_that_is_full_ends_the_file_and_not_the_session";
+    run_again_on_a_full_disk(name, 1000, place.path());
     let file = std::fs::read_dir(place.path()).unwrap().next().unwrap().unwrap().path();
     assert!(file.metadata().unwrap().len() <= 1000 * 1024);
     assert!(!events(&file).is_empty());
@@ -207,7 +309,12 @@ fn a_program_that_is_killed_loses_no_more_than_the_bound() {
     child.kill().unwrap();
     let killed_nanos = std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
     child.wait().unwrap();
-    let events = events(&file().unwrap());
+    let path = file().unwrap();
+    // A kill may cut a write short. Readers leave out what is behind the last whole line.
+    let bytes = std::fs::read(&path).unwrap();
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    std::fs::write(&path, &bytes[..whole]).unwrap();
+    let events = events(&path);
     let last = events.last().unwrap()["timeUnixNano"].as_str().unwrap().parse::<u64>().unwrap();
     let lost = Duration::from_nanos(killed_nanos.saturating_sub(last));
     // The rest is for a machine that is busy with other things.

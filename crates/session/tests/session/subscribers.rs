@@ -1,6 +1,7 @@
 //! Those who are told, and what they may do meanwhile.
 
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use kymo_session::{EventName, KeyValue, Session};
 
@@ -13,10 +14,18 @@ fn what_is_called_on_the_sessions_thread_cannot_hang_it() {
     options.queue_events = 4;
     let session = Session::start(options).unwrap();
     let (telling, asking) = (session.clone(), session.clone());
+    let (waited, heard) = std::sync::mpsc::channel();
+    let mut has_waited = false;
     session.subscribe(move |events| {
         if events.iter().any(|event| event.name == EventName::TaskCreated) {
             for _ in 0..100 {
                 telling.emit_named("a.B", Vec::new()).unwrap();
+            }
+            // What it cannot wait for it does not get, at once.
+            if !std::mem::replace(&mut has_waited, true) {
+                let began = Instant::now();
+                let is_flushed = telling.flush(LONG) || telling.flush_file(LONG);
+                let _ = waited.send((is_flushed, began.elapsed() < LONG));
             }
         }
     });
@@ -30,6 +39,29 @@ fn what_is_called_on_the_sessions_thread_cannot_hang_it() {
     assert!(session.flush(LONG));
     assert!(session.stats().dropped > 0);
     assert_eq!(session.task_count().created, 20);
+    assert_eq!(heard.recv_timeout(LONG), Ok((false, true)));
+}
+
+#[test]
+fn the_thread_of_one_session_is_like_any_other_to_the_next() {
+    let place = tempfile::tempdir().unwrap();
+    let session = Session::start(options(place.path())).unwrap();
+    let mut small = options(place.path());
+    small.queue_events = 2;
+    let other = Session::start(small).unwrap();
+    let (told, heard) = std::sync::mpsc::channel();
+    session.subscribe(move |events| {
+        if events.iter().any(|event| event.name == EventName::TaskCreated) {
+            for _ in 0..100 {
+                other.task("one").create();
+            }
+            let created = other.task_count().created;
+            let has_ended = other.end(LONG);
+            told.send((created, has_ended, other.stats().dropped)).unwrap();
+        }
+    });
+    session.task("first").create();
+    assert_eq!(heard.recv_timeout(LONG), Ok((100, true, 0)));
 }
 
 #[test]

@@ -170,14 +170,64 @@ fn every_key_is_there_once() {
     session.end(LONG);
     let (events, spans) = (events(&path(&session)), spans(&path(&session)));
     for record in events.iter().chain(&spans) {
-        let keys: Vec<&Value> =
-            record["attributes"].as_array().unwrap().iter().map(|one| &one["key"]).collect();
-        let once: std::collections::HashSet<String> =
-            keys.iter().map(|key| key.to_string()).collect();
-        assert_eq!(once.len(), keys.len(), "{record}");
+        assert_once(record);
     }
     assert_eq!(attribute(&spans[0], "task_id"), Some(&"own".into()));
     assert_eq!(attribute(&spans[0], "executable"), Some(&"a".into()));
+}
+
+#[test]
+fn every_key_is_there_once_whichever_event_has_it() {
+    let place = tempfile::tempdir().unwrap();
+    let session = Session::start(options(place.path())).unwrap();
+    let tell = |id: &str, name: EventName, keys: &[&'static str]| {
+        let mut event = Event::of_task(name, id.into());
+        (event.backend, event.node_id) = (Some("ray".into()), Some("node1".into()));
+        event.attributes = keys.iter().map(|key| KeyValue::new(*key, "given")).collect();
+        session.emit(event);
+    };
+    let own = ["task_id", "backend", "node_id", "span_name", "parent_span_id", "status"];
+    let of_the_end = ["error_type", "incomplete_lifecycle"];
+    let mut keys = own.to_vec();
+    keys.extend(["x", "x"]);
+    let mut state = keys.clone();
+    state.extend(of_the_end);
+    let mut end = keys.clone();
+    end.extend(of_the_end);
+    end.extend(of_the_end);
+    end.extend(["error_message", "error_message", "duration_seconds", "duration_seconds"]);
+    // The first event of this one has no attributes, so all of the second's are its own.
+    tell("a", EventName::TaskCreated, &[]);
+    tell("a", EventName::TaskStarted, &state);
+    tell("a", EventName::TaskQueued, &state);
+    tell("a", EventName::TaskFailed, &end);
+    // And one that is known by its end alone.
+    tell("b", EventName::TaskFailed, &end);
+    // Six of their own and an x too many each, what only an end may say, and the same twice.
+    assert_eq!(session.stats().attributes_dropped, 2 * (7 + 2) + 2 * (7 + 4));
+    session.end(LONG);
+    let (events, spans) = (events(&path(&session)), spans(&path(&session)));
+    for record in events.iter().chain(&spans) {
+        assert_once(record);
+    }
+    let failed = events.iter().find(|event| named(event) == "TaskFailed").unwrap();
+    for key in ["error_type", "error_message", "x"] {
+        assert_eq!(attribute(failed, key), Some(&"given".into()), "{key}");
+    }
+    for (span, id) in spans.iter().zip(["a", "b"]) {
+        assert_eq!(attribute(span, "task_id"), Some(&id.into()));
+        assert_eq!(attribute(span, "status"), Some(&"failed".into()));
+        assert_eq!(attribute(span, "error_type"), Some(&"given".into()));
+        assert_eq!(attribute(span, "x"), Some(&"given".into()));
+    }
+}
+
+/// A record of OTLP has every key once.
+fn assert_once(record: &Value) {
+    let attributes = record["attributes"].as_array().expect("it has some");
+    let keys: Vec<String> = attributes.iter().map(|one| one["key"].to_string()).collect();
+    let once: std::collections::HashSet<&String> = keys.iter().collect();
+    assert_eq!(once.len(), keys.len(), "{record}");
 }
 
 #[test]

@@ -34,6 +34,7 @@ mod trace;
 mod window;
 
 pub use duplicates::duplicates;
+pub use open::OPEN_ATTRIBUTE;
 pub(crate) use open::{event_traces, if_readable};
 pub use records::Records;
 pub(crate) use trace::{Finder, GoOn};

@@ -5,8 +5,8 @@
 //! attributes `span_name` and `parent_span_id` (`docs/formats/checkpoint.md`). Of such an event a
 //! span is made that carries the event's attributes and `kymo.open`, has no status, and ends where
 //! its session was last heard of. If an event tells of its end, as when the span itself got lost, it
-//! ends there, with that status, and is not open. Once the span itself is there, the events say
-//! nothing more.
+//! ends there, with that status, and is not open: a session by its own end, all else by that of a
+//! task. Once the span itself is there, the events say nothing more.
 //!
 //! A session is what has one resource attribute `session_id`; a trace may have several.
 
@@ -36,24 +36,28 @@ const PARENT_SPAN_ID: &str = "parent_span_id";
 /// The attribute of a resource that names a session.
 const SESSION_ID: &[u8] = b"session_id";
 /// The attribute by which a span that has not ended is told from others.
-const OPEN: &[u8] = b"kymo.open";
+pub const OPEN_ATTRIBUTE: &[u8] = b"kymo.open";
 /// The kind of such spans, `SPAN_KIND_INTERNAL`: events do not tell any.
 const KIND_INTERNAL: i32 = 1;
 
+/// Events that open and end a session. Whatever else opens a span, tasks' events end it.
+const SESSION_STARTED: &[u8] = b"SessionStarted";
+const SESSION_ENDED: &[u8] = b"SessionEnded";
+
 /// Events that end a span: the word for its attribute `status`, if it has one, and its status.
-const ENDS: [(&str, Option<&str>, i32); 4] = [
-    ("TaskCompleted", Some("completed"), STATUS_OK),
-    ("TaskFailed", Some("failed"), STATUS_ERROR),
-    ("TaskCanceled", Some("canceled"), STATUS_ERROR),
-    ("SessionEnded", None, STATUS_UNSET),
+const ENDS: [(&[u8], Option<&str>, i32); 4] = [
+    (b"TaskCompleted", Some("completed"), STATUS_OK),
+    (b"TaskFailed", Some("failed"), STATUS_ERROR),
+    (b"TaskCanceled", Some("canceled"), STATUS_ERROR),
+    (SESSION_ENDED, None, STATUS_UNSET),
 ];
 const STATUS_UNSET: i32 = 0;
 const STATUS_OK: i32 = 1;
 const STATUS_ERROR: i32 = 2;
 const STATUS: &[u8] = b"status";
 
-/// An event that opens or ends a span.
-pub(crate) struct SpanEvent {
+/// An event that opens a span.
+pub(crate) struct Opening {
     at: RowRef,
     span_id: [u8; 8],
     time_nanos: i64,
@@ -62,8 +66,13 @@ pub(crate) struct SpanEvent {
 /// When something was last heard of each session.
 type LastHeard = HashMap<Vec<u8>, i64>;
 
-/// How and when spans ended: by their ids, places in [`ENDS`] and times.
-type Ended = HashMap<[u8; 8], (usize, i64)>;
+/// What events of a trace tell of its spans.
+struct Told {
+    last: LastHeard,
+    /// How and when spans ended, places in [`ENDS`] and times; by their ids, and whether they ended
+    /// as sessions.
+    ended: HashMap<([u8; 8], bool), (usize, i64)>,
+}
 
 impl Finder<'_, '_> {
     /// Events that have opened spans which were not found, one of each span. `sources` hold log
@@ -72,11 +81,11 @@ impl Finder<'_, '_> {
         &mut self,
         sources: &[Source],
         cache: &ColumnCache,
-    ) -> Result<Vec<SpanEvent>, StoreError> {
+    ) -> Result<Vec<Opening>, StoreError> {
         let mut opening = Vec::new();
         for (nth, source) in sources.iter().enumerate() {
-            self.go_on_with(opening.len() * size_of::<SpanEvent>())?;
-            let found = events_of(nth, source, self.trace_id, opens_span(), cache);
+            self.go_on_with(opening.len() * size_of::<Opening>())?;
+            let found = opening_events(nth, source, self.trace_id, cache);
             opening.extend(unless_damaged(found)?);
         }
         if opening.is_empty() {
@@ -93,28 +102,15 @@ impl Finder<'_, '_> {
     /// `all_sources` hold all events of the trace.
     pub(crate) fn add_open(
         &mut self,
-        mut opening: Vec<SpanEvent>,
+        mut opening: Vec<Opening>,
         sources: &[Source],
         all_sources: &[Source],
         cache: &ColumnCache,
     ) -> Result<(), StoreError> {
-        let mut last = self.last_of_spans()?;
-        let mut ended = Ended::new();
-        for (nth, source) in all_sources.iter().enumerate() {
-            self.go_on_with((opening.len() + ended.len()) * size_of::<SpanEvent>())?;
-            unless_damaged(hear(source, self.trace_id, cache, &mut last))?;
-            for (place, (name, ..)) in ENDS.into_iter().enumerate() {
-                let event = ColumnRef::Field(field::EVENT_NAME);
-                let named = Predicate::equal(event, Scalar::String(name.to_owned()));
-                let found = events_of(nth, source, self.trace_id, named, cache);
-                for event in unless_damaged(found)? {
-                    // The first end counts.
-                    let known = ended.entry(event.span_id).or_insert((place, event.time_nanos));
-                    if event.time_nanos < known.1 {
-                        *known = (place, event.time_nanos);
-                    }
-                }
-            }
+        let mut told = Told { last: self.last_of_spans()?, ended: HashMap::new() };
+        for source in all_sources {
+            self.go_on_with((opening.len() + told.ended.len()) * size_of::<Opening>())?;
+            unless_damaged(told.hear(source, self.trace_id, cache))?;
         }
         opening.sort_unstable_by_key(|event| event.at);
         for of_source in opening.chunk_by(|one, other| one.at.source == other.at.source) {
@@ -122,8 +118,8 @@ impl Finder<'_, '_> {
             let rows: Vec<u32> = of_source.iter().map(|event| event.at.row).collect();
             let mut events = Records::default();
             unless_damaged(events.add_logs(source, &rows))?;
-            self.add_spans_of(&events, &last, &ended)?;
-            self.go_on_with(opening.len() * size_of::<SpanEvent>())?;
+            self.add_spans_of(&events, &told)?;
+            self.go_on_with(opening.len() * size_of::<Opening>())?;
         }
         Ok(())
     }
@@ -148,17 +144,14 @@ impl Finder<'_, '_> {
         Ok(last)
     }
 
-    fn add_spans_of(
-        &mut self,
-        events: &Records,
-        last: &LastHeard,
-        ended: &Ended,
-    ) -> Result<(), StoreError> {
+    fn add_spans_of(&mut self, events: &Records, told: &Told) -> Result<(), StoreError> {
         for nth in 0..events.len() {
             let (event, origin) = (LogRecordView::parse(events.message(nth))?, events.origin(nth));
             let start = events.time_nanos(nth);
-            let end = <[u8; 8]>::try_from(event.span_id).ok().and_then(|id| ended.get(&id));
-            let heard = || last.get(&*session_of(origin)).copied().unwrap_or(start);
+            let is_session = event.event_name == SESSION_STARTED;
+            let id = <[u8; 8]>::try_from(event.span_id).ok();
+            let end = id.and_then(|id| told.ended.get(&(id, is_session)));
+            let heard = || told.last.get(&*session_of(origin)).copied().unwrap_or(start);
             let until = end.map_or_else(heard, |(_, time)| *time);
             let (mut name, mut parent) = (&b""[..], None);
             for attribute in event.attributes.iter().flatten() {
@@ -193,7 +186,7 @@ impl Finder<'_, '_> {
                         }
                     }
                     let Some((place, _)) = end else {
-                        return writer.span_attribute(OPEN, &AnyValueView::Bool(true));
+                        return writer.span_attribute(OPEN_ATTRIBUTE, &AnyValueView::Bool(true));
                     };
                     let (_, word, status) = ENDS[*place];
                     if let Some(word) = word {
@@ -262,15 +255,14 @@ fn unless_damaged<T: Default>(read: Result<T, StoreError>) -> Result<T, StoreErr
     if_readable(read).map(Option::unwrap_or_default)
 }
 
-/// Events of a source that pass a test and are of spans of a trace.
-fn events_of(
+/// Events of a source that open spans of a trace.
+fn opening_events(
     nth: usize,
     source: &Source,
     trace_id: &[u8; 16],
-    test: Predicate,
     cache: &ColumnCache,
-) -> Result<Vec<SpanEvent>, StoreError> {
-    let rows = rows_of_trace(source, trace_id, test, cache)?;
+) -> Result<Vec<Opening>, StoreError> {
+    let rows = rows_of_trace(source, trace_id, opens_span(), cache)?;
     if rows.is_empty() {
         return Ok(Vec::new());
     }
@@ -282,44 +274,76 @@ fn events_of(
     let opening = |row: u32| {
         let at = RowRef { source: nth as u32, row };
         let span_id = span_ids[ids.index_of(row)?];
-        Some(SpanEvent { at, span_id, time_nanos: nanos[times.index_of(row)?] })
+        Some(Opening { at, span_id, time_nanos: nanos[times.index_of(row)?] })
     };
-    let is_one = |event: &SpanEvent| event.span_id != [0; 8];
+    let is_one = |event: &Opening| event.span_id != [0; 8];
     Ok(rows.into_iter().filter_map(opening).filter(is_one).collect())
 }
 
-/// Notes when events of a trace were last heard of, by session.
-fn hear(
-    source: &Source,
-    trace_id: &[u8; 16],
-    cache: &ColumnCache,
-    last: &mut LastHeard,
-) -> Result<(), StoreError> {
-    let event = Predicate::Exists(ColumnRef::Field(field::EVENT_NAME));
-    let rows = rows_of_trace(source, trace_id, event, cache)?;
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let (times, numbers) = (source.field(field::TIME)?, source.field(field::ORIGIN)?);
-    let (Some(times), Some(numbers)) = (times, numbers) else { return Ok(()) };
-    let (Values::Int(nanos), Values::Int(origins)) = (&times.values, &numbers.values) else {
-        return Err(StoreError::corrupt("times or origins of another type"));
-    };
-    let mut by_origin: HashMap<i64, i64> = HashMap::new();
-    for row in rows {
-        let (Some(time), Some(origin)) = (times.index_of(row), numbers.index_of(row)) else {
-            continue;
+impl Told {
+    /// Takes in the events that a source has of a trace.
+    fn hear(
+        &mut self,
+        source: &Source,
+        trace_id: &[u8; 16],
+        cache: &ColumnCache,
+    ) -> Result<(), StoreError> {
+        let event = Predicate::Exists(ColumnRef::Field(field::EVENT_NAME));
+        let rows = rows_of_trace(source, trace_id, event, cache)?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let (times, numbers) = (source.field(field::TIME)?, source.field(field::ORIGIN)?);
+        let (Some(times), Some(numbers)) = (times, numbers) else { return Ok(()) };
+        let (Values::Int(nanos), Values::Int(origins)) = (&times.values, &numbers.values) else {
+            return Err(StoreError::corrupt("times or origins of another type"));
         };
-        let heard = by_origin.entry(origins[origin]).or_insert(nanos[time]);
-        *heard = nanos[time].max(*heard);
+        let mut by_origin: HashMap<i64, i64> = HashMap::new();
+        for row in &rows {
+            let (Some(time), Some(origin)) = (times.index_of(*row), numbers.index_of(*row)) else {
+                continue;
+            };
+            let heard = by_origin.entry(origins[origin]).or_insert(nanos[time]);
+            *heard = nanos[time].max(*heard);
+        }
+        let encoded = source.origins()?;
+        for (origin, time) in by_origin {
+            let session = session_of(encoded.get(u32::try_from(origin).unwrap_or(u32::MAX)));
+            let heard = self.last.entry_ref(&*session).or_insert(time);
+            *heard = time.max(*heard);
+        }
+        self.hear_ends(source, &rows, |row| times.index_of(row).map(|at| nanos[at]))
     }
-    let encoded = source.origins()?;
-    for (origin, time) in by_origin {
-        let session = session_of(encoded.get(u32::try_from(origin).unwrap_or(u32::MAX)));
-        let heard = last.entry_ref(&*session).or_insert(time);
-        *heard = time.max(*heard);
+
+    /// Notes which spans the events in some rows end.
+    fn hear_ends(
+        &mut self,
+        source: &Source,
+        rows: &[u32],
+        time_of: impl Fn(u32) -> Option<i64>,
+    ) -> Result<(), StoreError> {
+        let (names, ids) = (source.field(field::EVENT_NAME)?, source.field(field::SPAN_ID)?);
+        let (Some(names), Some(ids)) = (names, ids) else { return Ok(()) };
+        let (Values::Bytes(codes, dict), Values::Id8(span_ids)) = (&names.values, &ids.values)
+        else {
+            return Err(StoreError::corrupt("names or span ids of another type"));
+        };
+        for row in rows {
+            let (Some(name), Some(id)) = (names.index_of(*row), ids.index_of(*row)) else {
+                continue;
+            };
+            let name = dict.get(codes[name]);
+            let place = ENDS.iter().position(|(end, ..)| *end == name);
+            let (Some(place), Some(time)) = (place, time_of(*row)) else { continue };
+            // The first end counts.
+            let key = (span_ids[id], name == SESSION_ENDED);
+            let known = self.ended.entry(key).or_insert((place, time));
+            if time < known.1 {
+                *known = (place, time);
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Rows of a trace that pass a test, without those that are hidden.

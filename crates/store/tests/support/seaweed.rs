@@ -23,7 +23,7 @@ const ACCESS_KEY: &str = "kymo-test-key";
 const SECRET_KEY: &str = "kymo-test-secret";
 
 /// Starting takes 2.5 seconds on two idle cores.
-const START_DEADLINE: Duration = Duration::from_secs(60);
+const START_DEADLINE: Duration = Duration::from_secs(30);
 
 /// The server takes its ports seconds after they were found free, so that another may have been
 /// quicker; it is then started again on other ports.

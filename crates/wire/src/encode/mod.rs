@@ -11,7 +11,7 @@ pub mod otlp;
 pub mod records;
 
 pub use otlp::{EventFields, LinkFields, SpanFields};
-pub use records::LogFields;
+pub use records::{LogFields, PointFields, PointValue, WriteAttribute};
 
 use crate::proto::{FIXED32, FIXED64, LEN, VARINT};
 

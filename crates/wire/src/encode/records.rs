@@ -1,4 +1,4 @@
-//! Log records and gauges, for those who make requests from something that is not OTLP.
+//! Log records and data points, for those who make requests from something that is not OTLP.
 //!
 //! ```
 //! use kymo_wire::encode::{LogFields, Writer};
@@ -15,7 +15,9 @@
 use super::Writer;
 use crate::common::AnyValueView;
 use crate::points::NumberValue;
-use crate::tags::{gauge, log_record, metric, number_point, scope_group};
+use crate::tags::{
+    gauge, histogram, histogram_point, log_record, metric, number_point, scope_group, sum,
+};
 
 /// The fields of a log record that are neither repeated nor a message.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,6 +35,38 @@ pub struct LogFields<'a> {
     /// The kind of event.
     pub event_name: &'a [u8],
 }
+
+/// A data point of a metric, without its attributes.
+#[derive(Debug, Clone, Copy)]
+pub struct PointFields<'a> {
+    /// The metric.
+    pub name: &'a [u8],
+    /// From when on it counts, in nanoseconds since 1970; 0 if that is not known.
+    pub start_time_unix_nano: u64,
+    /// When it was measured, in nanoseconds since 1970.
+    pub time_unix_nano: u64,
+    /// What was measured.
+    pub value: PointValue,
+}
+
+/// What was measured, and as which kind of metric.
+#[derive(Debug, Clone, Copy)]
+pub enum PointValue {
+    /// A gauge.
+    Gauge(NumberValue),
+    /// A sum.
+    Sum(NumberValue),
+    /// A histogram without its buckets.
+    Histogram {
+        /// How many values.
+        count: u64,
+        /// What they add up to.
+        sum: f64,
+    },
+}
+
+/// Appends an attribute to what is being written.
+pub type WriteAttribute = fn(&mut Writer, &[u8], &AnyValueView<'_>);
 
 impl Writer {
     /// Appends a log record to a scope group; `content` writes body and attributes.
@@ -56,24 +90,65 @@ impl Writer {
 
     /// Appends a gauge with one point that has no attributes to a scope group.
     pub fn gauge(&mut self, name: &[u8], time_unix_nano: u64, value: NumberValue) {
+        let value = PointValue::Gauge(value);
+        let fields = PointFields { name, start_time_unix_nano: 0, time_unix_nano, value };
+        self.point(&fields, |_, _| ());
+    }
+
+    /// Appends a metric with one point to a scope group; `attributes` writes those of the point, with
+    /// the function that it is given.
+    pub fn point(
+        &mut self,
+        fields: &PointFields<'_>,
+        attributes: impl FnOnce(&mut Self, WriteAttribute),
+    ) {
+        let (data, points) = match fields.value {
+            PointValue::Gauge(_) => (metric::GAUGE, gauge::DATA_POINTS),
+            PointValue::Sum(_) => (metric::SUM, sum::DATA_POINTS),
+            PointValue::Histogram { .. } => (metric::HISTOGRAM, histogram::DATA_POINTS),
+        };
         self.message(scope_group::ITEMS >> 3, |w| {
-            w.text(metric::NAME, name);
-            w.message(metric::GAUGE >> 3, |w| {
-                w.message(gauge::DATA_POINTS >> 3, |w| {
-                    w.time(number_point::TIME, time_unix_nano);
-                    // Which of the two is there tells the type, so that a zero is written too.
-                    match value {
-                        NumberValue::Double(value) => {
-                            w.double_field(number_point::AS_DOUBLE >> 3, value);
-                        }
-                        NumberValue::Int(value) => {
-                            w.fixed64_field(number_point::AS_INT >> 3, value.cast_unsigned());
-                        }
-                        NumberValue::None => {}
-                    }
+            w.text(metric::NAME, fields.name);
+            w.message(data >> 3, |w| {
+                w.message(points >> 3, |w| {
+                    // Points of all kinds have their times in the same fields.
+                    w.time(number_point::START_TIME, fields.start_time_unix_nano);
+                    w.time(number_point::TIME, fields.time_unix_nano);
+                    w.point_value(fields.value, attributes);
                 });
             });
         });
+    }
+
+    fn point_value(
+        &mut self,
+        value: PointValue,
+        attributes: impl FnOnce(&mut Self, WriteAttribute),
+    ) {
+        match value {
+            PointValue::Gauge(value) | PointValue::Sum(value) => {
+                // Which of the two is there tells the type, so that a zero is written too.
+                match value {
+                    NumberValue::Double(value) => {
+                        self.double_field(number_point::AS_DOUBLE >> 3, value);
+                    }
+                    NumberValue::Int(value) => {
+                        self.fixed64_field(number_point::AS_INT >> 3, value.cast_unsigned());
+                    }
+                    NumberValue::None => {}
+                }
+                attributes(self, |w, key, value| {
+                    w.key_value(number_point::ATTRIBUTES >> 3, key, value);
+                });
+            }
+            PointValue::Histogram { count, sum } => {
+                self.fixed64_field(histogram_point::COUNT >> 3, count);
+                self.double_field(histogram_point::SUM >> 3, sum);
+                attributes(self, |w, key, value| {
+                    w.key_value(histogram_point::ATTRIBUTES >> 3, key, value);
+                });
+            }
+        }
     }
 }
 
