@@ -208,8 +208,9 @@ pub const SESSION_LOST_AFTER: Duration = Duration::from_secs(600);
 pub const DEFAULT_SESSION_ROWS: usize = 1000;
 /// Those that are shown at most: some ten megabytes.
 pub const MAX_SESSION_ROWS: usize = 20_000;
-/// Tasks of the page of a session: some 250 MiB while it is made. `kymo report` has room
-/// for more, where it runs.
+/// Tasks of the page of a session: usual ones of that size took some 250 MiB while it was made, one
+/// whose texts are all long and all different takes a few times that. `kymo report` has room for
+/// more, where it runs.
 pub const REPORT_PAGE_TASKS: usize = 100_000;
 /// Pages that are made at once; others wait.
 pub const REPORT_PAGES: usize = 1;

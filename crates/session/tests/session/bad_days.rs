@@ -212,14 +212,15 @@ const FULL: &str = "KYMO_SESSION_TEST_FULL";
 fn run_again_on_a_full_disk(test: &str, blocks: u32, place: &Path) {
     // The shell ignores the signal for its children.
     let command = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
-    let status = std::process::Command::new("sh")
+    // Through pipes: what it prints could be bounded too.
+    let ended = std::process::Command::new("sh")
         .args(["-c", &command])
         .arg(std::env::current_exe().expect("it runs"))
         .args([&format!("bad_days::{test}"), "--exact", "--nocapture"])
         .env(FULL, place)
-        .status()
+        .output()
         .expect("there is a shell");
-    assert!(status.success());
+    assert!(ended.status.success(), "{ended:?}");
 }
 
 #[test]
