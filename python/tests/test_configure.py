@@ -31,7 +31,7 @@ def run(program, tmp_path, **environment):
 
 
 SERVICE = """
-import logging, sys, kymograph
+import logging, sys, time, kymograph
 from opentelemetry import trace
 handler = logging.StreamHandler(sys.stderr)
 logging.getLogger().addHandler(handler)
@@ -47,6 +47,7 @@ with kymograph.share(session_id="s-17", run_id=3):
             1 / 0
         except ZeroDivisionError:
             logging.getLogger("app").exception("it failed")
+time.sleep(0.05)  # the kernel counts hundredths of a second: a share of less is not known
 kymograph.shutdown()
 """
 
