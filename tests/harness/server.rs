@@ -262,7 +262,7 @@ const NAMES: [&str; 3] = ["http", "otlp grpc", "otlp http"];
 fn address_in(line: &str) -> Option<(&'static str, SocketAddr)> {
     let (name, url) = line.split_once("  ")?;
     let name = NAMES.into_iter().find(|known| *known == name.trim())?;
-    let rest = url.trim().strip_prefix("http://")?;
+    let (_, rest) = url.trim().split_once("://")?;
     let address = rest.split('/').next()?.parse().ok()?;
     Some((name, address))
 }

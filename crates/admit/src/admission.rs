@@ -4,21 +4,29 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use kymo_condition::edit::Retained;
+use kymo_condition::{Record, edit};
 use kymo_wire::inspect::{Inspected, RefusalReason, Refused, RepairReason, Repaired, inspect};
 use kymo_wire::remote_write::{self, Version};
 use kymo_wire::{Signal, json};
 
+use crate::active_series::ActiveSeries;
+use crate::audience::{self, Audience};
 use crate::decompress;
 use crate::encoding::{Compression, Format};
 use crate::limits::{LimitError, Limits, MAX_BODY_BYTES};
 use crate::outcome::{Admitted, Counted, Refusal, RemoteWrite, Stage};
+use crate::rules::{self, Applied, ApplyError, Rules};
 use crate::tenant::check_tenant;
 
-/// Who may send what.
+/// Who may send what, whose records are kept, and what becomes of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Admission {
     default: Limits,
     tenants: BTreeMap<String, Limits>,
+    rules: Rules,
+    audience: Option<Audience>,
+    series: ActiveSeries,
 }
 
 impl Admission {
@@ -26,7 +34,19 @@ impl Admission {
     pub fn new(default: Limits, tenants: BTreeMap<String, Limits>) -> Result<Self, LimitError> {
         default.check()?;
         tenants.values().try_for_each(Limits::check)?;
-        Ok(Self { default, tenants })
+        Ok(Self { default, tenants, ..Self::default() })
+    }
+
+    /// With rules that are applied to every request.
+    #[must_use]
+    pub fn with_rules(self, rules: Rules) -> Self {
+        Self { rules, ..self }
+    }
+
+    /// With an audience that is asked for every record, before the rules are.
+    #[must_use]
+    pub fn with_audience(self, audience: Audience) -> Self {
+        Self { audience: Some(audience), ..self }
     }
 
     /// What a tenant may send.
@@ -72,7 +92,7 @@ impl Admission {
         check_tenant(tenant).map_err(Refusal::Tenant)?;
         let limits = self.limits_for(tenant);
         within(body.len(), limits.max_request_bytes, Stage::Received)?;
-        let gate = Gate { limits, content };
+        let gate = Gate { admission: self, tenant, limits, content };
         let max_bytes = limits.max_decompressed_bytes;
         match compression {
             Compression::None => {
@@ -90,6 +110,8 @@ impl Admission {
 
 /// What is to be read, and how strictly.
 struct Gate<'a> {
+    admission: &'a Admission,
+    tenant: &'a str,
     limits: &'a Limits,
     content: Content,
 }
@@ -129,14 +151,34 @@ impl Gate<'_> {
         let protobuf = decoded.as_deref().unwrap_or(plain);
         let Inspected { body, items, refused, repaired } =
             inspect(signal, protobuf, &self.limits.wire()).map_err(malformed)?;
-        let encoded = rewritten(body).or(decoded);
+        let applied = self.apply(signal, &body)?;
+        let (encoded, items, dropped) = match applied {
+            Applied::Unchanged => (rewritten(body).or(decoded), items, Vec::new()),
+            Applied::Changed { body, items, dropped } => (Some(body), items, dropped),
+        };
+        let mut refused: Vec<Counted> =
+            refused.into_iter().map(|refused| self.refused(refused)).collect();
+        let limited = match self.limits.max_series {
+            Some(most) if signal == Signal::Metrics => {
+                self.limit_series(most, encoded.as_deref().unwrap_or(plain))?
+            }
+            _ => None,
+        };
+        let (encoded, items) = match limited {
+            None => (encoded, items),
+            Some((body, count)) => {
+                refused.push(self.beyond_series(count));
+                (Some(body), items.saturating_sub(count))
+            }
+        };
         let (compression, body) = kept(encoded, plain, as_it_came)?;
         Ok(Admitted {
             remote_write: None,
             compression,
             body,
             items,
-            refused: refused.into_iter().map(|refused| self.refused(refused)).collect(),
+            dropped,
+            refused,
             changed: repaired.into_iter().map(|repaired| self.changed(repaired)).collect(),
             decompressed_bytes: plain.len() as u64,
         })
@@ -148,26 +190,122 @@ impl Gate<'_> {
         plain: &[u8],
         as_it_came: Option<(Compression, &Bytes)>,
     ) -> Result<Admitted, Refusal> {
-        let inspected =
-            remote_write::inspect(version, plain, &self.limits.wire()).map_err(malformed)?;
-        let (compression, body) = kept(rewritten(inspected.body), plain, as_it_came)?;
+        let limits = self.limits.wire();
+        let inspected = remote_write::inspect(version, plain, &limits).map_err(malformed)?;
+        let applied = self.apply_remote_write(version, &inspected.body)?;
+        let mut refused = inspected.refused;
+        let (encoded, counts, dropped) = match applied {
+            Applied::Unchanged => (rewritten(inspected.body), inspected.counts, Vec::new()),
+            Applied::Changed { body, dropped, .. } => {
+                // Rules may have made labels that cannot be kept: the same check once more.
+                let again = remote_write::inspect(version, &body, &limits).map_err(malformed)?;
+                refused.extend(again.refused);
+                (Some(again.body.into_owned()), again.counts, dropped)
+            }
+        };
         let counted =
             |reason, message: &str, count| Counted { reason, message: message.to_owned(), count };
-        let refused = inspected.refused.into_iter();
+        let mut refused: Vec<Counted> =
+            refused.into_iter().map(|(why, n)| counted(why.name(), why.message(), n)).collect();
+        let limited = match self.limits.max_series {
+            Some(most) => {
+                let body = encoded.as_deref().unwrap_or(plain);
+                self.limit_remote_write(most, version, body)?
+            }
+            None => None,
+        };
+        let (encoded, counts) = match limited {
+            None => (encoded, counts),
+            Some(body) => {
+                let left =
+                    remote_write::inspect(version, &body, &limits).map_err(malformed)?.counts;
+                let count = counts.points().saturating_sub(left.points());
+                refused.push(self.beyond_series(count));
+                (Some(body), left)
+            }
+        };
+        let (compression, body) = kept(encoded, plain, as_it_came)?;
         let repaired = inspected.repaired.into_iter();
         Ok(Admitted {
-            remote_write: Some(RemoteWrite { version, counts: inspected.counts }),
+            remote_write: Some(RemoteWrite { version, counts }),
             compression,
             body,
-            items: inspected.counts.points(),
-            refused: refused
-                .map(|(why, count)| counted(why.name(), why.message(), count))
-                .collect(),
+            items: counts.points(),
+            dropped,
+            refused,
             changed: repaired
                 .map(|(why, count)| counted(why.name(), why.message(), count))
                 .collect(),
             decompressed_bytes: plain.len() as u64,
         })
+    }
+
+    /// What is left of data points when those of too many series are refused, and how many were;
+    /// nothing if none was.
+    fn limit_series(&self, most: u64, protobuf: &[u8]) -> Result<Option<(Vec<u8>, u64)>, Refusal> {
+        self.admission.series.with(self.tenant, most, |admits| {
+            let mut refused = 0;
+            let mut keep = |record: &Record<'_>| {
+                let is_kept = admits(record);
+                refused += u64::from(!is_kept);
+                is_kept
+            };
+            let retained = edit::retain(Signal::Metrics, protobuf, &mut keep).map_err(malformed)?;
+            Ok(match retained {
+                Retained::All => None,
+                Retained::None => Some((Vec::new(), refused)),
+                Retained::Some(body) => Some((body, refused)),
+            })
+        })
+    }
+
+    /// The same for series of remote-write.
+    fn limit_remote_write(
+        &self,
+        most: u64,
+        version: Version,
+        body: &[u8],
+    ) -> Result<Option<Vec<u8>>, Refusal> {
+        self.admission.series.with(self.tenant, most, |admits| {
+            let applied =
+                rules::process_remote_write(version, body, &Rules::default(), Some(admits));
+            Ok(match applied.map_err(unprocessed)? {
+                Applied::Unchanged => None,
+                Applied::Changed { body, .. } => Some(body),
+            })
+        })
+    }
+
+    fn beyond_series(&self, count: u64) -> Counted {
+        let most = self.limits.max_series.unwrap_or_default();
+        let message = format!("data point of a series beyond the {most} that this tenant may have");
+        Counted { reason: "series_limit", message, count }
+    }
+
+    /// Asks the audience and applies the rules, in one walk.
+    fn apply(&self, signal: Signal, protobuf: &[u8]) -> Result<Applied, Refusal> {
+        let rules = &self.admission.rules;
+        let Some(mut gate) = self.audience().filter(|gate| gate.is_about(signal)) else {
+            return rules::process(signal, protobuf, rules, None).map_err(unprocessed);
+        };
+        if gate.learns_from(signal) {
+            edit::records(signal, protobuf, |record| gate.learn(record)).map_err(malformed)?;
+        }
+        let mut admit = |record: &Record<'_>| gate.records(record);
+        rules::process(signal, protobuf, rules, Some(&mut admit)).map_err(unprocessed)
+    }
+
+    fn apply_remote_write(&self, version: Version, body: &[u8]) -> Result<Applied, Refusal> {
+        let rules = &self.admission.rules;
+        let Some(mut gate) = self.audience().filter(|gate| gate.is_about(Signal::Metrics)) else {
+            return rules::process_remote_write(version, body, rules, None).map_err(unprocessed);
+        };
+        let mut admit = |record: &Record<'_>| gate.records(record);
+        rules::process_remote_write(version, body, rules, Some(&mut admit)).map_err(unprocessed)
+    }
+
+    fn audience(&self) -> Option<audience::Gate> {
+        self.admission.audience.as_ref()?.gate(self.tenant)
     }
 
     fn refused(&self, Refused { reason, count }: Refused) -> Counted {
@@ -199,6 +337,15 @@ impl Gate<'_> {
 
 fn malformed(error: impl std::fmt::Display) -> Refusal {
     Refusal::Malformed(error.to_string())
+}
+
+fn unprocessed(error: ApplyError) -> Refusal {
+    match error {
+        ApplyError::Wire(error) => malformed(error),
+        ApplyError::TooLarge { limit_bytes } => {
+            Refusal::TooLarge { stage: Stage::Encoded, limit_bytes }
+        }
+    }
 }
 
 /// The bytes of a body that was encoded again.

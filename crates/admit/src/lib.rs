@@ -5,9 +5,9 @@
 //! [`Admission::admit_remote_write`], decides what becomes of them:
 //!
 //! ```text
-//! body ─> tenant, size ─> decompress ─> JSON to protobuf ─> wire::inspect ─> Admitted ─> journal
-//!              │          (bounded)     (if it is JSON)     (one walk)          │
-//!              └──────────────┴────────────────┴─────────────────┘              └─> partial success
+//! body ─> tenant, size ─> decompress ─> JSON to protobuf ─> wire::inspect ─> audience, rules ─> Admitted ─> journal
+//!              │          (bounded)     (if it is JSON)     (one walk)       (one walk, if any)    │
+//!              └──────────────┴────────────────┴─────────────────┘                                 └─> partial success
 //!                                  Refusal
 //! ```
 //!
@@ -17,7 +17,8 @@
 //!   only if something in it had to be refused or changed, if it is JSON (protobuf is smaller, and
 //!   so nobody has to read JSON twice), or if it is deflate without its wrapper, which others do
 //!   not read.
-//! - Whatever is refused or changed is counted by reason, and the sender is told.
+//! - Whatever is refused or changed is counted by reason, and the sender is told. What a rule or the
+//!   audience leaves out is counted too, but the sender is not told: it is not at fault.
 //! - No bytes make it panic, and none make it allocate out of proportion to [`Limits`].
 //!
 //! What it refuses as a whole is a [`Refusal`]; then nothing of that request is kept. Single
@@ -50,17 +51,25 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`admission`] | the decision, with the limits of each tenant |
+//! | [`audience`] | who is recorded: flags, and the decision on each record |
 //! | [`encoding`] | formats and compressions, by the names that headers give them |
 //! | [`limits`] | every limit, with its reason |
 //! | [`outcome`] | what was admitted, or why nothing was |
+//! | [`rules`] | records that are left out and attributes that are changed, by configuration |
+//! | [`Rates`] | how much a tenant may send a second |
 //! | [`check_tenant`] | what may be the name of a tenant |
+//! | `active_series` | how many series a tenant may have |
 //! | `decompress` | gzip, deflate, zstd and snappy within a bound; for other protocols [`unpack`] |
 
+mod active_series;
 pub mod admission;
+pub mod audience;
 mod decompress;
 pub mod encoding;
 pub mod limits;
 pub mod outcome;
+mod rates;
+pub mod rules;
 mod tenant;
 
 pub use admission::Admission;
@@ -70,4 +79,6 @@ pub use kymo_wire::Signal;
 pub use kymo_wire::remote_write::{Counts, Version};
 pub use limits::{LimitError, Limits};
 pub use outcome::{Admitted, Counted, Refusal, RemoteWrite, Stage};
+pub use rates::Rates;
+pub use rules::{Dropped, Rules};
 pub use tenant::check_tenant;

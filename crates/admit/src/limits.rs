@@ -39,6 +39,16 @@ pub(crate) const MIN_BUFFER_BYTES: usize = 64 << 10;
 /// shrinks 5 to 20 fold. What is larger in truth gets its memory as it comes.
 pub(crate) const BELIEVED_RATIO: usize = 32;
 
+/// What a tenant may send at once of what it may send a second: exporters send every few seconds.
+pub const RATE_BURST: Duration = Duration::from_secs(10);
+
+/// Tenants whose rates are watched at once. Their names come from senders; those beyond wait until
+/// others have been silent for a while.
+pub const MAX_RATED_TENANTS: usize = 10_000;
+
+/// How long a series counts that gets no more points.
+pub const SERIES_COUNT_FOR: Duration = Duration::from_secs(3600);
+
 /// What a tenant may send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -58,6 +68,12 @@ pub struct Limits {
     pub max_time_unix_nanos: u64,
     /// How old a sample or data point may be. An older one is refused; any age is right if none.
     pub metrics_window: Option<Duration>,
+    /// Bytes of requests a second, as they come.
+    pub max_bytes_per_second: Option<u64>,
+    /// Spans, log records and data points a second.
+    pub max_records_per_second: Option<u64>,
+    /// Series that get points. Points of further ones are refused.
+    pub max_series: Option<u64>,
 }
 
 impl Default for Limits {
@@ -75,6 +91,9 @@ impl Default for Limits {
             max_value_bytes: 256 << 10,
             max_time_unix_nanos: MAX_TIME_UNIX_NANOS,
             metrics_window: None,
+            max_bytes_per_second: None,
+            max_records_per_second: None,
+            max_series: None,
         }
     }
 }

@@ -7,6 +7,7 @@ use kymo_wire::remote_write::{Counts, Version};
 use thiserror::Error;
 
 use crate::encoding::Compression;
+use crate::rules::Dropped;
 
 /// A request that may be kept, or what remains of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,9 @@ pub struct Admitted {
     pub refused: Vec<Counted>,
     /// What was put right in `body`.
     pub changed: Vec<Counted>,
+    /// Spans, data points or log records that a rule or the audience left out. Their sender is not at
+    /// fault, and is not told.
+    pub dropped: Vec<Dropped>,
     /// Bytes of the request as it came, after decompression.
     pub decompressed_bytes: u64,
 }

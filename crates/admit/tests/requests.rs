@@ -172,3 +172,34 @@ fn json_that_is_larger_in_protobuf_than_can_be_kept_is_too_large() {
         .unwrap_err();
     assert_eq!(refusal, Refusal::TooLarge { stage: Stage::Encoded, limit_bytes: 64 << 20 });
 }
+
+#[test]
+fn points_of_too_many_series_are_refused_and_their_sender_is_told() {
+    let point = |host: &str| {
+        format!(
+            r#"{{"asInt":"1","timeUnixNano":"1","attributes":[{{"key":"host","value":{{"stringValue":"{host}"}}}}]}}"#
+        )
+    };
+    let request = |hosts: &[&str]| {
+        let points: Vec<String> = hosts.iter().map(|host| point(host)).collect();
+        format!(
+            r#"{{"resourceMetrics":[{{"scopeMetrics":[{{"metrics":[{{"name":"m","gauge":{{"dataPoints":[{}]}}}}]}}]}}]}}"#,
+            points.join(",")
+        )
+    };
+    let limits = Limits { max_series: Some(2), ..Limits::default() };
+    let admission = Admission::new(limits, Default::default()).unwrap();
+    let admit = |hosts: &[&str]| {
+        let body = Bytes::from(request(hosts));
+        admission.admit("t", Signal::Metrics, Format::Json, Compression::None, body).unwrap()
+    };
+    let first = admit(&["a", "b", "c"]);
+    assert_eq!(first.items, 2);
+    let (rejected, message) = first.partial_success().unwrap();
+    assert_eq!(rejected, 1);
+    assert!(message.contains("series beyond the 2"), "{message}");
+    let second = admit(&["b", "a"]);
+    assert_eq!((second.items, second.partial_success()), (2, None));
+    let third = admit(&["d"]);
+    assert_eq!((third.items, third.is_empty()), (0, true));
+}

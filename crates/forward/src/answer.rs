@@ -1,8 +1,10 @@
 //! What a server answers: taken, another time, never.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use bytes::Bytes;
 use http::HeaderMap;
 use kymo_wire::{Reader, Signal, WireError, text};
@@ -108,7 +110,8 @@ pub(crate) fn of_grpc(
     let words = quoted(&pairs::unescape(&words));
     let why = format!("it answered gRPC code {code} {words}");
     if GRPC_RETRYABLE.contains(&code) {
-        return Answer::Later(why, retry_after(headers));
+        let asked = find("grpc-status-details-bin").and_then(|details| retry_info(&details));
+        return Answer::Later(why, asked.or_else(|| retry_after(headers)));
     }
     Answer::Refused(why)
 }
@@ -120,9 +123,75 @@ fn quoted(said: &str) -> String {
     words.join(" ").chars().take(MAX_QUOTED_CHARS).collect()
 }
 
+/// How long a server asks to wait: in seconds, or until a date.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = headers.get("retry-after")?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds))
+    let value = headers.get("retry-after")?.to_str().ok()?.trim();
+    match value.parse() {
+        Ok(seconds) => Some(Duration::from_secs(seconds)),
+        Err(_) => {
+            let at = UNIX_EPOCH.checked_add(Duration::from_secs(date_secs(value)?))?;
+            Some(at.duration_since(SystemTime::now()).unwrap_or_default())
+        }
+    }
+}
+
+/// Seconds from 1970 to a date of HTTP, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+fn date_secs(date: &str) -> Option<u64> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let words: Vec<&str> = date.split(' ').collect();
+    let [_, day, month, year, time, "GMT"] = words[..] else { return None };
+    let day: u64 = day.parse().ok().filter(|day| (1..=31).contains(day))?;
+    let month = MONTHS.iter().position(|known| *known == month)? as u64;
+    let year: u64 = year.parse().ok().filter(|year| (1970..10_000).contains(year))?;
+    let mut seconds = 0;
+    for part in time.split(':') {
+        seconds = seconds * 60 + part.parse::<u64>().ok().filter(|part| *part <= 60)?;
+    }
+    // Years that begin in March have their leap day at the end.
+    let (year, month) = if month >= 2 { (year, month - 2) } else { (year - 1, month + 10) };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
+    const DAYS_TO_1970: u64 = 719_468;
+    Some(days.checked_sub(DAYS_TO_1970)? * 86_400 + seconds)
+}
+
+/// The pause that a `google.rpc.Status` asks for in its details, in base64: a `RetryInfo`.
+fn retry_info(details: &str) -> Option<Duration> {
+    let details = STANDARD_NO_PAD.decode(details.trim_end_matches('=')).ok()?;
+    let detail = fields(&details).find_map(|(number, detail)| {
+        let is_retry_info = fields(detail)
+            .any(|(number, url)| number == 1 && url.ends_with(b"google.rpc.RetryInfo"));
+        (number == 3 && is_retry_info).then_some(detail)
+    })?;
+    let info = fields(detail).find(|(number, _)| *number == 2)?.1;
+    let delay = fields(info).find(|(number, _)| *number == 1)?.1;
+    let mut reader = Reader::new(delay);
+    let (mut seconds, mut nanos) = (0, 0);
+    while let Ok(Some(tag)) = reader.tag() {
+        match tag {
+            0x08 => seconds = reader.varint().ok()?,
+            0x10 => nanos = u32::try_from(reader.varint().ok()?).ok()?,
+            _ => reader.skip(tag).ok()?,
+        }
+    }
+    // More than so many is less than nothing.
+    (seconds <= i64::MAX.cast_unsigned() && nanos < 1_000_000_000)
+        .then(|| Duration::new(seconds, nanos))
+}
+
+/// The numbers and bytes of those fields of a message that have bytes; those before one that is
+/// damaged.
+fn fields(message: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
+    let mut reader = Reader::new(message);
+    std::iter::from_fn(move || {
+        while let Ok(Some(tag)) = reader.tag() {
+            if tag & 7 == 2 {
+                return Some((tag >> 3, reader.bytes().ok()?));
+            }
+            reader.skip(tag).ok()?;
+        }
+        None
+    })
 }
 
 /// What an `Export…ServiceResponse` says of records that were not kept.
@@ -214,6 +283,44 @@ mod tests {
         let after = HeaderMap::from_iter([("retry-after".parse().unwrap(), "7".parse().unwrap())]);
         let expected = Answer::Later("it answered 429".into(), Some(Duration::from_secs(7)));
         assert_eq!(of_http(429, &after, ""), expected);
+    }
+
+    #[test]
+    fn pauses_are_read_however_a_server_asks_for_them() {
+        assert_eq!(date_secs("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
+        assert_eq!(date_secs("Thu, 29 Feb 2024 00:00:00 GMT"), Some(1_709_164_800));
+        assert_eq!(date_secs("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
+        for wrong in ["", "06 Nov 1994", "Sun, 06 Foo 1994 08:49:37 GMT", "a b c d e GMT"] {
+            assert_eq!(date_secs(wrong), None, "{wrong}");
+        }
+        let after = |value: &str| {
+            retry_after(&HeaderMap::from_iter([(
+                "retry-after".parse().unwrap(),
+                value.parse().unwrap(),
+            )]))
+        };
+        assert_eq!(after("120"), Some(Duration::from_secs(120)));
+        assert_eq!(after("Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
+        assert!(after("Sun, 06 Nov 2094 08:49:37 GMT") > Some(Duration::from_secs(1 << 30)));
+        let mut status = Writer::new();
+        status.varint_field(1, 14);
+        status.message(3, |w| w.bytes_field(1, b"type.googleapis.com/google.rpc.Help"));
+        status.message(3, |w| {
+            w.bytes_field(1, b"type.googleapis.com/google.rpc.RetryInfo");
+            w.message(2, |w| {
+                w.message(1, |w| {
+                    w.varint_field(1, 7);
+                    w.varint_field(2, 500_000_000);
+                });
+            });
+        });
+        let details = STANDARD_NO_PAD.encode(status.as_slice());
+        let mut trailers = trailers("14");
+        trailers.insert("grpc-status-details-bin", details.parse().unwrap());
+        let answer = of_grpc(Signal::Logs, 200, &HeaderMap::new(), &trailers, &Bytes::new());
+        let expected = Some(Duration::from_millis(7500));
+        assert!(matches!(answer, Answer::Later(_, asked) if asked == expected));
+        assert_eq!(retry_info("not base64!"), None);
     }
 
     #[test]

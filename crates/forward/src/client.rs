@@ -172,7 +172,8 @@ impl fmt::Debug for Client {
     }
 }
 
-fn headers(pairs: &[(String, String)]) -> Result<HeaderMap, String> {
+/// Names and values as headers that are not shown.
+pub(crate) fn headers(pairs: &[(String, String)]) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     for (name, value) in pairs {
         let key = HeaderName::from_bytes(name.as_bytes())

@@ -29,6 +29,7 @@
 //!
 //! | module | what is there |
 //! |---|---|
+//! | [`destination`] | consumers of the journal that send what it has to others |
 //! | [`settings`] | where to and how |
 //! | [`resolve`] | the same of what was asked for and the variables `OTEL_EXPORTER_OTLP_…` |
 //! | [`client`] | one request, one answer |
@@ -41,6 +42,7 @@
 
 pub mod answer;
 pub mod client;
+pub mod destination;
 pub mod limits;
 pub mod network;
 pub mod pairs;
@@ -51,6 +53,7 @@ pub mod signals;
 
 pub use answer::{Answer, Partial};
 pub use client::Client;
+pub use destination::{DestinationSettings, DestinationStatus, Destinations};
 pub use kymo_wire::Signal;
 pub use resolve::Asked;
 pub use retry::until;

@@ -261,7 +261,8 @@ fn with_scheme(endpoint: &str, is_insecure: bool) -> String {
     format!("{scheme}://{endpoint}")
 }
 
-fn with_path(endpoint: &str, signal: Signal) -> String {
+/// The URL of a signal below a base.
+pub(crate) fn with_path(endpoint: &str, signal: Signal) -> String {
     let base = endpoint.trim_end_matches('/');
     // Who copies an endpoint from elsewhere often copies the path of traces with it.
     let without = |signal: &Signal| base.strip_suffix(signal.http_path());

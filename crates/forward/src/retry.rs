@@ -34,7 +34,7 @@ pub async fn until(
 }
 
 /// Half to all of a pause, so that those who were refused together do not come back at once.
-fn jittered(pause: Duration) -> Duration {
+pub(crate) fn jittered(pause: Duration) -> Duration {
     // The keys of a hash map are the random numbers that the standard library has.
     let random = RandomState::new().hash_one(0u8);
     pause / 2 + pause.mul_f64((random % 256) as f64 / 512.0)

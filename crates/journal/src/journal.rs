@@ -387,6 +387,14 @@ impl Journal {
         cursors.collect()
     }
 
+    /// Forgets a consumer: what only it has not read may be deleted. One that is not known is none.
+    pub fn retire(&self, name: &str) {
+        let shared = &self.handle.shared;
+        if lock(&shared.state).cursors.by_name.remove(name).is_some() {
+            shared.tidy(true);
+        }
+    }
+
     /// Drops the cursors that nobody has registered since the journal was opened; says which.
     pub fn retire_unregistered(&self) -> Vec<String> {
         let shared = &self.handle.shared;

@@ -15,12 +15,16 @@ Examples:
   kymo report train.kymo.jsonl                           how a session went
   kymo import traces.pb logs.jsonl --data ./kymo-data    store OTLP files
   kymo store check ./kymo-data                           read everything, find what is damaged
+  kymo token new ci --role write                         a token for those who send
+  kymo audience create flag_ot_traces                    decide who is recorded
   kymo block ./kymo-data/blocks/default/spans/*/*.parquet
 
 Environment:
   KYMO_LOG       what is logged to stderr: warn (default), info, debug, or kymo_store=debug,warn
   KYMO_URL       server that kymo sql, query, promql, top, trace and ci ask
   KYMO_TENANT    whose data they ask for
+  KYMO_TOKEN     who they are, for a server that wants to know
+  KYMO_CA        authorities to trust instead of the system's, in PEM
   KYMO_…         settings of kymo serve, see kymo serve --help";
 
 /// Kymograph records what compute does: it receives traces, metrics and logs, keeps them as Parquet,
@@ -51,6 +55,11 @@ pub(crate) enum Command {
     Block(crate::block::Args),
     Store(crate::store::Args),
     Config(crate::config::command::Args),
+    Health(crate::health::Args),
+    Audience(crate::audience::Args),
+    Destinations(crate::destinations::Args),
+    Token(crate::token::Args),
+    Certs(crate::certs::Args),
     Completions(crate::generate::CompletionsArgs),
     Man(crate::generate::ManArgs),
 }

@@ -4,8 +4,9 @@ use std::io::Read;
 use std::time::Duration;
 
 use kymo_forward::network::is_loopback;
-use reqwest::blocking::{Client as Http, RequestBuilder, Response};
-use reqwest::{StatusCode, Url};
+use kymo_yaml::Secret;
+use reqwest::blocking::{Client as Http, ClientBuilder, RequestBuilder, Response};
+use reqwest::{Certificate, Identity, Method, StatusCode, Url};
 use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
@@ -14,6 +15,14 @@ use crate::failure::Failure;
 pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:3200";
 /// Whose data is asked for.
 const TENANT_HEADER: &str = "x-scope-orgid";
+/// Who asks without saying as whom.
+const DEFAULT_TENANT: &str = "default";
+/// The variable with a token.
+pub(crate) const TOKEN: &str = "KYMO_TOKEN";
+/// Those with authorities to trust, and with what to show a server.
+pub(crate) const CA: &str = "KYMO_CA";
+const CERTIFICATE: &str = "KYMO_CLIENT_CERTIFICATE";
+const KEY: &str = "KYMO_CLIENT_KEY";
 /// A server that is there accepts within this time. How long an answer takes is for the server to
 /// limit.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -31,13 +40,15 @@ pub(crate) struct Client {
     http: Http,
     base: Url,
     tenant: String,
+    token: Option<Secret>,
 }
 
 impl Client {
     pub(crate) fn new(url: &str, tenant: &str) -> Result<Self, Failure> {
         let base = parse(url)?;
         let http = http(&base, None)?;
-        Ok(Self { http, base, tenant: tenant.to_owned() })
+        let token = variable(TOKEN).map(Secret::new);
+        Ok(Self { http, base, tenant: tenant.to_owned(), token })
     }
 
     /// The same with a limit on how long an answer takes, for those who cannot be interrupted.
@@ -54,6 +65,19 @@ impl Client {
     pub(crate) fn post(&self, path: &str, body: String, accept: &str) -> Result<Response, Failure> {
         let request = self.http.post(self.url(path)).header("content-type", "text/plain");
         self.send(request.body(body), accept)
+    }
+
+    /// Sends a document to a path.
+    pub(crate) fn send_json(
+        &self,
+        method: &'static str,
+        path: &str,
+        document: &serde_json::Value,
+    ) -> Result<Response, Failure> {
+        let method = Method::from_bytes(method.as_bytes()).unwrap_or(Method::POST);
+        let request = self.http.request(method, self.url(path));
+        let request = request.header("content-type", "application/json");
+        self.send(request.body(document.to_string()), "application/json")
     }
 
     /// Asks a path with parameters: in the URL, or in a form if they are long.
@@ -91,7 +115,14 @@ impl Client {
     }
 
     fn send(&self, request: RequestBuilder, accept: &str) -> Result<Response, Failure> {
-        let request = request.header("accept", accept).header(TENANT_HEADER, &self.tenant);
+        let mut request = request.header("accept", accept);
+        // A token of one tenant says itself whose data is meant.
+        if self.tenant != DEFAULT_TENANT || self.token.is_none() {
+            request = request.header(TENANT_HEADER, &self.tenant);
+        }
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token.reveal());
+        }
         let response = request.send().map_err(|error| self.unreached(&error))?;
         if response.status().is_success() {
             return Ok(response);
@@ -140,8 +171,58 @@ fn http(base: &Url, timeout: Option<Duration>) -> Result<Http, Failure> {
         // A proxy is another machine, where this address is another server.
         http = http.no_proxy();
     }
+    if base.scheme() == "https" {
+        http = secured(http)?;
+    }
     http.build()
         .map_err(|error| Failure::Other(format!("cannot set up HTTP: {}", innermost(&error))))
+}
+
+/// With the authorities to trust and the certificate to show that variables name.
+fn secured(mut http: ClientBuilder) -> Result<ClientBuilder, Failure> {
+    let read = |name: &str, path: &str| {
+        std::fs::read(path).map_err(|source| Failure::Io {
+            act: "read",
+            what: format!("{path} ({name})"),
+            source,
+        })
+    };
+    let unusable = |name: &str, error: &reqwest::Error| {
+        Failure::Other(format!("{name} cannot be used: {}; expected PEM", innermost(error)))
+    };
+    if let Some(path) = variable(CA) {
+        let found = Certificate::from_pem_bundle(&read(CA, &path)?);
+        for authority in found.map_err(|error| unusable(CA, &error))? {
+            http = http.add_root_certificate(authority);
+        }
+    }
+    if let Some(path) = variable(CERTIFICATE) {
+        let mut pem = read(CERTIFICATE, &path)?;
+        if let Some(path) = variable(KEY) {
+            pem.push(b'\n');
+            pem.extend(read(KEY, &path)?);
+        }
+        let identity = Identity::from_pem(&pem).map_err(|error| unusable(CERTIFICATE, &error))?;
+        http = http.identity(identity);
+    }
+    Ok(http)
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// A text as one part of a path.
+pub(crate) fn segment(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    let mut segment = String::new();
+    for byte in text.bytes() {
+        match is_plain(byte) {
+            true => segment.push(char::from(byte)),
+            false => segment.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    segment
 }
 
 /// Parameters as they stand in a URL.

@@ -7,8 +7,10 @@
 //! |---|---|
 //! | `cli` | the commands and their help |
 //! | `serve`, `sql`, `query`, `promql`, `top`, `trace`, `import`, `replay`, `open`, `block`, `store` | one command each |
+//! | `audience`, `destinations`, `token`, `certs` | who is recorded, where it goes, who may ask |
 //! | `ci` | GitHub Actions runs as traces: commands of their own |
 //! | `config` | settings of `serve`, and the command that checks and shows them |
+//! | `health` | whether a server is ready |
 //! | `generate` | completions and manual pages |
 //! | `source`, `client` | where queries are asked: a server over HTTP, or a directory |
 //! | `failure` | what ends a command, in one line |
@@ -26,17 +28,21 @@
 // They panic where nobody reads; `output` does not.
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
+mod audience;
 mod block;
 mod caret;
+mod certs;
 mod ci;
 mod cli;
 mod client;
 mod config;
+mod destinations;
 mod doctor;
 mod failure;
 mod files;
 mod frame;
 mod generate;
+mod health;
 mod import;
 mod interrupt;
 mod logging;
@@ -56,6 +62,7 @@ mod store;
 mod table;
 mod terminal;
 mod times;
+mod token;
 mod top;
 mod trace;
 mod units;
@@ -113,6 +120,11 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Block(args) => block::run(&args),
         Command::Store(args) => store::run(&args),
         Command::Config(args) => config::command::run(&args),
+        Command::Health(args) => health::run(&args),
+        Command::Audience(args) => audience::run(&args),
+        Command::Destinations(args) => destinations::run(&args),
+        Command::Token(args) => token::run(&args),
+        Command::Certs(args) => certs::run(&args),
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),
     }?;

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use kymo_forward::destination::DestinationSettings;
 use kymo_server::{Addresses, Server, ServerError, ServerOptions};
 use kymo_store::StoreError;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -33,7 +34,7 @@ one ends it at once, which loses nothing that was acknowledged. SIGHUP reads pro
 
 Examples:
   kymo serve
-  kymo serve --data /var/lib/kymo --http 0.0.0.0:3200 --retention-logs-max-age 30d
+  kymo serve --data /var/lib/kymo --http 127.0.0.1:80 --retention-logs-max-age 30d
   kymo serve --config /etc/kymo.yaml --store s3://telemetry/prod
   kymo serve --http 127.0.0.1:0 --otlp-grpc 127.0.0.1:0 --otlp-http 127.0.0.1:0   free ports";
 
@@ -181,7 +182,10 @@ impl Signals {
 struct Place {
     data: String,
     store: Option<String>,
+    is_kept: bool,
+    destinations: Vec<String>,
     base_path: String,
+    is_exposed_secure: bool,
 }
 
 impl Place {
@@ -189,28 +193,47 @@ impl Place {
         Self {
             data: options.data.display().to_string(),
             store: options.store_url.as_deref().map(config::without_secrets),
+            is_kept: options.store_enabled,
+            destinations: options
+                .destinations
+                .iter()
+                .filter(|d| d.enabled)
+                .map(DestinationSettings::describe)
+                .collect(),
             base_path: options.base_path.clone(),
+            is_exposed_secure: options.access.is_secure("expose_metrics"),
         }
     }
 
     /// What is said once the server is ready. Programs read these lines: their first words stay.
-    fn ready_lines(&self, addresses: Addresses, took: Duration) -> String {
+    fn ready_lines(&self, addresses: &Addresses, took: Duration) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let mut lines = format!("kymo {version} ready in {} ms\n", took.as_millis());
-        let url = |address: SocketAddr| format!("http://{address}");
+        let url = |address: SocketAddr, is_secure: bool| {
+            format!("{}://{address}", if is_secure { "https" } else { "http" })
+        };
+        let [main, grpc, otlp] = addresses.is_secure;
         let mut add = |name: &str, value: &str| {
             // Writing to memory cannot fail.
             let _ = writeln!(lines, "{name:<10} {}", units::printable(value));
         };
-        add("http", &format!("{}{}", url(addresses.http), self.base_path));
-        add("otlp grpc", &url(addresses.otlp_grpc));
-        add("otlp http", &url(addresses.otlp_http));
+        add("http", &format!("{}{}", url(addresses.http, main), self.base_path));
+        add("otlp grpc", &url(addresses.otlp_grpc, grpc));
+        add("otlp http", &url(addresses.otlp_http, otlp));
         if let Some(exposed) = addresses.expose_metrics {
-            add("metrics", &format!("{}/metrics", url(exposed)));
+            add("metrics", &format!("{}/metrics", url(exposed, self.is_exposed_secure)));
+        }
+        for (address, prefix) in &addresses.aliases {
+            add("alias", &format!("{} for {prefix}", url(*address, main)));
         }
         add("data", &self.data);
-        if let Some(store) = &self.store {
-            add("store", store);
+        match &self.store {
+            _ if !self.is_kept => add("store", "off: records are only forwarded"),
+            Some(store) => add("store", store),
+            None => {}
+        }
+        for destination in &self.destinations {
+            add("forward", destination);
         }
         lines
     }
@@ -225,23 +248,30 @@ mod tests {
         let place = Place {
             data: "./kymo-data".into(),
             store: Some("s3://bucket/x".into()),
+            is_kept: true,
+            destinations: vec!["hub: traces to https://hub.test:4317 (grpc)".into()],
             base_path: "/kymo".into(),
+            is_exposed_secure: false,
         };
         let addresses = Addresses {
             http: "127.0.0.1:3200".parse().unwrap(),
             otlp_grpc: "[::1]:4317".parse().unwrap(),
             otlp_http: "0.0.0.0:4318".parse().unwrap(),
             expose_metrics: None,
+            aliases: vec![("127.0.0.1:16686".parse().unwrap(), "/jaeger")],
+            is_secure: [false, true, false],
         };
         let expected = format!(
             "kymo {} ready in 12 ms\n\
              http       http://127.0.0.1:3200/kymo\n\
-             otlp grpc  http://[::1]:4317\n\
+             otlp grpc  https://[::1]:4317\n\
              otlp http  http://0.0.0.0:4318\n\
+             alias      http://127.0.0.1:16686 for /jaeger\n\
              data       ./kymo-data\n\
-             store      s3://bucket/x\n",
+             store      s3://bucket/x\n\
+             forward    hub: traces to https://hub.test:4317 (grpc)\n",
             env!("CARGO_PKG_VERSION")
         );
-        assert_eq!(place.ready_lines(addresses, Duration::from_millis(12)), expected);
+        assert_eq!(place.ready_lines(&addresses, Duration::from_millis(12)), expected);
     }
 }

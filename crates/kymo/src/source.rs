@@ -70,9 +70,14 @@ impl Source {
 
 impl ServerArgs {
     pub(crate) fn open(&self) -> Result<Source, Failure> {
+        Ok(Source::Server(self.client()?))
+    }
+
+    /// The server itself, for what no directory can answer.
+    pub(crate) fn client(&self) -> Result<Client, Failure> {
         let url = self.url.clone().or_else(|| variable("KYMO_URL"));
         let tenants = self.tenants()?.to_string();
-        Ok(Source::Server(Client::new(url.as_deref().unwrap_or(DEFAULT_URL), &tenants)?))
+        Client::new(url.as_deref().unwrap_or(DEFAULT_URL), &tenants)
     }
 
     fn tenants(&self) -> Result<Tenants, Failure> {

@@ -1,9 +1,11 @@
 //! What the terminal can show.
 
 use std::borrow::Cow;
-use std::io::{IsTerminal, stdout};
+use std::io::{BufRead, IsTerminal, stdin, stdout};
 
 pub(crate) use kymo_report::units::{fit, width};
+
+use crate::failure::Failure;
 
 /// Width of what is not written to a terminal, where lines are wanted short all the same.
 pub(crate) const PIPE_COLUMNS: usize = 120;
@@ -15,6 +17,18 @@ pub(crate) fn columns() -> Option<usize> {
     }
     let (_, columns) = console::Term::stdout().size_checked()?;
     (columns > 0).then_some(usize::from(columns))
+}
+
+/// A line that is not shown while it is typed; the first line of stdin if that is no terminal.
+pub(crate) fn read_secret(prompt: &str) -> Result<String, Failure> {
+    let failed = |source| Failure::Io { act: "read", what: "stdin".to_owned(), source };
+    if stdin().is_terminal() {
+        crate::output::say(prompt);
+        return console::Term::stderr().read_secure_line().map_err(failed);
+    }
+    let mut line = String::new();
+    stdin().lock().read_line(&mut line).map_err(failed)?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
 /// Whether nobody said that colours are not wanted (<https://no-color.org>).

@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, NaiveDate};
 
-use crate::config::amounts;
 use crate::failure::Failure;
+use kymo_yaml::amounts;
 
 const SECOND: i64 = 1_000_000_000;
 /// What series and groups are about unless told otherwise.

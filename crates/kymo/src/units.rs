@@ -29,6 +29,11 @@ pub(crate) fn time(nanos: i64) -> String {
 }
 
 /// A span of time with three digits or so.
+pub(crate) fn date(unix_secs: u64) -> String {
+    let nanos = i64::try_from(unix_secs).unwrap_or(i64::MAX).saturating_mul(1_000_000_000);
+    time(nanos).split('.').next().unwrap_or_default().to_owned()
+}
+
 pub(crate) fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     match duration.as_secs() {

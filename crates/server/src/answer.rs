@@ -31,6 +31,7 @@ pub(crate) enum Code {
     Unimplemented = 12,
     Internal = 13,
     Unavailable = 14,
+    Unauthenticated = 16,
 }
 
 /// Why a request was not accepted.
@@ -70,6 +71,13 @@ impl Failure {
     pub(crate) fn unsupported(reason: &'static str, message: impl Into<String>) -> Self {
         let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
         Self::new(status, Code::Unimplemented, reason, message.into())
+    }
+
+    /// The tenant sends more than it may.
+    pub(crate) fn too_fast(retry_after: Duration) -> Self {
+        let message = "this tenant sends more a second than it may; send it again later";
+        let (status, code) = (StatusCode::TOO_MANY_REQUESTS, Code::ResourceExhausted);
+        Self::new(status, code, "rate_limit", message.to_owned()).retry(retry_after)
     }
 
     /// It took too long to make the request durable.

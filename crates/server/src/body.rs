@@ -4,12 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use http_body_util::BodyExt;
 use tokio::sync::Notify;
 
-use crate::limits::{BODY_PAUSE_TIMEOUT, COPIED_BYTES, DRAIN_BYTES, DRAIN_TIMEOUT};
+use crate::answer::Failure;
+use crate::limits::{
+    BODY_PAUSE_TIMEOUT, COPIED_BYTES, DRAIN_BYTES, DRAIN_TIMEOUT, SMALL_BODY_TIMEOUT,
+};
+use crate::reply::json_error;
 
 /// Why a body was not read to its end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -134,6 +139,19 @@ where
         drain(body).await;
     }
     read
+}
+
+/// A small document of our own API, or what is answered instead.
+pub(crate) async fn small(body: axum::body::Body, max_bytes: usize) -> Result<Bytes, Response> {
+    let budget = Budget::new(max_bytes.saturating_mul(2));
+    let bounds = Bounds::new(max_bytes, SMALL_BODY_TIMEOUT);
+    match read(body, bounds, &budget).await {
+        Ok((bytes, _)) => Ok(bytes),
+        Err(error) => {
+            let failure = Failure::from(error);
+            Err(json_error(failure.status, &failure.message))
+        }
+    }
 }
 
 /// Throws away what is still coming of a request that is refused. Without that, senders that write

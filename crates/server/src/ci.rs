@@ -30,10 +30,10 @@ use kymo_ci::model::Conclusion;
 use kymo_ci::summary::StoredJobs;
 use kymo_ci::webhook::{Event, is_signed};
 use kymo_wire::{AnyValueView, TracesView, View, WireError, text};
+use kymo_yaml::Secret;
 
 use crate::answer::Failure;
 use crate::body;
-use crate::options::Secret;
 use crate::parameters::Parameters;
 use crate::receive::{Content, Incoming};
 use crate::reply::{json_error, typed};

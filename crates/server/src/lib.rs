@@ -18,6 +18,9 @@
 //! |---|---|
 //! | [`server`], [`options`] | starting, stopping, settings |
 //! | `listen` | sockets, connections, their limits |
+//! | [`access`] | who may connect and ask |
+//! | `audience`, `durable` | who is recorded; documents that change while the server runs |
+//! | `bound`, `alias` | all ports together, and those that other systems had |
 //! | `router` | which path goes where |
 //! | `receive` | one request from bytes to acknowledgement |
 //! | `otlp` | the protocols around it: gRPC, HTTP with protobuf and JSON |
@@ -26,6 +29,7 @@
 //! | `sql`, `tempo`, `jaeger`, `prometheus`, `reply` | query APIs, and how they say what went wrong |
 //! | `sessions`, `live` | what programs tell of their runs; requests as they come, for those who watch |
 //! | `ci` | webhooks of GitHub |
+//! | `page` | pages for browsers, and links of other systems |
 //! | `mcp` | queries as tools of language models |
 //! | `parameters`, `times` | what stands in URLs and forms: values, moments, durations |
 //! | [`mod@format`] | batches as JSON, CSV and Arrow |
@@ -34,10 +38,15 @@
 //! | `telemetry` | the server's own metrics |
 //! | [`limits`] | bounds, each with its reason |
 
+pub mod access;
+mod alias;
 mod answer;
+mod audience;
 mod body;
+mod bound;
 mod ci;
 pub mod collect;
+mod durable;
 mod error;
 pub mod format;
 mod grpc;
@@ -50,6 +59,7 @@ mod live;
 mod mcp;
 pub mod options;
 mod otlp;
+mod page;
 mod parameters;
 mod prometheus;
 mod receive;
@@ -66,7 +76,7 @@ mod upkeep;
 
 pub use collect::CollectOptions;
 pub use error::ServerError;
-pub use options::{RetentionOptions, Secret, ServerOptions};
+pub use options::{Parts, RetentionOptions, ServerOptions};
 pub use prometheus::prometheus_json;
 pub use server::{Addresses, Server};
 pub use sessions::{StoredError, StoredSession};

@@ -167,8 +167,14 @@ pub const OVERRIDES_MAX_BYTES: usize = 128 << 10;
 /// Attributes in all filters of that. Each may be a regular expression, which is compiled to see
 /// whether it can be.
 pub const OVERRIDES_MAX_FILTERED: usize = 128;
-/// How often a change to it is made anew on what others have changed meanwhile.
-pub const OVERRIDES_TRIES: usize = 5;
+/// A question for a new token.
+pub const TOKEN_MAX_REQUEST_BYTES: usize = 64 << 10;
+/// The time for a small document to come.
+pub const SMALL_BODY_TIMEOUT: Duration = Duration::from_secs(20);
+/// How often a node looks whether another has changed tokens or flags, where others write.
+pub const SETTINGS_POLL_EVERY: Duration = Duration::from_secs(1);
+/// How often a change to a setting is made anew on what others have changed meanwhile.
+pub const SETTING_TRIES: usize = 5;
 
 /// Text that the tools of one request to MCP give. A model cannot read more; many cannot read as
 /// much.

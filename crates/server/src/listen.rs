@@ -8,11 +8,15 @@ use std::time::Duration;
 
 use axum::Router;
 use hyper::service::{Service, service_fn};
+use hyper::{Request, body::Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use kymo_edge::limits::HANDSHAKE_TIMEOUT;
+use kymo_edge::tls::{PeerCertificate, ServerTls};
 use socket2::{SockRef, TcpKeepalive};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -40,6 +44,16 @@ pub(crate) async fn bind(flag: &'static str, address: &str) -> Result<TcpListene
         io::ErrorKind::AddrInUse => ServerError::PortInUse { flag, address, port },
         _ => ServerError::Listen { flag, address, source: failure },
     })
+}
+
+/// Who is at the other end of a connection. Every request of it has this as an extension.
+#[derive(Debug, Clone)]
+pub(crate) struct Peer {
+    pub(crate) address: SocketAddr,
+    /// Whether it speaks TLS.
+    pub(crate) is_secure: bool,
+    /// What it has shown.
+    pub(crate) certificate: Option<Arc<PeerCertificate>>,
 }
 
 /// How far the end has come.
@@ -72,11 +86,17 @@ impl Listeners {
         }
     }
 
-    /// Begins to serve a listener.
-    pub(crate) fn serve(&mut self, listener: TcpListener, router: Router) {
+    /// Begins to serve a listener, with TLS if it has certificates.
+    pub(crate) fn serve(
+        &mut self,
+        listener: TcpListener,
+        router: Router,
+        tls: Option<Arc<ServerTls>>,
+    ) {
         let port = Port {
             listener,
             router,
+            tls,
             server: builder(),
             phase: self.phase.subscribe(),
             graceful: GracefulShutdown::new(),
@@ -102,7 +122,7 @@ impl Listeners {
     }
 }
 
-/// HTTP/1 and HTTP/2 without TLS, told apart by their first bytes.
+/// HTTP/1 and HTTP/2, told apart by their first bytes.
 pub(crate) fn builder() -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
@@ -127,6 +147,7 @@ pub(crate) fn builder() -> auto::Builder<TokioExecutor> {
 struct Port {
     listener: TcpListener,
     router: Router,
+    tls: Option<Arc<ServerTls>>,
     server: auto::Builder<TokioExecutor>,
     phase: watch::Receiver<Phase>,
     graceful: GracefulShutdown,
@@ -141,8 +162,8 @@ impl Port {
                 _ = self.phase.wait_for(|phase| *phase >= Phase::Stopping) => return self.graceful,
                 accepted = self.listener.accept() => accepted,
             };
-            let stream = match accepted {
-                Ok((stream, _)) => stream,
+            let (stream, address) = match accepted {
+                Ok(accepted) => accepted,
                 Err(error) if is_of_one_connection(&error) => continue,
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept a connection; is the limit of open files (ulimit -n) too low?");
@@ -156,35 +177,76 @@ impl Port {
             };
             // The semaphore is never closed.
             let Ok(permit) = permit else { return self.graceful };
-            self.connection(stream, permit);
+            self.connection(stream, address, permit);
         }
     }
 
-    fn connection(&self, stream: TcpStream, permit: tokio::sync::OwnedSemaphorePermit) {
+    fn connection(
+        &self,
+        stream: TcpStream,
+        address: SocketAddr,
+        permit: tokio::sync::OwnedSemaphorePermit,
+    ) {
         self.telemetry.connected();
         if let Err(error) = prepare(&stream) {
             tracing::debug!(%error, "a connection keeps the system's settings");
         }
-        let has_asked = Arc::new(AtomicBool::new(false));
-        let router = TowerToHyperService::new(self.router.clone());
-        let asked = has_asked.clone();
-        let service = service_fn(move |request| {
-            asked.store(true, Ordering::Relaxed);
-            router.call(request)
-        });
-        let connection = self.server.serve_connection(TokioIo::new(stream), service).into_owned();
-        let watched = self.graceful.watch(connection);
+        let mut peer = Peer { address, is_secure: false, certificate: None };
+        let serving = Serving {
+            server: self.server.clone(),
+            router: self.router.clone(),
+            watcher: self.graceful.watcher(),
+        };
+        let tls = self.tls.clone();
         let mut phase = self.phase.clone();
         tokio::spawn(async move {
+            let served = async {
+                let Some(tls) = tls else { return serving.run(stream, peer).await };
+                // Why a handshake fails has been logged where it is known.
+                let Ok(accepted) = tls.accept(stream, HANDSHAKE_TIMEOUT).await else { return };
+                peer.is_secure = true;
+                peer.certificate = accepted.peer;
+                serving.run(accepted.stream, peer).await;
+            };
             tokio::select! {
-                ended = watched => if let Err(error) = ended {
-                    tracing::debug!(%error, "a connection broke");
-                },
-                () = silence(&has_asked, limits::HEAD_TIMEOUT) => tracing::debug!("a connection asked for nothing"),
+                () = served => {}
                 _ = phase.wait_for(|phase| *phase == Phase::Cut) => {}
             }
             drop(permit);
         });
+    }
+}
+
+/// What serves one connection.
+struct Serving {
+    server: auto::Builder<TokioExecutor>,
+    router: Router,
+    watcher: Watcher,
+}
+
+impl Serving {
+    async fn run<S>(self, stream: S, peer: Peer)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let has_asked = Arc::new(AtomicBool::new(false));
+        let router = TowerToHyperService::new(self.router);
+        let asked = has_asked.clone();
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            asked.store(true, Ordering::Relaxed);
+            request.extensions_mut().insert(peer.clone());
+            router.call(request)
+        });
+        let connection = self.server.serve_connection(TokioIo::new(stream), service).into_owned();
+        let watched = self.watcher.watch(connection);
+        tokio::select! {
+            ended = watched => if let Err(error) = ended {
+                tracing::debug!(%error, "a connection broke");
+            },
+            () = silence(&has_asked, limits::HEAD_TIMEOUT) => {
+                tracing::debug!("a connection asked for nothing");
+            }
+        }
     }
 }
 

@@ -9,6 +9,12 @@ use kymo_engine::EngineOptions;
 use kymo_store::Signal;
 use kymo_store::garbage::Retention;
 
+use kymo_admit::audience::AudienceSettings;
+use kymo_forward::destination::DestinationSettings;
+use kymo_yaml::Secret;
+
+use crate::access::AccessOptions;
+use crate::alias::Alias;
 use crate::collect::CollectOptions;
 
 /// How long the file of a replaced block stays in a directory. Queries of the server keep the files
@@ -22,6 +28,20 @@ pub struct ServerOptions {
     pub data: PathBuf,
     /// Where blocks are instead: a directory or `s3://BUCKET/PREFIX`.
     pub store_url: Option<String>,
+    /// Whether records are kept here.
+    pub store_enabled: bool,
+    /// Whether anything is kept or forwarded at all.
+    pub is_recording: bool,
+    /// Where records are sent.
+    pub destinations: Vec<DestinationSettings>,
+    /// Who may connect and ask.
+    pub access: AccessOptions,
+    /// How a new flag of the audience starts.
+    pub audience: AudienceSettings,
+    /// Parts of the main port.
+    pub parts: Parts,
+    /// Further addresses for a prefix of the main port: `ADDRESS=PREFIX`.
+    pub aliases: Vec<String>,
     /// Address of the main port: queries, and OTLP too.
     pub http: String,
     /// Address for OTLP over gRPC.
@@ -69,35 +89,18 @@ pub struct ServerOptions {
     pub github_webhook_secret: Option<Secret>,
 }
 
-/// A text that is not to be seen in logs.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Hides a text.
-    #[must_use]
-    pub fn new(text: String) -> Self {
-        Self(text)
-    }
-
-    /// The text.
-    #[must_use]
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("***")
-    }
-}
-
 impl Default for ServerOptions {
     fn default() -> Self {
         Self {
             data: PathBuf::from("kymo-data"),
             store_url: None,
+            store_enabled: true,
+            is_recording: true,
+            destinations: Vec::new(),
+            access: AccessOptions::default(),
+            audience: AudienceSettings::default(),
+            parts: Parts::default(),
+            aliases: Vec::new(),
             http: "127.0.0.1:3200".to_owned(),
             otlp_grpc: "127.0.0.1:4317".to_owned(),
             otlp_http: "127.0.0.1:4318".to_owned(),
@@ -120,6 +123,65 @@ impl Default for ServerOptions {
             tempo_overrides: false,
             collect: CollectOptions::default(),
             github_webhook_secret: None,
+        }
+    }
+}
+
+impl ServerOptions {
+    /// What is wrong with further addresses.
+    #[must_use]
+    pub fn wrong_aliases(&self) -> Vec<String> {
+        self.aliases.iter().filter_map(|alias| Alias::parse(alias).err()).collect()
+    }
+
+    /// Listeners by name, and the addresses that they were asked for at.
+    #[must_use]
+    pub fn listening(&self) -> Vec<(&'static str, &str)> {
+        let mut all: Vec<(&'static str, &str)> = vec![
+            ("http", self.http.as_str()),
+            ("otlp_grpc", &self.otlp_grpc),
+            ("otlp_http", &self.otlp_http),
+        ];
+        let exposed = self.expose_metrics.as_deref().filter(|_| self.expose);
+        all.extend(exposed.map(|address| ("expose_metrics", address)));
+        let aliases = self.aliases.iter().filter_map(|alias| alias.split_once('='));
+        all.extend(aliases.map(|(address, _)| ("http", address.trim())));
+        all
+    }
+}
+
+/// Parts of the main port that can be switched off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parts {
+    /// Pages for browsers.
+    pub page: bool,
+    /// SQL.
+    pub sql: bool,
+    /// Sessions.
+    pub sessions: bool,
+    /// Tempo's API.
+    pub tempo: bool,
+    /// Jaeger's APIs.
+    pub jaeger: bool,
+    /// Prometheus' API.
+    pub prometheus: bool,
+    /// Links of Grafana.
+    pub grafana: bool,
+    /// Flags for clients.
+    pub ofrep: bool,
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self {
+            page: true,
+            sql: true,
+            sessions: true,
+            tempo: true,
+            jaeger: true,
+            prometheus: true,
+            grafana: true,
+            ofrep: true,
         }
     }
 }

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use kymo_admit::{Admission, Admitted, Compression, Counts, Format, Signal, Version};
+use kymo_admit::audience::Audience;
+use kymo_admit::{Admission, Admitted, Compression, Counts, Format, Rates, Signal, Version};
 use kymo_journal::{Journal, Record};
 use tokio::sync::{Semaphore, oneshot};
 
@@ -47,7 +48,12 @@ pub(crate) struct Accepted {
 /// Takes requests in.
 pub(crate) struct Receiver {
     admission: Admission,
+    /// Who is recorded, as admission knows it.
+    audience: Audience,
+    rates: Rates,
     journal: Journal,
+    /// Whether what is admitted is kept.
+    is_recording: bool,
     telemetry: Arc<Telemetry>,
     timeout: Duration,
     pub(crate) budget: Arc<Budget>,
@@ -64,13 +70,18 @@ impl Receiver {
     pub(crate) fn new(
         admission: Admission,
         journal: Journal,
+        is_recording: bool,
         telemetry: Arc<Telemetry>,
         max_receiving_bytes: usize,
         timeout: Duration,
     ) -> Self {
+        let audience = Audience::default();
         Self {
-            admission,
+            admission: admission.with_audience(audience.clone()),
+            audience,
+            rates: Rates::default(),
             journal,
+            is_recording,
             telemetry,
             timeout,
             budget: Budget::new(max_receiving_bytes),
@@ -79,6 +90,11 @@ impl Receiver {
             last_stored: Arc::new(LastTime::new()),
             live: Arc::default(),
         }
+    }
+
+    /// Who is recorded.
+    pub(crate) fn audience(&self) -> &Audience {
+        &self.audience
     }
 
     /// From now on everything is refused, to be sent again later.
@@ -110,7 +126,10 @@ impl Receiver {
         }
         let Incoming { tenant, signal, protocol, .. } = incoming;
         let received_bytes = incoming.body.len() as u64;
+        let limits = self.admission.limits_for(tenant);
+        self.rates.take_bytes(tenant, limits, received_bytes).map_err(Failure::too_fast)?;
         let admitted = self.admit(incoming).await?;
+        self.rates.take_records(tenant, limits, admitted.items).map_err(Failure::too_fast)?;
         let partial = admitted.partial_success();
         let written = admitted.remote_write.map(|request| request.counts);
         let receipt = Receipt { tenant: tenant.to_owned(), signal, protocol, received_bytes };
@@ -144,7 +163,7 @@ impl Receiver {
 
     /// Makes a request durable, unless nothing of it is left.
     async fn append(&self, receipt: Receipt, admitted: Admitted) -> Result<(), Failure> {
-        if admitted.is_empty() {
+        if admitted.is_empty() || !self.is_recording {
             self.telemetry.received(&receipt, &admitted, false);
             return Ok(());
         }

@@ -16,23 +16,28 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use http::header::{ETAG, HeaderValue, RETRY_AFTER};
 use http::{Method, Request, StatusCode};
 use kymo_admit::Signal;
+use kymo_admit::audience::AudienceSettings;
 use kymo_engine::{Engine, EngineError};
-use tokio::sync::Semaphore;
+use kymo_forward::destination::Destinations;
+use kymo_identity::Identity;
+use kymo_yaml::Secret;
+use tokio::sync::{Mutex, Semaphore};
 use tower_http::compression::CompressionLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 
+use crate::access::tokens;
 use crate::collect::{Collecting, Configured};
 use crate::limits::{DIFFS_AT_ONCE, PREFLIGHT_AGE};
-use crate::options::Secret;
+use crate::options::Parts;
 use crate::otlp::{grpc as otlp_grpc, http as otlp_http};
 use crate::receive::Receiver;
 use crate::reply::{json_error, plain, typed};
 use crate::telemetry::Telemetry;
-use crate::{ci, grpc, jaeger, mcp, prometheus, sessions, sql, tempo};
+use crate::{audience, ci, grpc, jaeger, mcp, page, prometheus, sessions, sql, tempo};
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];
 
@@ -52,22 +57,49 @@ pub(crate) struct Shared {
     pub(crate) started_millis: i64,
     /// What scrapes targets, and rules that are evaluated.
     pub(crate) configured: Arc<Configured>,
+    /// Who there is to be known.
+    pub(crate) identity: Arc<Identity>,
+    /// How a new flag of the audience starts.
+    pub(crate) audience: Arc<AudienceSettings>,
+    /// Turns at changing documents of the server.
+    pub(crate) changing: Arc<Mutex<()>>,
+    /// Where records are sent.
+    pub(crate) destinations: Arc<Destinations>,
+}
+
+/// What a server is put together from.
+pub(crate) struct Assembled<'a> {
+    pub(crate) receiver: Arc<Receiver>,
+    pub(crate) engine: Engine,
+    pub(crate) telemetry: Arc<Telemetry>,
+    pub(crate) collecting: &'a Collecting,
+    pub(crate) identity: Arc<Identity>,
+    pub(crate) audience: AudienceSettings,
+    pub(crate) destinations: Arc<Destinations>,
 }
 
 impl Shared {
-    pub(crate) fn new(
-        receiver: Arc<Receiver>,
-        engine: Engine,
-        telemetry: Arc<Telemetry>,
-        collecting: &Collecting,
-    ) -> Self {
-        let configured = collecting.configured().clone();
+    pub(crate) fn new(assembled: Assembled<'_>) -> Self {
+        let configured = assembled.collecting.configured().clone();
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let (jaeger, reading) = (jaeger::Room::default(), Arc::new(Semaphore::new(cores)));
         let comparing = Arc::new(Semaphore::new(DIFFS_AT_ONCE));
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let started_millis = since.map_or(0, |since| since.as_millis() as i64);
-        Self { receiver, engine, telemetry, jaeger, reading, comparing, started_millis, configured }
+        Self {
+            receiver: assembled.receiver,
+            engine: assembled.engine,
+            telemetry: assembled.telemetry,
+            jaeger,
+            reading,
+            comparing,
+            started_millis,
+            configured,
+            identity: assembled.identity,
+            audience: Arc::new(assembled.audience),
+            changing: Arc::default(),
+            destinations: assembled.destinations,
+        }
     }
 
     /// Reads what is asked, on the engine's threads, whose stacks are large. It may be long: no
@@ -106,33 +138,121 @@ pub(crate) fn otlp(shared: &Shared) -> Router {
     otlp_over_http().merge(otlp_over_grpc()).fallback(unknown).with_state(shared.clone())
 }
 
+/// What the main port has.
+pub(crate) struct Main {
+    pub(crate) base_path: String,
+    pub(crate) cors: CorsLayer,
+    pub(crate) mcp: mcp::Access,
+    pub(crate) has_overrides: bool,
+    pub(crate) github_secret: Option<Secret>,
+    pub(crate) parts: Parts,
+    /// Whether there is anything to ask.
+    pub(crate) has_store: bool,
+}
+
 /// Everything: the main port.
-pub(crate) fn main(
-    shared: &Shared,
-    base_path: &str,
-    cors: CorsLayer,
-    mcp: mcp::Access,
-    has_overrides: bool,
-    github_secret: Option<Secret>,
-) -> Router {
-    let queries = Router::new()
-        .route("/api/sql", post(sql::post))
-        .merge(tempo::over_http(has_overrides))
-        .merge(jaeger::over_http())
-        .merge(prometheus::over_http())
-        .merge(sessions::over_http());
+pub(crate) fn main(shared: &Shared, main: Main) -> Router {
+    let Main { base_path, cors, mcp, has_overrides, github_secret, parts, has_store } = main;
+    let part = |is_on: bool, router: fn() -> Router<Shared>, off: Off| match (is_on, has_store) {
+        (true, true) => router(),
+        (true, false) => switched_off(off.prefix, "store.enabled"),
+        (false, _) => switched_off(off.prefix, off.key),
+    };
+    let off = |prefix, key| Off { prefix, key };
+    let sql_route = || Router::new().route("/api/sql", post(sql::post));
+    let tempo_routes = match has_overrides {
+        true => || tempo::over_http(true),
+        false => || tempo::over_http(false),
+    };
+    let queries = part(parts.sql, sql_route, off("/api/sql", "api.sql.enabled"))
+        .merge(part(parts.tempo, tempo_routes, off("/tempo", "api.tempo.enabled")))
+        .merge(part(parts.jaeger, jaeger::over_http, off("/jaeger", "api.jaeger.enabled")))
+        .merge(part(
+            parts.prometheus,
+            prometheus::over_http,
+            off("/prometheus", "api.prometheus.enabled"),
+        ))
+        .merge(part(
+            parts.sessions,
+            sessions::over_http,
+            off("/api/sessions", "api.sessions.enabled"),
+        ));
     let tools = mcp::over_http(mcp, queries.clone().with_state(shared.clone()));
-    let queries = queries.merge(tools).layer(CompressionLayer::new()).layer(cors);
+    let ofrep = match parts.ofrep {
+        true => audience::ofrep_over_http(),
+        false => switched_off("/ofrep", "api.ofrep.enabled"),
+    };
+    let administered = tokens::over_http()
+        .merge(audience::over_http())
+        .route("/api/destinations", get(destinations));
+    let queries = queries.merge(tools).merge(administered).merge(ofrep);
+    let queries = queries.layer(CompressionLayer::new()).layer(cors);
     let own = Router::new()
         .route("/ready", get(|| async { "ready\n" }))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/metrics", get(metrics));
-    let receiving =
-        otlp_over_http().merge(prometheus::receiving()).merge(ci::over_http(github_secret));
-    let all = receiving.merge(queries).merge(own);
-    let prefixed = if base_path.is_empty() { all } else { Router::new().nest(base_path, all) };
-    let over_grpc = otlp_over_grpc().merge(tempo::over_grpc()).merge(jaeger::over_grpc());
-    prefixed.merge(over_grpc).fallback(unknown).with_state(shared.clone())
+    let mut receiving = otlp_over_http().merge(ci::over_http(github_secret));
+    if parts.prometheus {
+        receiving = receiving.merge(prometheus::receiving());
+    }
+    let mut over_grpc = otlp_over_grpc();
+    if has_store && parts.tempo {
+        over_grpc = over_grpc.merge(tempo::over_grpc());
+    }
+    if has_store && parts.jaeger {
+        over_grpc = over_grpc.merge(jaeger::over_grpc());
+    }
+    let mut all = receiving.merge(queries).merge(own).merge(over_grpc);
+    if parts.page {
+        all = all.merge(page::over_http(&base_path));
+    }
+    let links = Links { base_path: base_path.into(), has_pages: parts.page, parts };
+    let fallback = move |request| async move { links.answer(request).await };
+    all.fallback(fallback).with_state(shared.clone())
+}
+
+/// A part that may be off: where it is, and which setting says so.
+struct Off {
+    prefix: &'static str,
+    key: &'static str,
+}
+
+/// What a part answers that is off.
+fn switched_off(prefix: &'static str, key: &'static str) -> Router<Shared> {
+    let answer = move || async move {
+        let message = format!("{prefix} is switched off here: {key} is false");
+        json_error(StatusCode::NOT_FOUND, &message)
+    };
+    Router::new().route(prefix, any(answer)).route(&format!("{prefix}/{{*rest}}"), any(answer))
+}
+
+/// What is answered where nothing is: links of other systems lead to pages.
+#[derive(Clone)]
+struct Links {
+    base_path: Arc<str>,
+    has_pages: bool,
+    parts: Parts,
+}
+
+impl Links {
+    async fn answer(self, request: Request<Body>) -> Response {
+        let path = request.uri().path();
+        let is_grafana = path == "/grafana" || path.starts_with("/grafana/");
+        if is_grafana && !self.parts.grafana {
+            let message = "/grafana is switched off here: api.grafana.enabled is false";
+            return json_error(StatusCode::NOT_FOUND, message);
+        }
+        let redirected = self.has_pages.then(|| page::redirected(&self.base_path, &request));
+        match redirected.flatten() {
+            Some(response) => response,
+            None => unknown(request).await,
+        }
+    }
+}
+
+async fn destinations(State(shared): State<Shared>) -> Response {
+    let document = serde_json::json!({ "destinations": shared.destinations.status() });
+    typed(StatusCode::OK, "application/json", document.to_string())
 }
 
 fn otlp_over_http() -> Router<Shared> {
@@ -204,10 +324,23 @@ mod tests {
         let telemetry = Arc::new(Telemetry::new());
         let (journal, admission) = (store.journal().clone(), options.admission);
         let timeout = options.request_timeout;
-        let receiver = Receiver::new(admission, journal, telemetry.clone(), 1 << 20, timeout);
+        let receiver =
+            Receiver::new(admission, journal.clone(), true, telemetry.clone(), 1 << 20, timeout);
         let engine = Engine::new(store, options.engine).unwrap();
         let collecting = Collecting::none();
-        Shared::new(Arc::new(receiver), engine, telemetry, &collecting)
+        let identity = Identity::new(&Default::default(), Arc::default(), None).unwrap();
+        let runtime = tokio::runtime::Handle::current();
+        let context = kymo_forward::destination::StartOptions::new(data, runtime);
+        let destinations = Destinations::start(&journal, &[], &context).unwrap();
+        Shared::new(Assembled {
+            receiver: Arc::new(receiver),
+            engine,
+            telemetry,
+            collecting: &collecting,
+            identity: Arc::new(identity),
+            audience: AudienceSettings::default(),
+            destinations: Arc::new(destinations),
+        })
     }
 
     #[tokio::test]

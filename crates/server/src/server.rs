@@ -3,25 +3,31 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use kymo_edge::forwarded::WrongNetwork;
+use kymo_edge::{SecurityHeaders, TrustedProxies};
 use kymo_engine::Engine;
+use kymo_forward::destination::{Destinations, StartOptions};
+use kymo_identity::Identity;
 use kymo_journal::OsDisk;
 use kymo_store::Store;
-use tokio::net::TcpListener;
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
 
+use crate::access::{Entrance, Provider, tokens};
+use crate::bound::{Bound, Serving};
 use crate::collect::Collecting;
 use crate::error::ServerError;
-use crate::limits::LAST_FLUSH_TIMEOUT;
-use crate::listen::{Listeners, bind};
-use crate::mcp;
+use crate::limits::{LAST_FLUSH_TIMEOUT, SETTINGS_POLL_EVERY};
+use crate::listen::Listeners;
 use crate::options::ServerOptions;
-use crate::prometheus;
 use crate::receive::Receiver;
-use crate::router::{self, Shared};
-use crate::telemetry::Telemetry;
+use crate::router::{self, Assembled, Shared};
+use crate::telemetry::{Telemetry, Watched};
 use crate::upkeep::Upkeep;
+use crate::{audience, mcp};
 
 /// Where a server listens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Addresses {
     /// The main port.
     pub http: SocketAddr,
@@ -31,6 +37,10 @@ pub struct Addresses {
     pub otlp_http: SocketAddr,
     /// Where received metrics are shown, if anywhere.
     pub expose_metrics: Option<SocketAddr>,
+    /// Further addresses, and the prefix that each is for.
+    pub aliases: Vec<(SocketAddr, &'static str)>,
+    /// Which of them speak TLS: the main port, OTLP over gRPC and over HTTP.
+    pub is_secure: [bool; 3],
 }
 
 /// A running server.
@@ -41,6 +51,9 @@ pub struct Server {
     engine: Engine,
     upkeep: Upkeep,
     collecting: Collecting,
+    destinations: Arc<Destinations>,
+    /// What looks after certificates and settings.
+    watching: JoinSet<()>,
     store: Arc<Store>,
     options: ServerOptions,
 }
@@ -52,24 +65,15 @@ impl Server {
     pub async fn start(options: ServerOptions) -> Result<Self, ServerError> {
         let base_path = base_path(&options.base_path)?;
         let cors = router::query_cors(&options.allowed_origins).map_err(ServerError::Setting)?;
+        let wrong = options.access.check(&options.listening());
+        if !wrong.is_empty() {
+            return Err(ServerError::Setting(wrong.join("; ")));
+        }
+        let doors = options.access.doors().map_err(ServerError::Setting)?;
+        let entrance = entrance(&options)?;
         // Ports first: if one is taken, the data directory stays untouched.
-        let http = bind("--http", &options.http).await?;
-        let grpc = bind("--otlp-grpc", &options.otlp_grpc).await?;
-        let otlp = bind("--otlp-http", &options.otlp_http).await?;
-        let exposed = match &options.expose_metrics {
-            Some(asked) if options.expose => Some((bind("--expose-metrics", asked).await?, asked)),
-            _ => None,
-        };
-        let exposed_address = exposed.as_ref();
-        let exposed_address = exposed_address
-            .map(|(listener, asked)| address(listener, "--expose-metrics", asked))
-            .transpose()?;
-        let addresses = Addresses {
-            expose_metrics: exposed_address,
-            http: address(&http, "--http", &options.http)?,
-            otlp_grpc: address(&grpc, "--otlp-grpc", &options.otlp_grpc)?,
-            otlp_http: address(&otlp, "--otlp-http", &options.otlp_http)?,
-        };
+        let bound = Bound::new(&options, &doors).await?;
+        let addresses = bound.addresses()?;
 
         let store = Arc::new(open_store(&options).await?);
         let engine = Engine::new(store.clone(), options.engine.clone())?;
@@ -77,36 +81,90 @@ impl Server {
         let receiver = Arc::new(Receiver::new(
             options.admission.clone(),
             store.journal().clone(),
+            options.is_recording,
             telemetry.clone(),
             options.max_receiving_bytes,
             options.request_timeout,
         ));
+        let mut refreshing = Refreshing {
+            engine: engine.clone(),
+            receiver: receiver.clone(),
+            identity: entrance.identity.clone(),
+            tokens: 0,
+            audience: 0,
+        };
+        refreshing.refresh().await.map_err(ServerError::Setting)?;
+        let destinations = start_destinations(&options, &store).await?;
         let url = format!("http://{}{base_path}/prometheus", addresses.http);
-        let collecting = Collecting::start(&options.collect, &receiver, &engine, url).await?;
-        let shared = Shared::new(receiver.clone(), engine.clone(), telemetry.clone(), &collecting);
-        let (receiving, jaeger) = (receiver.budget.clone(), shared.jaeger.budget.clone());
-        telemetry.watch(store.clone(), engine.clone(), receiving, jaeger);
+        let collecting = if options.is_recording {
+            Collecting::start(&options.collect, &receiver, &engine, url).await?
+        } else {
+            tracing::warn!(
+                "nothing is recorded or forwarded: recording.enabled is false (ENABLE_OPEN_TELEMETRY \
+                 in a file of Graphistry's variables)"
+            );
+            Collecting::none()
+        };
+        let shared = Shared::new(Assembled {
+            receiver: receiver.clone(),
+            engine: engine.clone(),
+            telemetry: telemetry.clone(),
+            collecting: &collecting,
+            identity: entrance.identity.clone(),
+            audience: options.audience.clone(),
+            destinations: destinations.clone(),
+        });
+        telemetry.watch(Watched {
+            store: store.clone(),
+            engine: engine.clone(),
+            receiving: receiver.budget.clone(),
+            jaeger: shared.jaeger.budget.clone(),
+            destinations: destinations.clone(),
+        });
         let upkeep = Upkeep::start(store.clone(), receiver.clone(), engine.clone(), &options)?;
 
-        let allowed_origins = options.allowed_origins.clone();
-        let mcp = mcp::Access { is_on: options.mcp, allowed_origins };
-        let secret = options.github_webhook_secret.clone();
-        let main = router::main(&shared, &base_path, cors, mcp, options.tempo_overrides, secret);
-        let otlp_only = router::otlp(&shared);
-        let mut listeners = Listeners::new(options.max_connections, shared.telemetry.clone());
-        listeners.serve(http, main);
-        listeners.serve(grpc, otlp_only.clone());
-        listeners.serve(otlp, otlp_only);
-        if let Some((listener, _)) = exposed {
-            listeners.serve(listener, prometheus::exposition(&shared));
+        let mut watching = JoinSet::new();
+        for certificates in doors.certificates() {
+            watching.spawn(certificates.watch());
         }
-        Ok(Self { addresses, listeners, receiver, engine, upkeep, collecting, store, options })
+        if options.store_url.as_deref().is_some_and(|url| url.contains("://")) {
+            watching.spawn(keep_fresh(refreshing));
+        }
+        let main = router::main(
+            &shared,
+            router::Main {
+                base_path: base_path.clone(),
+                cors,
+                mcp: mcp::Access {
+                    is_on: options.mcp,
+                    allowed_origins: options.allowed_origins.clone(),
+                },
+                has_overrides: options.tempo_overrides,
+                github_secret: options.github_webhook_secret.clone(),
+                parts: options.parts,
+                has_store: options.store_enabled,
+            },
+        );
+        let mut listeners = Listeners::new(options.max_connections, shared.telemetry.clone());
+        bound.serve(&mut listeners, &Serving { shared, main, doors, entrance, base_path });
+        Ok(Self {
+            addresses,
+            listeners,
+            receiver,
+            engine,
+            upkeep,
+            collecting,
+            destinations,
+            watching,
+            store,
+            options,
+        })
     }
 
     /// Where it listens; a port that was asked for as 0 is named.
     #[must_use]
-    pub fn addresses(&self) -> Addresses {
-        self.addresses
+    pub fn addresses(&self) -> &Addresses {
+        &self.addresses
     }
 
     /// Reads the configuration of Prometheus again, with its rules. If something in it is wrong,
@@ -124,6 +182,8 @@ impl Server {
         receiver.live.close();
         listeners.stop(options.shutdown_timeout).await;
         receiver.stop();
+        self.destinations.stop().await;
+        drop(self.watching);
         drop(engine);
         let journal = store.journal().clone();
         let flushing = tokio::task::spawn_blocking(move || {
@@ -142,6 +202,89 @@ impl Server {
     }
 }
 
+/// What stands before all routers.
+fn entrance(options: &ServerOptions) -> Result<Arc<Entrance>, ServerError> {
+    let setting = ServerError::Setting;
+    let settings = options.access.identity().map_err(setting)?;
+    let provider = Arc::new(Provider::new().map_err(setting)?);
+    let identity = Identity::new(&settings, Arc::default(), Some(provider));
+    let identity = identity.map_err(|wrong| {
+        let wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+        setting(wrong.join("; "))
+    })?;
+    let networks: Result<Vec<_>, _> =
+        options.access.trusted_proxies.iter().map(|network| network.parse()).collect();
+    let networks =
+        networks.map_err(|error: WrongNetwork| setting(format!("trusted_proxies: {error}")))?;
+    let headers = SecurityHeaders::new(&options.access.security_headers);
+    Ok(Arc::new(Entrance {
+        identity: Arc::new(identity),
+        trusted: TrustedProxies::new(networks),
+        headers: headers.map_err(|error| setting(error.to_string()))?,
+        allowed_origins: options.allowed_origins.clone(),
+    }))
+}
+
+/// What puts tokens and flags in force as they are kept.
+struct Refreshing {
+    engine: Engine,
+    receiver: Arc<Receiver>,
+    identity: Arc<Identity>,
+    /// The versions that were last seen.
+    tokens: u64,
+    audience: u64,
+}
+
+impl Refreshing {
+    async fn refresh(&mut self) -> Result<(), String> {
+        let (version, book) = audience::load(&self.engine).await?;
+        if self.audience != version {
+            self.receiver.audience().replace(book);
+            self.audience = version;
+        }
+        let (version, tokens) = tokens::load(&self.engine).await?;
+        if self.tokens != version {
+            self.identity.set_tokens(Arc::new(tokens));
+            self.tokens = version;
+        }
+        Ok(())
+    }
+}
+
+/// Looks again and again whether another node has changed them.
+async fn keep_fresh(mut refreshing: Refreshing) {
+    let mut last_failure = None;
+    loop {
+        tokio::time::sleep(SETTINGS_POLL_EVERY).await;
+        let failure = refreshing.refresh().await.err();
+        if let Some(why) = failure.as_ref().filter(|_| failure != last_failure) {
+            tracing::warn!("tokens and flags are not looked for: {why}");
+        }
+        last_failure = failure;
+    }
+}
+
+/// Begins to send, and gives up what nobody wants any more.
+async fn start_destinations(
+    options: &ServerOptions,
+    store: &Arc<Store>,
+) -> Result<Arc<Destinations>, ServerError> {
+    let settings = if options.is_recording { options.destinations.clone() } else { Vec::new() };
+    let journal = store.journal().clone();
+    let context = StartOptions::new(&options.data, Handle::current());
+    let started = Destinations::start(&journal, &settings, &context);
+    let destinations = started.map_err(|error| ServerError::Setting(error.to_string()))?;
+    let is_recording = options.is_recording;
+    let retiring = tokio::task::spawn_blocking(move || {
+        // Who is switched off for a while keeps what is there for his destinations.
+        if is_recording {
+            journal.retire_unregistered();
+        }
+    });
+    retiring.await.map_err(|error| ServerError::Setting(error.to_string()))?;
+    Ok(Arc::new(destinations))
+}
+
 /// What becomes of records that are not in blocks when a server stops.
 const LEFT: &str = "what it held is in the journal, and in queries again after the next start";
 
@@ -155,23 +298,17 @@ async fn open_store(options: &ServerOptions) -> Result<Store, ServerError> {
             options.journal,
             options.store,
         )
+        .and_then(|store| {
+            if !options.store_enabled {
+                store.detach()?;
+            }
+            Ok(store)
+        })
     });
     match opened.await {
         Ok(store) => Ok(store?),
         Err(error) => Err(ServerError::Setting(format!("opening the store failed: {error}"))),
     }
-}
-
-fn address(
-    listener: &TcpListener,
-    flag: &'static str,
-    asked: &str,
-) -> Result<SocketAddr, ServerError> {
-    listener.local_addr().map_err(|source| ServerError::Listen {
-        flag,
-        address: asked.to_owned(),
-        source,
-    })
 }
 
 /// A prefix as routers want it: nothing, or a slash in front and none behind.

@@ -13,6 +13,7 @@
 //! then, rows go into memory beyond that bound, at most those that the journal may
 //! hold.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use kymo_journal::Entry;
@@ -117,6 +118,9 @@ impl Store {
     fn apply_to(&self, end: u64, bound: Bound) -> Result<Applied, StoreError> {
         let is_applied = |state: &State| state.applied >= end;
         let is_due = || self.is_flush_due() && !self.is_flush_delayed();
+        if self.detached.load(Ordering::Acquire) {
+            return Ok(Applied { is_complete: true, is_flush_due: is_due() });
+        }
         if is_applied(&lock(&self.state)) {
             return Ok(Applied { is_complete: true, is_flush_due: is_due() });
         }

@@ -13,6 +13,8 @@ use crate::store::Store;
 /// Where all settings are: not below their tenants, and no tenant's name. To set something does
 /// not make a tenant that has data.
 pub const PREFIX: &str = "%settings";
+/// Stands for a tenant in settings of the whole server: no tenant can be called so.
+pub const SERVER: &str = "\0server";
 /// Digits of a version in a path.
 const VERSION_DIGITS: usize = 20;
 
@@ -24,12 +26,18 @@ const OTHERS_BYTES: u64 = 1024;
 pub enum Setting {
     /// What Tempo calls user-configurable overrides, as JSON.
     Overrides,
+    /// Tokens of the server, as hashes, in JSON.
+    Tokens,
+    /// Flags that say who is recorded, as JSON.
+    Audience,
 }
 
 impl Setting {
     fn name(self) -> &'static str {
         match self {
             Self::Overrides => "overrides",
+            Self::Tokens => "tokens",
+            Self::Audience => "audience",
         }
     }
 }

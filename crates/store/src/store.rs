@@ -111,6 +111,8 @@ pub struct Store {
     pub(crate) orphans_due_nanos: AtomicI64,
     /// Set to end what maintenance is under way.
     interrupted: AtomicBool,
+    /// Set when nothing more is taken in.
+    pub(crate) detached: AtomicBool,
 }
 
 /// A lock that a panic elsewhere does not close: the data it guards is changed
@@ -191,6 +193,7 @@ impl Store {
             compacting: Mutex::default(),
             orphans_due_nanos: AtomicI64::new(i64::MIN),
             interrupted: AtomicBool::new(false),
+            detached: AtomicBool::new(false),
             options,
         }
     }
@@ -234,8 +237,22 @@ impl Store {
         }
     }
 
+    /// Takes in and flushes what the journal has, and nothing from then on: the journal keeps no
+    /// more records for this store. What is in blocks can be read as before. A store that is opened
+    /// the next time takes in what the journal has then.
+    pub fn detach(&self) -> Result<(), StoreError> {
+        self.ingest()?;
+        self.flush()?;
+        self.detached.store(true, Ordering::Release);
+        self.journal.retire(CURSOR);
+        Ok(())
+    }
+
     /// Moves the journal's cursor to what every signal has in blocks.
     pub(crate) fn advance_journal(&self) -> Result<(), StoreError> {
+        if self.detached.load(Ordering::Acquire) {
+            return Ok(());
+        }
         let position = lock(&self.state).node.position();
         Ok(self.journal.advance(CURSOR, position)?)
     }

@@ -104,6 +104,22 @@ fn user(number: u64) -> Predicate {
 }
 
 #[test]
+fn a_store_that_lets_go_keeps_what_was_there_and_takes_no_more() {
+    on_each_backend("detach", |dir, objects| {
+        let store = open(dir, objects, Options::default());
+        append(&store, 0..3);
+        store.detach().unwrap();
+        append(&store, 3..4);
+        assert_eq!((count(&store, None), spans_of(&store, 3)), (30, 0));
+        assert!(store.journal().cursors().is_empty(), "nobody needs what comes now");
+        store.flush().unwrap();
+        store.close().unwrap();
+        let store = open(dir, objects, Options::default());
+        assert_eq!(spans_of(&store, 0), 10);
+    });
+}
+
+#[test]
 fn rows_survive_flush_compaction_and_restart() {
     on_each_backend("restart", |dir, objects| {
         let store = open(dir, objects, Options::default());

@@ -44,6 +44,7 @@
 //! | [`places`] | times and trace ids, changed in place |
 //! | [`remote_write`] | Prometheus' remote-write: views, check, writer |
 //! | [`exposition`] | Prometheus' text, OpenMetrics and protobuf formats |
+//! | [`metric_names`] | names of metrics and attributes in Prometheus |
 //! | [`remote_read`] | Prometheus' remote-read: what is asked, and the answer |
 //! | [`json`], [`lines`] | OTLP/JSON, and files of one request per line |
 
@@ -56,6 +57,7 @@ pub mod json;
 pub mod limits;
 pub mod lines;
 pub mod logs;
+pub mod metric_names;
 pub mod metrics;
 pub mod numbers;
 pub mod places;

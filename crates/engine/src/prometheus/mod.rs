@@ -12,7 +12,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `options`, [`naming`], [`metric_names`] | settings; how things are named |
+//! | `options`, [`naming`] | settings; how things are named |
 //! | `ask`, `view` | how a question gets its turn, and what it sees |
 //! | `find`, `translate`, `caches` | which series; their labels; what is kept |
 //! | `select`, `rows`, `unfold`, `reading`, `target` | samples of series; rows read; points to samples; `target_info` |
@@ -24,7 +24,6 @@ mod catalog;
 mod exemplars;
 mod find;
 mod metadata;
-pub mod metric_names;
 pub mod naming;
 mod options;
 mod reading;

@@ -1,6 +1,6 @@
 //! How series of OpenTelemetry appear in Prometheus: settings.
 
-use super::metric_names::Strategy;
+use kymo_wire::metric_names::Strategy;
 
 /// Settings of naming.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

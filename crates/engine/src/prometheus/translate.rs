@@ -10,9 +10,9 @@ use kymo_store::origin::Origin;
 use kymo_store::series::Description;
 use kymo_store::series::identity::{MetricKind as StoredKind, MetricType};
 use kymo_store::series::matcher::value_text;
+use kymo_wire::metric_names::MetricKind;
 use kymo_wire::{kvlist_entries, text};
 
-use super::metric_names::MetricKind;
 use super::naming::Naming;
 use super::unfold::{Variant, suffixes};
 

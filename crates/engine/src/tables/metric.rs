@@ -15,9 +15,9 @@ use datafusion::arrow::compute::cast;
 use datafusion::common::Result;
 use kymo_store::scan::{ColumnRef, Predicate, Scalar};
 use kymo_store::tables::series::field;
+use kymo_wire::metric_names::{MetricKind, metric_name};
 
 use super::text_type;
-use crate::prometheus::metric_names::{MetricKind, metric_name};
 
 /// Columns of the store that the name is made of: name, unit, type, monotonic.
 pub(crate) const METRIC_PARTS: [usize; 4] =

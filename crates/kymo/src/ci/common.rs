@@ -11,9 +11,9 @@ use kymo_ci::send::{self, Sent};
 use kymo_ci::span::Trace;
 use kymo_ci::warnings::Warnings;
 
-use crate::config::amounts;
 use crate::failure::Failure;
 use crate::output;
+use kymo_yaml::amounts;
 
 /// Where jobs leave files for the summary, and where it finds them.
 pub(super) const STASH: &str = "telemetry-artifacts";

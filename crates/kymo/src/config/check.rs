@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kymo_admit::Admission;
+use kymo_admit::rules::Rules;
+use kymo_forward::destination;
+use kymo_server::ServerOptions;
 use kymo_store::garbage::Retention;
+use kymo_yaml::Secret;
 
 use super::resolve::{Problem, Source, name};
 use super::{Config, table};
@@ -14,6 +18,33 @@ const TIMEOUT: &str = "query.timeout";
 const GRACE: &str = "store.grace";
 /// How long replaced files stay in a bucket, unless it is set or queries may take longer.
 const BUCKET_GRACE: Duration = Duration::from_secs(600);
+
+/// What becomes of records, and who may send and ask.
+fn check_routing(server: &ServerOptions, problem: &mut dyn FnMut(&str, String)) {
+    for wrong in destination::check(&server.destinations) {
+        problem("destinations", wrong.to_string());
+    }
+    for wrong in server.access.check(&server.listening()) {
+        problem("listeners", wrong);
+    }
+    for wrong in server.wrong_aliases() {
+        problem("listen", wrong);
+    }
+    if let Err(error) = server.audience.check() {
+        problem("audience", error.to_string());
+    }
+    if !server.store_enabled && server.is_recording {
+        if !server.destinations.iter().any(|destination| destination.enabled) {
+            let what = "is false and there is no destination: nothing would become of what is \
+                        received. Add one below destinations, or set recording.enabled to false";
+            problem("store.enabled", what.to_owned());
+        }
+        if server.expose && server.expose_metrics.is_some() {
+            let what = "received metrics are shown from the store, and store.enabled is false";
+            problem("expose.metrics", what.to_owned());
+        }
+    }
+}
 
 /// Collects what does not fit, and puts together what does. A default gives way to what somebody set.
 pub(crate) fn check(
@@ -61,9 +92,14 @@ pub(crate) fn check(
             problem(TIMEOUT, what.to_owned());
         }
     }
-    match Admission::new(config.limits.clone(), config.tenant_limits.clone()) {
-        Ok(admission) => config.server.admission = admission,
-        Err(error) => problem("limits", error.to_string()),
+    let salt = config.rules_hash_salt.as_ref().map_or("", Secret::reveal);
+    let rules = Rules::new(config.rules.clone(), salt);
+    let admission = Admission::new(config.limits.clone(), config.tenant_limits.clone());
+    match (admission, rules) {
+        (Ok(admission), Ok(rules)) => config.server.admission = admission.with_rules(rules),
+        (Err(error), _) => problem("limits", error.to_string()),
+        (_, Err(error)) => problem("rules", error.to_string()),
     }
+    check_routing(&config.server, &mut problem);
     config.server.retention.default.retain(|_, kept| *kept != Retention::default());
 }

@@ -1,6 +1,9 @@
 //! `kymo config`.
 
+use std::path::{Path, PathBuf};
+
 use clap::Subcommand;
+use kymo_collector::Level;
 
 use super::flags::ConfigArgs;
 use super::resolve::{Problem, Resolved, resolve};
@@ -12,7 +15,8 @@ const EXAMPLES: &str = "\
 Examples:
   kymo config check --config kymo.yaml     all that is wrong with it; exit code 1 if anything is
   kymo config show --config kymo.yaml      what holds, and where each value is from
-  kymo config show --http 0.0.0.0:80       the same with a flag, as kymo serve would see it";
+  kymo config show --http 127.0.0.1:80     the same with a flag, as kymo serve would see it
+  kymo config import otel-collector.yml    a collector's configuration, said in kymo's";
 
 /// Check or show the configuration of kymo serve
 #[derive(Debug, clap::Args)]
@@ -28,6 +32,8 @@ enum Command {
     Check(CheckArgs),
     /// Print what holds and where each value is from; passwords are hidden
     Show(ShowArgs),
+    /// Translate the configuration of an OpenTelemetry Collector
+    Import(ImportArgs),
     /// Print docs/configuration.md
     #[command(hide = true)]
     Docs,
@@ -57,6 +63,16 @@ enum ShowFormat {
     Json,
 }
 
+#[derive(Debug, clap::Args)]
+struct ImportArgs {
+    /// The collector's file
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    file: PathBuf,
+    /// Write the configuration here instead of to stdout, and files that it names beside it
+    #[arg(long, short, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    output: Option<PathBuf>,
+}
+
 /// Runs the command; false if the configuration is wrong.
 pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
     match &args.command {
@@ -76,8 +92,39 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
             }
             Ok(true)
         }
+        Command::Import(args) => import(args),
         Command::Docs => output::text(&docs::markdown()).map(|()| true),
     }
+}
+
+/// Translates, and says what there is to say; false if something could not be translated.
+fn import(args: &ImportArgs) -> Result<bool, Failure> {
+    let text = std::fs::read_to_string(&args.file)
+        .map_err(|error| Failure::io("read", &args.file, error))?;
+    let translation = kymo_collector::translate(&text)
+        .map_err(|error| Failure::Other(format!("{}: {error}", args.file.display())))?;
+    let directory = match &args.output {
+        Some(path) => {
+            std::fs::write(path, &translation.yaml)
+                .map_err(|error| Failure::io("write", path, error))?;
+            path.parent().unwrap_or(Path::new("")).to_owned()
+        }
+        None => {
+            output::text(&translation.yaml)?;
+            PathBuf::new()
+        }
+    };
+    for file in &translation.files {
+        let path = directory.join(&file.name);
+        std::fs::write(&path, &file.text).map_err(|error| Failure::io("write", &path, error))?;
+    }
+    for note in &translation.notes {
+        match note.level {
+            Level::NotTranslated => output::warning(&format!("{}: {note}", args.file.display())),
+            _ => output::note(&format!("{}: {note}", args.file.display())),
+        }
+    }
+    Ok(translation.notes.iter().all(|note| note.level != Level::NotTranslated))
 }
 
 /// Says what is wrong or odd on stderr; the configuration if it is good.

@@ -42,6 +42,13 @@ known is warned about.
 - A file of variables has lines of `KEY=VALUE`; lines that begin with `#` are comments; quotes are \
 part of the value.
 
+- `${env:NAME}` in a value of the YAML file is the environment variable, `${env:NAME:-words}` has words \
+for one that is not set, `$${env:NAME}` is the text itself. Variables of `--env-file` count too.
+
+Lists and other shapes stand in the YAML file only: `destinations` ([routing](routing.md)), `rules` \
+([rules](rules.md)), `listeners`, `users`, `client_certificates`, `oidc` ([auth](auth.md), \
+[TLS](tls.md)), `security_headers` ([proxy](proxy.md)).
+
 Settings marked with * can have another value for a tenant, below `tenants: {NAME: …}` in the YAML \
 file. What a tenant does not set has the value of all.
 

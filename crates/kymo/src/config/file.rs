@@ -1,15 +1,17 @@
 //! Settings in a YAML file: known keys, values of their kind, or a problem with its place.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::nearest::nearest;
+use kymo_yaml::nearest;
+
 use super::resolve::{Problem, Source};
+use super::sections::{self, Sections};
 use super::setting::Setting;
 use super::table;
 use super::tenants::{self, Tenant};
 use super::value::{Kind, Value};
-use super::yaml::{self, Entry, Node, Place};
+use kymo_yaml::{Entry, Node, Place, Scalar};
 
 /// The key below which tenants have values of their own.
 pub(crate) const TENANTS: &str = "tenants";
@@ -27,25 +29,38 @@ pub(crate) struct Found {
 pub(crate) struct FileSettings {
     pub(crate) settings: Vec<Found>,
     pub(crate) tenants: Vec<Tenant>,
+    pub(crate) sections: Sections,
+    /// The same as they stand in the file, with references to variables.
+    pub(crate) sections_as_written: Vec<Entry>,
 }
 
-/// Reads a file.
-pub(crate) fn read(path: &Path, text: &str, problems: &mut Vec<Problem>) -> FileSettings {
+/// Reads a file, which may refer to variables.
+pub(crate) fn read(
+    path: &Path,
+    text: &str,
+    variables: &BTreeMap<String, String>,
+    problems: &mut Vec<Problem>,
+) -> FileSettings {
     let mut reader = Reader { path: path.display().to_string(), problems };
-    let entries = match yaml::parse(text) {
+    let mut entries = match kymo_yaml::parse(text) {
         Ok(entries) => entries,
-        Err(error) => {
-            match error.at {
-                Some(at) => reader.problem(at, error.message),
-                None => reader.problems.push(Problem::new(reader.path.clone(), error.message)),
-            }
+        Err(problem) => {
+            reader.problem_of(&problem);
             return FileSettings::default();
         }
     };
-    let mut found = FileSettings::default();
+    let as_written = entries.iter().filter(|entry| sections::is_one(&entry.key)).cloned();
+    let mut found =
+        FileSettings { sections_as_written: as_written.collect(), ..Default::default() };
+    let variable = |name: &str| variables.get(name).cloned();
+    for problem in kymo_yaml::references::expand(&mut entries, &variable) {
+        reader.problem_of(&problem);
+    }
     for entry in &entries {
         if entry.key == TENANTS {
             found.tenants = tenants::read(&mut reader, entry);
+        } else if sections::is_one(&entry.key) {
+            found.sections.read(&mut reader, entry);
         } else {
             reader.entry(Scope::Server, "", entry, &mut found.settings);
         }
@@ -73,6 +88,14 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// What a reader of YAML says.
+    pub(crate) fn problem_of(&mut self, problem: &kymo_yaml::Problem) {
+        match problem.at {
+            Some(at) => self.problem(at, problem.words()),
+            None => self.problems.push(Problem::new(self.path.clone(), problem.words())),
+        }
+    }
+
     pub(crate) fn problem(&mut self, at: Place, message: impl Into<String>) {
         let place = format!("{}:{}:{}", self.path, at.line, at.column);
         self.problems.push(Problem::new(place, message));
@@ -119,16 +142,13 @@ impl Reader<'_> {
     fn value(&self, setting: &Setting, node: &Node) -> Result<Value, String> {
         let expected = setting.expected();
         match node {
-            Node::Scalar(text) => {
+            Node::Scalar(Scalar { text, .. }) => {
                 setting.read(text).map_err(|expected| format!("is {text:?}: {expected}"))
             }
             Node::Null if setting.is_optional() => Ok(Value::None),
             Node::Null => Err(format!("has no value: {expected}")),
             Node::List(items) if matches!(setting.kind, Kind::List) => {
-                let texts = items.iter().map(|item| match item {
-                    Node::Scalar(text) => Some(text.clone()),
-                    _ => None,
-                });
+                let texts = items.iter().map(|item| item.node.as_text().map(str::to_owned));
                 let texts: Option<Vec<String>> = texts.collect();
                 texts.map(Value::List).ok_or_else(|| format!("has lists in its list: {expected}"))
             }
@@ -149,11 +169,13 @@ fn unknown(scope: Scope, prefix: &str, key: &str) -> String {
         return format!("{whole} is the same for all tenants; set it outside of tenants");
     }
     let of_what = if scope == Scope::Tenant { " of a tenant" } else { "" };
+    let at_the_top = scope == Scope::Server && prefix.is_empty();
     let siblings: BTreeSet<&str> = scope
         .settings()
         .filter_map(|setting| setting.key.strip_prefix(prefix))
         .map(|rest| rest.split('.').next().unwrap_or(rest))
-        .chain((scope == Scope::Server && prefix.is_empty()).then_some(TENANTS))
+        .chain(at_the_top.then_some(TENANTS))
+        .chain(at_the_top.then_some(sections::NAMES).into_iter().flatten())
         .collect();
     // By its last part alone, then by few letters: beside it first, then anywhere.
     let by_last_part =

@@ -1,8 +1,7 @@
 //! What is logged, and how it looks.
 
+use kymo_yaml::nearest;
 use tracing_subscriber::filter::{LevelFilter, Targets};
-
-use super::nearest::nearest;
 
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 

@@ -67,12 +67,12 @@ pub(super) const GATHERED: Group = Group {
         )
         .named("scrape", "SCRAPE"),
         setting(
-            "rules.enabled",
+            "prometheus.rules.enabled",
             Kind::Switch,
             |c| &mut c.server.collect.rules,
             "Whether rules are evaluated, if prometheus.config names some.",
         )
-        .named("rules", "RULES"),
+        .named("prometheus-rules", "PROMETHEUS_RULES"),
         setting(
             "prometheus.config",
             Kind::File,

@@ -10,39 +10,42 @@
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | `table`, `metrics`, `setting` | every setting, once: key, kind, what it does, the field it sets |
-//! | `value`, `amounts` | how values are written |
+//! | `table`, `access`, `metrics`, `setting` | every setting, once: key, kind, what it does, the field it sets |
+//! | `value` | how values are written |
 //! | `flags` | the table as arguments of a command |
 //! | `variables` | environment and files of variables |
-//! | `yaml` | a YAML file as a tree with places |
-//! | `resolve`, `file`, `tenants` | from all of these to a configuration, or to all that is wrong |
+//! | `resolve`, `file`, `sections`, `tenants` | from all of these to a configuration, or to all that is wrong |
+//! | `graphistry` | names of another system's file of variables |
 //! | `log` | what is logged, and how it looks |
 //! | `check` | settings that do not fit together |
-//! | `nearest` | what was probably meant |
 //! | `command`, `show`, `docs` | `kymo config` |
 
-pub(crate) mod amounts;
+mod access;
 mod check;
 pub(crate) mod command;
 mod docs;
 mod file;
 mod flags;
+mod graphistry;
 pub(crate) mod log;
 mod metrics;
-mod nearest;
 mod resolve;
+mod sections;
 mod setting;
 mod show;
 mod table;
 mod tenants;
 mod value;
 mod variables;
-mod yaml;
 
 use std::collections::BTreeMap;
 
 use kymo_admit::Limits;
+use kymo_admit::rules::RuleSettings;
 use kymo_server::ServerOptions;
+use kymo_yaml::Secret;
+
+use sections::Sections;
 
 pub(crate) use flags::ConfigArgs;
 pub(crate) use resolve::resolve;
@@ -57,6 +60,10 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// The same for tenants with limits of their own.
     pub(crate) tenant_limits: BTreeMap<String, Limits>,
+    /// What becomes of records before they are kept; part of `server` once all is resolved.
+    pub(crate) rules: Vec<RuleSettings>,
+    /// What rules mix into values that they hash.
+    pub(crate) rules_hash_salt: Option<Secret>,
     /// What is logged.
     pub(crate) log_level: String,
     /// How log lines look.
@@ -69,8 +76,33 @@ impl Default for Config {
             server: ServerOptions::default(),
             limits: Limits::default(),
             tenant_limits: BTreeMap::new(),
+            rules: Vec::new(),
+            rules_hash_salt: None,
             log_level: "info".to_owned(),
             log_format: log::LogFormat::default(),
         }
+    }
+}
+
+impl Config {
+    /// Takes what a file has of lists and other shapes.
+    fn take(&mut self, sections: Sections) {
+        let Sections {
+            destinations,
+            rules,
+            listeners,
+            users,
+            client_certificates,
+            oidc,
+            security_headers,
+        } = sections;
+        self.rules = rules;
+        self.server.destinations = destinations;
+        let access = &mut self.server.access;
+        access.listeners = listeners;
+        access.users = users;
+        access.client_certificates = client_certificates;
+        access.oidc = oidc;
+        access.security_headers = security_headers;
     }
 }

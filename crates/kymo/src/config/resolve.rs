@@ -5,13 +5,15 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use kymo_yaml::Entry;
+
 use super::file::{self, FileSettings};
 use super::flags::ConfigArgs;
 use super::setting::Setting;
 use super::tenants::{self, Tenant};
 use super::value::Value;
 use super::variables::{self, Variables};
-use super::{Config, check, table};
+use super::{Config, check, graphistry, table};
 
 /// Where a value is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +51,8 @@ pub(crate) struct Resolved {
     /// By key; what is missing has its default.
     pub(crate) sources: BTreeMap<&'static str, Source>,
     pub(crate) tenants: Vec<Tenant>,
+    /// Lists and other shapes, as they stand in the file.
+    pub(crate) sections: Vec<Entry>,
     /// What is odd without being wrong.
     pub(crate) warnings: Vec<String>,
 }
@@ -94,30 +98,39 @@ fn read(path: &Path) -> Result<(PathBuf, String), Vec<Problem>> {
 pub(crate) fn resolve_inputs(inputs: Inputs) -> Result<Resolved, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut resolver = Resolver::default();
+    let mut variables = match &inputs.env_file {
+        Some((path, text)) => variables::of_file(path, text, &mut problems),
+        None => Variables::new(),
+    };
     let from_file = match &inputs.config_file {
-        Some((path, text)) => file::read(path, text, &mut problems),
+        Some((path, text)) => {
+            let referred = variables::referred(&variables, &inputs.environment);
+            file::read(path, text, &referred, &mut problems)
+        }
         None => FileSettings::default(),
     };
     for found in from_file.settings {
         resolver.set(found.setting, found.value, found.source, &mut problems);
     }
-    let mut variables = match &inputs.env_file {
-        Some((path, text)) => variables::of_file(path, text, &mut problems),
-        None => Variables::new(),
-    };
     variables.extend(variables::of_environment(inputs.environment, &mut problems));
     resolver.set_variables(&variables, &mut problems);
     for (setting, value) in inputs.flags {
         resolver.set(setting, value, Source::Flag, &mut problems);
     }
-    let Resolver { mut config, sources } = resolver;
+    let Resolver { mut config, mut sources } = resolver;
+    config.take(from_file.sections);
     tenants::apply(&mut config, &from_file.tenants, &mut problems);
+    if let Some((path, text)) = &inputs.env_file {
+        let has_config_file = inputs.config_file.is_some();
+        graphistry::apply(&mut config, &mut sources, path, text, has_config_file, &mut problems);
+    }
     check::check(&mut config, &sources, &mut problems);
     if !problems.is_empty() {
         return Err(problems);
     }
     let warnings = variables::unknown(&variables);
-    Ok(Resolved { config, sources, tenants: from_file.tenants, warnings })
+    let (tenants, sections) = (from_file.tenants, from_file.sections_as_written);
+    Ok(Resolved { config, sources, tenants, sections, warnings })
 }
 
 #[derive(Debug, Default)]

@@ -5,6 +5,7 @@
 use serde_json::{Value as Json, json};
 
 use super::resolve::{Resolved, Source};
+use super::sections;
 use super::setting::Setting;
 use super::table;
 use super::value::{Kind, Value};
@@ -28,7 +29,9 @@ pub(crate) fn yaml(resolved: &Resolved) -> String {
             lines.add(&prefix, found.setting.key, yaml_value(&value), comment);
         }
     }
-    lines.finish()
+    let mut text = lines.finish();
+    text.push_str(&kymo_yaml::write::write(&resolved.sections, &sections::is_secret));
+    text
 }
 
 /// All settings in their order, but those with the same first part together: a key stands in a file

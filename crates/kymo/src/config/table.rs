@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use kymo_store::Signal;
 
+use super::access;
 use super::metrics;
 use super::setting::{Group, Setting, setting};
 use super::value::{Kind, MAX_BYTES};
@@ -65,6 +66,21 @@ pub(crate) static GROUPS: &[Group] = &[
             )
             .named("store", "STORE"),
             setting(
+                "store.enabled",
+                Kind::Switch,
+                |c| &mut c.server.store_enabled,
+                "Whether records are kept here. Without, they are only forwarded to destinations, \
+                 and there are no queries.",
+            ),
+            setting(
+                "recording.enabled",
+                Kind::Switch,
+                |c| &mut c.server.is_recording,
+                "Whether what is received is recorded at all. Without, listeners answer, and \
+                 nothing is kept or forwarded.",
+            )
+            .named("recording", "RECORDING"),
+            setting(
                 "http",
                 Kind::Address,
                 |c| &mut c.server.http,
@@ -103,6 +119,21 @@ pub(crate) static GROUPS: &[Group] = &[
                 "Where people reach this server, base_path included: links of alerts lead there.",
             ),
             setting(
+                "listen.aliases",
+                Kind::List,
+                |c| &mut c.server.aliases,
+                "Further addresses that serve one prefix of the main address at their root, \
+                 ADDRESS=PREFIX: 127.0.0.1:16686=/jaeger, 127.0.0.1:9091=/prometheus, \
+                 127.0.0.1:3000=/grafana, 127.0.0.1:8889=/metrics for received metrics.",
+            ),
+            setting(
+                "trusted_proxies",
+                Kind::List,
+                |c| &mut c.server.access.trusted_proxies,
+                "Addresses or networks of reverse proxies whose X-Forwarded-… headers are believed, \
+                 such as 127.0.0.1 or 10.0.0.0/8.",
+            ),
+            setting(
                 "base_path",
                 Kind::UrlPath,
                 |c| &mut c.server.base_path,
@@ -116,6 +147,8 @@ pub(crate) static GROUPS: &[Group] = &[
             ),
         ],
     },
+    access::TLS_AND_LOGIN,
+    access::PARTS,
     metrics::GATHERED,
     metrics::PROMETHEUS,
     Group {
@@ -194,6 +227,27 @@ pub(crate) static GROUPS: &[Group] = &[
                 NESTING,
                 |c| &mut c.limits.max_nesting,
                 "Depth of lists in a value. A request with a deeper one is refused.",
+            )
+            .per_tenant(),
+            setting(
+                "limits.max_bytes_per_second",
+                SIZE,
+                |c| &mut c.limits.max_bytes_per_second,
+                "Bytes of requests a second, as they are sent, over some seconds. More are refused with 429 and asked to come again.",
+            )
+            .per_tenant(),
+            setting(
+                "limits.max_records_per_second",
+                SOME,
+                |c| &mut c.limits.max_records_per_second,
+                "Spans, log records and data points a second, over some seconds. More are refused with 429 and asked to come again.",
+            )
+            .per_tenant(),
+            setting(
+                "limits.max_series",
+                SOME,
+                |c| &mut c.limits.max_series,
+                "Series that have got points within the last hour. Points of further ones are refused and counted, those of known ones are kept.",
             )
             .per_tenant(),
             setting(
@@ -502,6 +556,9 @@ mod tests {
             "memory",
             "json",
             "NoTranslation",
+            "optional",
+            "1.3",
+            "everybody",
         ];
         let mut values = candidates.iter().filter_map(|text| setting.read(text).ok());
         values.find(|value| *value != setting.get(config)).expect("a candidate")

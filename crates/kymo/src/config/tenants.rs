@@ -1,11 +1,11 @@
 //! Tenants that have limits or retention of their own: `tenants: {NAME: {limits: …}}`.
 
 use kymo_admit::check_tenant;
+use kymo_yaml::{Entry, Node};
 
 use super::Config;
 use super::file::{Found, Reader, Scope, TENANTS, group_expected};
 use super::resolve::{Problem, name};
-use super::yaml::{Entry, Node};
 
 /// What a file says about a tenant.
 #[derive(Debug)]

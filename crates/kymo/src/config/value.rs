@@ -7,14 +7,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use kymo_engine::prometheus::metric_names::Strategy;
+use kymo_admit::audience::Unknown;
 use kymo_journal::Durability;
-use kymo_server::Secret;
 use kymo_store::commit::node::valid_node;
 use kymo_store::limits::NODE_MAX_BYTES;
+use kymo_wire::metric_names::Strategy;
+use kymo_yaml::{Secret, amounts};
 
+use super::log;
 use super::log::LogFormat;
-use super::{amounts, log};
 
 /// The word for an optional value that is not set.
 pub(crate) const NONE: &str = "none";
@@ -248,6 +249,21 @@ impl Slot for Secret {
     fn set(&mut self, value: Value) -> bool {
         let Value::Text(text) = value else { return false };
         *self = Self::new(text);
+        true
+    }
+}
+
+impl Slot for Unknown {
+    fn get(&self) -> Value {
+        let word = match self {
+            Self::Nobody => "nobody",
+            Self::Everybody => "everybody",
+        };
+        Value::Text(word.to_owned())
+    }
+    fn set(&mut self, value: Value) -> bool {
+        let Value::Text(text) = value else { return false };
+        *self = if text == "everybody" { Self::Everybody } else { Self::Nobody };
         true
     }
 }

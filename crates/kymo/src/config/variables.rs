@@ -3,13 +3,24 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use kymo_yaml::nearest;
+
 use super::flags::CONFIG_VARIABLE;
-use super::nearest::nearest;
+use super::graphistry;
 use super::resolve::{Problem, Source};
 use super::table;
 
 /// Variables of ours that are no settings of the server.
-const OTHERS: [&str; 4] = ["KYMO_URL", "KYMO_TENANT", CONFIG_VARIABLE, "KYMO_ENV_FILE"];
+const OTHERS: [&str; 8] = [
+    "KYMO_URL",
+    "KYMO_TENANT",
+    "KYMO_TOKEN",
+    "KYMO_CA",
+    "KYMO_CLIENT_CERTIFICATE",
+    "KYMO_CLIENT_KEY",
+    CONFIG_VARIABLE,
+    "KYMO_ENV_FILE",
+];
 /// Variables of the project's own tests begin so.
 const OF_TESTS: &str = "KYMO_TEST_";
 
@@ -59,6 +70,21 @@ pub(crate) fn of_file(path: &Path, text: &str, problems: &mut Vec<Problem>) -> V
     variables
 }
 
+/// What a configuration file may refer to: the environment over a file of variables.
+pub(crate) fn referred(
+    of_file: &Variables,
+    environment: &[(std::ffi::OsString, std::ffi::OsString)],
+) -> BTreeMap<String, String> {
+    let of_file = of_file.iter().map(|(name, (value, _))| (name.clone(), value.clone()));
+    let mut referred: BTreeMap<String, String> = of_file.collect();
+    referred.extend(
+        environment.iter().filter_map(|(name, value)| {
+            Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))
+        }),
+    );
+    referred
+}
+
 /// The YAML file that a file of variables names. What is wrong with the file is told elsewhere.
 pub(crate) fn config_file(path: &Path, text: &str) -> Option<PathBuf> {
     let variables = of_file(path, text, &mut Vec::new());
@@ -71,6 +97,7 @@ pub(crate) fn unknown(variables: &Variables) -> Vec<String> {
     let is_known = |name: &str| {
         known.iter().any(|known| known == name)
             || OTHERS.contains(&name)
+            || graphistry::NAMES.contains(&name)
             || name.starts_with(OF_TESTS)
     };
     let mut warnings = Vec::new();
@@ -82,14 +109,14 @@ pub(crate) fn unknown(variables: &Variables) -> Vec<String> {
             Source::EnvFile { path, line } => format!("{path}:{line}: "),
             _ => String::new(),
         };
-        let meant = if name.starts_with("KYMO_") {
-            let names = known.iter().map(String::as_str).chain(OTHERS);
-            match nearest(name, names) {
-                Some(meant) => format!("did you mean {meant}?"),
-                None => "kymo serve --help lists them all".to_owned(),
-            }
-        } else {
-            "only KYMO_… variables count in this file; set others in the environment".to_owned()
+        // Others may be there for references of the configuration file.
+        if !name.starts_with("KYMO_") {
+            continue;
+        }
+        let names = known.iter().map(String::as_str).chain(OTHERS);
+        let meant = match nearest(name, names) {
+            Some(meant) => format!("did you mean {meant}?"),
+            None => "kymo serve --help lists them all".to_owned(),
         };
         warnings.push(format!("{place}{name} is not known: {meant}"));
     }

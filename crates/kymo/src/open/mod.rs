@@ -184,7 +184,7 @@ struct Loaded {
 /// What is said once everything can be asked. Programs read these lines: their first words stay.
 fn lines(
     loaded: &Loaded,
-    addresses: Addresses,
+    addresses: &Addresses,
     sessions: &[Session],
     pages: &[String],
     url: &str,

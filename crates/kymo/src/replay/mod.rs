@@ -24,12 +24,12 @@ use std::time::{Duration, Instant};
 use kymo_forward::Protocol;
 
 use crate::cli::OutputFormat;
-use crate::config::amounts;
 use crate::failure::Failure;
 use crate::files::{self, FORMATS_HELP, Fault, ReadArgs, Request, Walk};
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
+use kymo_yaml::amounts;
 use order::ByTime;
 use pace::Pace;
 use send::Sender;

@@ -54,7 +54,7 @@ use self::orphans::Orphans;
 use self::outcome::Ending;
 use self::receiver::{Receiver, Sink};
 use self::watch::Watch;
-use crate::{config, output};
+use crate::output;
 
 const EXAMPLES: &str = "\
 Without a server, a file is written: ./<name>.kymo.jsonl. With one (--endpoint, KYMO_OTLP_ENDPOINT
@@ -114,7 +114,7 @@ fn protocol(word: &str) -> Result<Protocol, String> {
 fn poll_interval(text: &str) -> Result<Duration, String> {
     let seconds = || text.strip_suffix('s').unwrap_or(text).parse::<f64>().ok();
     let decimal = || Duration::try_from_secs_f64(seconds()?).ok();
-    let interval = config::amounts::duration(text).or_else(decimal);
+    let interval = kymo_yaml::amounts::duration(text).or_else(decimal);
     match interval {
         Some(interval) if interval >= MIN_POLL_EVERY => Ok(interval),
         Some(_) => Err(format!("expected {} s or more", MIN_POLL_EVERY.as_secs_f64())),

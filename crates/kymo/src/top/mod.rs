@@ -22,12 +22,12 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
-use crate::config::amounts;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::source::{ServerArgs, Source};
 use ingest::Counted;
+use kymo_yaml::amounts;
 use page::Page;
 use screen::{Key, Screen};
 

@@ -247,7 +247,6 @@ impl Collecting {
     }
 
     /// Nothing gathers.
-    #[cfg(test)]
     pub(crate) fn none() -> Self {
         Self { probe: None, configured: Arc::default() }
     }

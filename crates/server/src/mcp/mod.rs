@@ -43,7 +43,7 @@ use crate::limits::{BODY_PAUSE_TIMEOUT, MAX_QUERY_BYTES, MCP_MAX_BATCH};
 use crate::reply::{plain, retry, typed};
 use crate::router::Shared;
 
-const PATH: &str = "/tempo/api/mcp";
+pub(crate) const PATH: &str = "/tempo/api/mcp";
 
 /// Who may use it.
 #[derive(Debug)]

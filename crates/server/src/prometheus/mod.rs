@@ -45,7 +45,6 @@ pub(crate) fn over_http() -> Router<Shared> {
         .route("/prometheus/-/ready", get(|| async { "Prometheus Server is Ready.\n" }))
         .route("/prometheus/-/healthy", get(|| async { "Prometheus Server is Healthy.\n" }))
         .route("/prometheus/-/reload", post(status::reload).put(status::reload))
-        .route("/prometheus/graph", get(query::graph))
         .route(&path("query"), get(query::instant).post(query::instant))
         .route(&path("query_range"), get(query::range).post(query::range))
         .route(&path("query_exemplars"), get(exemplars::answer).post(exemplars::answer))

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::response::{IntoResponse, Redirect, Response};
-use http::{Request, Uri};
+use axum::response::Response;
+use http::Request;
 use kymo_engine::prometheus::PromQuery;
 use kymo_promql::annotations::Severity;
 use kymo_promql::ast::{Expr, ValueType};
@@ -14,7 +14,6 @@ use kymo_promql::eval::{Evaluation, Outcome, Times};
 use super::asked::{Asked, Unanswered, ask, enveloped, said};
 use super::json::write_outcome;
 use crate::limits::{PROMETHEUS_MAX_NOTES, PROMETHEUS_MAX_POINTS};
-use crate::parameters::Parameters;
 use crate::router::Shared;
 
 /// `/api/v1/query`
@@ -43,25 +42,6 @@ pub(super) async fn range(State(shared): State<Shared>, request: Request<Body>) 
         answer(shared, asked, text, expr, times).await
     })
     .await
-}
-
-/// `/graph`: where alerts say that their expression is shown; its value now.
-pub(super) async fn graph(uri: Uri) -> Response {
-    let asked = Parameters::of(&uri).ok();
-    let expression = asked.as_ref().and_then(|asked| asked.get("g0.expr")).unwrap_or_default();
-    let encoded = percent_encoded(expression);
-    // Relative, so that it is right behind a proxy too.
-    Redirect::temporary(&format!("api/v1/query?query={encoded}")).into_response()
-}
-
-fn percent_encoded(text: &str) -> String {
-    let encode = |byte: &u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'.' => {
-            char::from(*byte).to_string()
-        }
-        byte => format!("%{byte:02X}"),
-    };
-    text.as_bytes().iter().map(encode).collect()
 }
 
 fn range_times(asked: &Asked) -> Result<Times, Unanswered> {

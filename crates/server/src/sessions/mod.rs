@@ -33,8 +33,11 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use axum::routing::get;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use futures::StreamExt;
-use http::{Request, StatusCode};
+use http::header::CONTENT_SECURITY_POLICY;
+use http::{HeaderValue, Request, StatusCode};
 use kymo_report::limits::Limits;
 use tokio::sync::Semaphore;
 
@@ -146,11 +149,28 @@ async fn stored(shared: &Shared, asked: &Asked, id: &str) -> Result<kymo_report:
     finished.ok_or_else(|| Failed::Unknown(id.to_owned()))
 }
 
-/// The page of a session. It loads nothing, and says so itself.
+/// The page of a session. It loads nothing, and its own script is the only one it may run.
 fn page(session: &kymo_report::Session) -> Response {
     let analysis = kymo_report::Analysis::of(session);
     let page = kymo_report::render::html::render(&[analysis], None);
-    typed(StatusCode::OK, "text/html; charset=utf-8", page)
+    let policy = format!(
+        "default-src 'none'; script-src {}; style-src 'unsafe-inline'; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'self'",
+        hash_of_script(&page)
+    );
+    let mut response = typed(StatusCode::OK, "text/html; charset=utf-8", page);
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    response
+}
+
+/// The only script of a page, as a policy names it.
+fn hash_of_script(page: &str) -> String {
+    let text = page.split_once("<script>").and_then(|(_, rest)| rest.split_once("</script>"));
+    let text = text.map_or("", |(text, _)| text);
+    let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+    format!("'sha256-{}'", STANDARD.encode(digest))
 }
 
 /// A document, written on the engine's threads.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kymo_engine::Engine;
+use kymo_forward::destination::Destinations;
 use kymo_store::status::ByTenant;
 use kymo_store::{Signal, Store};
 use prometheus_client::collector::Collector;
@@ -23,19 +24,24 @@ pub(crate) struct Sources {
     engine: Engine,
     receiving: Arc<Budget>,
     jaeger: Arc<Budget>,
+    pub(super) destinations: Arc<Destinations>,
     tenants: Arc<Tenants>,
 }
 
 impl Sources {
-    pub(super) fn new(
-        store: Arc<Store>,
-        engine: Engine,
-        receiving: Arc<Budget>,
-        jaeger: Arc<Budget>,
-        tenants: Arc<Tenants>,
-    ) -> Self {
-        Self { store, engine, receiving, jaeger, tenants }
+    pub(super) fn new(watched: Watched, tenants: Arc<Tenants>) -> Self {
+        let Watched { store, engine, receiving, jaeger, destinations } = watched;
+        Self { store, engine, receiving, jaeger, destinations, tenants }
     }
+}
+
+/// What is watched beside what requests are counted by.
+pub(crate) struct Watched {
+    pub(crate) store: Arc<Store>,
+    pub(crate) engine: Engine,
+    pub(crate) receiving: Arc<Budget>,
+    pub(crate) jaeger: Arc<Budget>,
+    pub(crate) destinations: Arc<Destinations>,
 }
 
 /// The word for a signal, as those who send it call it.
@@ -54,8 +60,8 @@ impl fmt::Debug for Sources {
 }
 
 /// Writes metrics one after the other.
-struct Out<'a, 'e> {
-    encoder: DescriptorEncoder<'e>,
+pub(super) struct Out<'a, 'e> {
+    pub(super) encoder: DescriptorEncoder<'e>,
     tenants: &'a Tenants,
 }
 
@@ -119,6 +125,7 @@ impl Collector for Sources {
         self.store_status(out)?;
         self.journal(out)?;
         self.queries(out)?;
+        self.destinations(out)?;
         out.gauge(
             "receiving_bytes",
             "Bytes of requests that are being received",

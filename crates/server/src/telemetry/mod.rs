@@ -2,8 +2,9 @@
 //!
 //! Everything received, refused, changed and dropped is counted by signal, tenant and reason;
 //! latencies are histograms. What the store, the journal and the engine count themselves is read
-//! when somebody asks (`gauges`).
+//! when somebody asks (`gauges`, `destinations`).
 
+mod destinations;
 mod gauges;
 mod tenants;
 mod timed;
@@ -12,16 +13,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use kymo_admit::{Admitted, Signal};
-use kymo_engine::Engine;
-use kymo_store::Store;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::body::Budget;
 use gauges::Sources;
+pub(crate) use gauges::Watched;
 use tenants::Tenants;
 pub(crate) use timed::Timed;
 
@@ -83,6 +82,13 @@ struct Reasoned {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Ruled {
+    signal: &'static str,
+    tenant: String,
+    rule: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfProtocol {
     signal: &'static str,
     protocol: Protocol,
@@ -124,6 +130,7 @@ pub(crate) struct Telemetry {
     refused_requests: Family<Reasoned, Counter>,
     refused_records: Family<Reasoned, Counter>,
     changed: Family<Reasoned, Counter>,
+    dropped: Family<Ruled, Counter>,
     acknowledged: Family<OfProtocol, Histogram, fn() -> Histogram>,
     queries: Family<Query, Histogram, fn() -> Histogram>,
     connections: Counter,
@@ -145,6 +152,7 @@ impl Telemetry {
             refused_requests: Family::default(),
             refused_records: Family::default(),
             changed: Family::default(),
+            dropped: Family::default(),
             acknowledged: Family::new_with_constructor(latencies),
             queries: Family::new_with_constructor(latencies),
             connections: Counter::default(),
@@ -184,6 +192,11 @@ impl Telemetry {
             self.changed.clone(),
         );
         r.register(
+            "dropped_records",
+            "Records that a rule or the audience left out",
+            self.dropped.clone(),
+        );
+        r.register(
             "acknowledge_seconds",
             "Time from a complete request to its acknowledgement",
             self.acknowledged.clone(),
@@ -193,14 +206,8 @@ impl Telemetry {
     }
 
     /// Adds what the store, the journal and the engine count.
-    pub(crate) fn watch(
-        &self,
-        store: Arc<Store>,
-        engine: Engine,
-        receiving: Arc<Budget>,
-        jaeger: Arc<Budget>,
-    ) {
-        let sources = Sources::new(store, engine, receiving, jaeger, self.tenants.clone());
+    pub(crate) fn watch(&self, watched: Watched) {
+        let sources = Sources::new(watched, self.tenants.clone());
         lock(&self.registry).register_collector(Box::new(sources));
     }
 
@@ -215,6 +222,11 @@ impl Telemetry {
                 let labels = Reasoned { signal, tenant: tenant.clone(), reason: counted.reason };
                 counter.get_or_create(&labels).inc_by(counted.count);
             }
+        }
+        for dropped in &admitted.dropped {
+            let (tenant, rule) = (tenant.clone(), dropped.rule.to_string());
+            let labels = Ruled { signal, tenant, rule };
+            self.dropped.get_or_create(&labels).inc_by(dropped.count);
         }
         if duplicate {
             self.duplicates.get_or_create(&of_tenant).inc();

@@ -84,8 +84,10 @@ impl Upkeep {
             called: Condvar::new(),
         });
         let mut upkeep = Self { shared, threads: Vec::new() };
-        upkeep.spawn("kymo-apply", Shared::apply)?;
-        upkeep.spawn("kymo-flush", Shared::flush)?;
+        if options.store_enabled {
+            upkeep.spawn("kymo-apply", Shared::apply)?;
+            upkeep.spawn("kymo-flush", Shared::flush)?;
+        }
         upkeep.spawn("kymo-compact", Shared::compact)?;
         Ok(upkeep)
     }

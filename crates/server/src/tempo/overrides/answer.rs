@@ -19,7 +19,7 @@ use kymo_store::settings::{Change, Set, Setting};
 
 use super::document::{self, Document};
 use super::{patch, rules};
-use crate::limits::{OVERRIDES_MAX_BYTES, OVERRIDES_TRIES};
+use crate::limits::{OVERRIDES_MAX_BYTES, SETTING_TRIES};
 use crate::parameters::Parameters;
 use crate::reply::typed;
 use crate::router::Shared;
@@ -109,7 +109,7 @@ pub(super) async fn change(State(shared): State<Shared>, request: Request<Body>)
     let answered = async {
         let asked = Asked::new(request)?;
         let (text, _reservation) = asked::text(&shared, asked.body, OVERRIDES_MAX_BYTES).await?;
-        for _ in 0..OVERRIDES_TRIES {
+        for _ in 0..SETTING_TRIES {
             let set = shared.engine.setting(&asked.tenant, Setting::Overrides).await?;
             let version = set.as_ref().map_or(UNSET, |set| set.version);
             let before = set.map_or(Ok(Document::default()), |set| current(&set))?;

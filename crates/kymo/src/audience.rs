@@ -1,0 +1,224 @@
+//! `kymo audience`: who is recorded.
+
+use clap::Subcommand;
+use serde_json::{Map, Value, json};
+
+use crate::cli::OutputFormat;
+use crate::client::{self, Client};
+use crate::failure::Failure;
+use crate::output;
+use crate::source::ServerArgs;
+use crate::table::{Align, Table};
+use crate::units::{date, printable};
+
+const FLAGS: &str = "/api/audience/flags";
+
+const EXAMPLES: &str = "\
+Examples:
+  kymo audience create flag_ot_traces --attribute user.id       from now on nobody is recorded
+  kymo audience set flag_ot_traces --mode selected --user ada   but one
+  kymo audience set flag_ot_traces --percentage 10              and one in ten
+  kymo audience set flag_ot_traces --mode everybody
+  kymo audience audit                                           who changed what";
+
+/// Decide who is recorded
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a flag; it starts as nobody
+    Create(FlagArgs),
+    /// Change what is named of a flag
+    Set(FlagArgs),
+    /// List all flags
+    List(ShowArgs),
+    /// Show one flag
+    Show(KeyArgs),
+    /// Remove a flag, so that it keeps nobody out any more
+    Delete(KeyArgs),
+    /// List the last changes
+    Audit(ShowArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct ShowArgs {
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t)]
+    format: OutputFormat,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct KeyArgs {
+    /// The flag
+    key: String,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct FlagArgs {
+    /// The flag
+    key: String,
+    /// Who is recorded: nobody, everybody, selected
+    #[arg(long, value_name = "MODE")]
+    mode: Option<String>,
+    /// A user that is selected, instead of those that are; several by repeating
+    #[arg(long = "user", value_name = "USER")]
+    users: Vec<String>,
+    /// A user that is selected beside those that are
+    #[arg(long = "add-user", value_name = "USER")]
+    add_users: Vec<String>,
+    /// A user that is selected no more
+    #[arg(long = "remove-user", value_name = "USER")]
+    remove_users: Vec<String>,
+    /// The share of users that is selected, 0 to 100
+    #[arg(long, value_name = "PERCENT")]
+    percentage: Option<f64>,
+    /// What names of selected users match; '' for none
+    #[arg(long, value_name = "REGEX")]
+    regex: Option<String>,
+    /// An attribute that names the user; several by repeating
+    #[arg(long = "attribute", value_name = "NAME")]
+    attributes: Vec<String>,
+    /// Whose records are kept if the user is not known: nobody, everybody
+    #[arg(long, value_name = "WHO")]
+    unknown: Option<String>,
+    /// Which records the flag is about: a condition of TraceQL; '' for all
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+    /// A signal that the flag is about: traces, metrics, logs; several by repeating
+    #[arg(long = "signal", value_name = "SIGNAL")]
+    signals: Vec<String>,
+    /// Whether it decides anything
+    #[arg(long, value_name = "BOOL")]
+    enabled: Option<bool>,
+    /// What it is for
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+impl FlagArgs {
+    /// What was said, as the API takes it.
+    fn document(&self) -> Map<String, Value> {
+        let mut document = Map::new();
+        let mut add = |key: &str, value: Option<Value>| {
+            document.extend(value.map(|value| (key.to_owned(), value)));
+        };
+        let several = |values: &[String]| (!values.is_empty()).then(|| json!(values));
+        // An empty text takes away what was said.
+        let or_null = |text: &Option<String>| {
+            text.as_ref().map(|text| if text.is_empty() { Value::Null } else { json!(text) })
+        };
+        add("mode", self.mode.as_ref().map(|mode| json!(mode)));
+        add("users", several(&self.users));
+        add("add_users", several(&self.add_users));
+        add("remove_users", several(&self.remove_users));
+        add("percentage", self.percentage.map(|percentage| json!(percentage)));
+        add("regex", or_null(&self.regex));
+        add("attributes", several(&self.attributes));
+        add("unknown", self.unknown.as_ref().map(|unknown| json!(unknown)));
+        add("where", or_null(&self.condition));
+        add("signals", several(&self.signals));
+        add("enabled", self.enabled.map(|enabled| json!(enabled)));
+        add("description", self.description.as_ref().map(|text| json!(text)));
+        document
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
+    match &args.command {
+        Command::Create(args) => {
+            let client = args.server.client()?;
+            let mut document = args.document();
+            document.insert("key".to_owned(), json!(args.key));
+            show(client.send_json("POST", FLAGS, &Value::Object(document))?)?;
+        }
+        Command::Set(args) => {
+            let client = args.server.client()?;
+            let document = Value::Object(args.document());
+            show(client.send_json("PATCH", &path(&args.key), &document)?)?;
+        }
+        Command::Show(args) => {
+            let client = args.server.client()?;
+            show(client.get(&path(&args.key), "application/json")?)?;
+        }
+        Command::Delete(args) => {
+            args.server.client()?.send_json("DELETE", &path(&args.key), &json!({}))?;
+            output::text(&format!("deleted {}\n", args.key))?;
+        }
+        Command::List(args) => list(args, &args.server.client()?)?,
+        Command::Audit(args) => audit(args, &args.server.client()?)?,
+    }
+    Ok(true)
+}
+
+fn path(key: &str) -> String {
+    format!("{FLAGS}/{}", client::segment(key))
+}
+
+fn show(response: reqwest::blocking::Response) -> Result<(), Failure> {
+    let flag: Value = client::json(response)?;
+    output::json(&flag)
+}
+
+fn list(args: &ShowArgs, client: &Client) -> Result<(), Failure> {
+    let all: Value = client::json(client.get(FLAGS, "application/json")?)?;
+    if args.format == OutputFormat::Json {
+        return output::json(&all);
+    }
+    let mut table = Table::new(&[
+        ("KEY", Align::Left),
+        ("MODE", Align::Left),
+        ("USERS", Align::Right),
+        ("PERCENT", Align::Right),
+        ("REGEX", Align::Left),
+        ("UNKNOWN", Align::Left),
+        ("ENABLED", Align::Left),
+        ("BY", Align::Left),
+    ]);
+    for flag in all["flags"].as_array().into_iter().flatten() {
+        let text = |key: &str| printable(flag[key].as_str().unwrap_or_default());
+        table.row(vec![
+            text("key"),
+            text("mode"),
+            flag["users"].as_array().map_or(0, Vec::len).to_string(),
+            flag["percentage"].to_string(),
+            text("regex"),
+            text("unknown"),
+            flag["enabled"].to_string(),
+            text("updated_by"),
+        ]);
+    }
+    output::text(&table.to_string())
+}
+
+fn audit(args: &ShowArgs, client: &Client) -> Result<(), Failure> {
+    let all: Value = client::json(client.get("/api/audience/audit", "application/json")?)?;
+    if args.format == OutputFormat::Json {
+        return output::json(&all);
+    }
+    let left = ["TIME", "BY", "ACTION", "KEY", "AFTER"];
+    let mut table = Table::new(&left.map(|heading| (heading, Align::Left)));
+    for entry in all["audit"].as_array().into_iter().flatten() {
+        let text = |key: &str| printable(entry[key].as_str().unwrap_or_default());
+        let mode = entry["after"]["mode"].as_str().unwrap_or_default();
+        table.row(vec![
+            date(entry["at_millis"].as_u64().unwrap_or(0) / 1000),
+            text("by"),
+            text("action"),
+            text("key"),
+            printable(mode),
+        ]);
+    }
+    output::text(&table.to_string())
+}

@@ -1,0 +1,104 @@
+"""The Helm chart renders for each file of ci/, to objects that Kubernetes knows, and refuses what is unsafe.
+
+    chart.py CHART HELM OUT
+
+Rendered objects are written to OUT, one file for each values file, and the configurations in them beside, for
+whoever checks those further.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import yaml
+
+from findings import Findings
+
+REFUSED = [
+    ([], "config needs tls"),
+    (["--set", "config.auth={bearer}"], "config needs tls"),
+    (["--set", "config.tls.certificate=a,config.tls.key=b"], "config needs tls"),
+    (["--set", "insecureListen=true", "--set", "replicas=2"], "several replicas need a bucket"),
+    (["--set", "insecureListen=true", "--set", "replica=2"], "replica"),
+    (["--set", "insecureListen=true", "--set", "config.http=0.0.0.0:1"], "config"),
+    (["--set", "insecureListen=true", "--set", "config.expose.metrics=0.0.0.0:1"], "config"),
+    (["--set", "insecureListen=true", "--set", "ingress.enabled=true"], "hosts"),
+]
+
+
+def helm(program, *arguments):
+    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+
+
+def check_rendered(findings, name, objects):
+    """What holds of every rendering, whatever the values."""
+    kinds = [item["kind"] for item in objects]
+    for kind in ("StatefulSet", "Service", "ConfigMap"):
+        findings.expect(kind in kinds, f"{name}: no {kind}")
+    sets = [item for item in objects if item["kind"] == "StatefulSet"]
+    for item in sets:
+        pod = item["spec"]["template"]["spec"]
+        container = pod["containers"][0]
+        labels = item["spec"]["template"]["metadata"]["labels"]
+        selected = item["spec"]["selector"]["matchLabels"].items()
+        findings.expect(selected <= labels.items(), f"{name}: the set does not select its own pods")
+        findings.expect(pod["securityContext"]["runAsNonRoot"], f"{name}: pods run as root")
+        findings.expect(
+            pod["automountServiceAccountToken"] is False, f"{name}: pods have a token of Kubernetes"
+        )
+        rights = container["securityContext"]
+        findings.expect(
+            rights["readOnlyRootFilesystem"] and rights["capabilities"] == {"drop": ["ALL"]},
+            f"{name}: pods have more rights than they need",
+        )
+        volumes = {volume["name"] for volume in pod["volumes"]}
+        volumes |= {claim["metadata"]["name"] for claim in item["spec"].get("volumeClaimTemplates", [])}
+        for mount in container["volumeMounts"]:
+            findings.expect(mount["name"] in volumes, f"{name}: nothing is mounted at {mount['mountPath']}")
+        ports = {port["name"] for port in container["ports"]}
+        for service in (item for item in objects if item["kind"] == "Service"):
+            for port in service["spec"]["ports"]:
+                findings.expect(port["targetPort"] in ports, f"{name}: no port {port['targetPort']}")
+
+
+def check_values_are_used(findings, chart):
+    """No value that nothing reads, no template that reads what is no value."""
+    templates = "".join(path.read_text() for path in (chart / "templates").iterdir())
+    values = yaml.safe_load((chart / "values.yaml").read_text())
+    read = set(re.findall(r"\.Values\.([A-Za-z]+)", templates))
+    for name in values:
+        findings.expect(name in read, f"values.yaml: nothing reads {name}")
+    for name in read:
+        findings.expect(name in values, f"templates read {name}, which values.yaml lacks")
+
+
+def main():
+    chart, program, out = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
+    findings = Findings("chart")
+    check_values_are_used(findings, chart)
+    for path in sorted((chart / "ci").glob("*-values.yaml")):
+        name = path.stem
+        linted = helm(program, "lint", "--strict", str(chart), "--values", str(path))
+        findings.expect(linted.returncode == 0, f"{name}: {linted.stdout}{linted.stderr}")
+        rendered = helm(
+            program, "template", "release", str(chart), "--namespace", "telemetry", "--values", str(path)
+        )
+        if not findings.expect(rendered.returncode == 0, f"{name}: {rendered.stderr.strip()}"):
+            continue
+        objects = [item for item in yaml.safe_load_all(rendered.stdout) if item]
+        check_rendered(findings, name, objects)
+        (out / f"{name}.yaml").write_text(rendered.stdout)
+        for item in objects:
+            if item["kind"] == "ConfigMap":
+                (out / f"{name}.config").write_text(item["data"]["kymo.yaml"])
+    for arguments, reason in REFUSED:
+        rendered = helm(program, "template", "release", str(chart), *arguments)
+        findings.expect(
+            rendered.returncode != 0 and reason in rendered.stderr,
+            f"{arguments} is not refused for {reason!r}: {rendered.stderr.strip()[:200]}",
+        )
+    findings.end()
+
+
+main()
