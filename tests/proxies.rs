@@ -1,12 +1,15 @@
 //! Behind a proxy, and where other systems had their addresses. The proxies themselves, Caddy and
-//! nginx with the files in `deploy`, are tried by `scripts/deploy lint`.
+//! nginx with the files in `deploy`, are tried by `scripts/deploy lint`. And names that are answered to.
 #![allow(clippy::unwrap_used, clippy::panic, unreachable_pub, reason = "a test")]
 
 mod harness;
 
 use std::time::Duration;
 
+use harness::h2::exchange;
 use harness::{Answer, Server, Signal};
+use http::Request;
+use http_body_util::Full;
 use reqwest::blocking::{Client, RequestBuilder};
 use reqwest::redirect::Policy;
 
@@ -89,4 +92,58 @@ fn further_addresses_are_those_that_other_systems_had() {
     let at = location(client.get(format!("{}/search?service=a", address("/jaeger"))));
     assert!(at.starts_with("/traces"), "{at}");
     get("/jaeger", &at).expect(200);
+}
+
+fn by_name(server: &Server, host: &str, path: &str) -> Answer {
+    Answer::of(client().get(server.url(path)).header("host", host))
+}
+
+#[test]
+fn a_name_that_was_made_to_point_here_is_told_nothing() {
+    let server = Server::start();
+    for path in ["/", "/metrics", "/api/sessions", "/jaeger/api/services", "/jaeger/search"] {
+        // Browsers say nothing else of a page that was loaded from there without TLS.
+        let refused = by_name(&server, "evil.example:3200", path).expect(403);
+        assert!(refused.text().contains("allowed_hosts"), "{path}: {}", refused.text());
+        assert_eq!(refused.header("x-content-type-options"), "nosniff");
+        let expected = if path == "/jaeger/search" { 302 } else { 200 };
+        for host in ["localhost:3200", "kymo:3200", "[::1]:3200", "kymo.tools.svc"] {
+            by_name(&server, host, path).expect(expected);
+        }
+    }
+    by_name(&server, "evil.example", "/ready").expect(200);
+    let send = client().post(format!("http://{}/v1/traces", server.otlp_http()));
+    let send = send.header("host", "hub.example").header("content-type", "application/x-protobuf");
+    Answer::of(send.body(Signal::Traces.small(1))).expect(200);
+    // Without TLS no browser speaks HTTP/2, and gRPC has any name.
+    let named = Request::get("http://hub.example/tempo/api/echo").body(Full::default()).unwrap();
+    assert_eq!(exchange(server.http(), vec![named])[0].status, 200);
+}
+
+#[test]
+fn names_that_are_configured_and_those_that_trusted_proxies_pass_on_are_answered_to() {
+    let server = Server::with(&["--allowed-hosts", "hub.example,*.hub.example"]);
+    by_name(&server, "hub.example", "/").expect(200);
+    by_name(&server, "a.hub.example:3200", "/").expect(200);
+    by_name(&server, "evil.example", "/").expect(403);
+    let server = Server::with(&["--external-url", "https://hub.example/kymo"]);
+    by_name(&server, "hub.example", "/").expect(200);
+    by_name(&server, "evil.example", "/").expect(403);
+    let trusted = ["--trusted-proxies", "127.0.0.1"];
+    by_name(&Server::with(&trusted), "hub.example", "/").expect(200);
+    // Where names are configured, a proxy on this machine is no way round them.
+    let server = Server::with(&[&trusted[..], &["--allowed-hosts", "hub.example"]].concat());
+    by_name(&server, "hub.example", "/").expect(200);
+    let evil = client().get(server.url("/")).header("host", "evil.example");
+    Answer::of(evil.header("x-forwarded-host", "hub.example")).expect(403);
+}
+
+#[test]
+fn an_address_that_is_open_to_others_is_warned_of_at_each_start() {
+    let server = Server::with(&["--insecure-listen", "--expose-metrics", "0.0.0.0:0"]);
+    let log = server.stderr();
+    let warned: Vec<&str> = log.lines().filter(|line| line.contains("insecure_listen")).collect();
+    assert_eq!(warned.len(), 1, "{log}");
+    assert!(warned[0].contains("expose_metrics at 0.0.0.0:0 without TLS"), "{}", warned[0]);
+    assert!(!Server::start().stderr().contains("insecure_listen"));
 }

@@ -4,11 +4,12 @@
 mod harness;
 
 use std::fs;
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use harness::otlp::{attribute, spans};
+use harness::programs::{kymo, run};
 use harness::{Encoding, Server, Signal, eventually};
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use prost::Message;
@@ -55,6 +56,24 @@ fn send(server: &Server, body: Vec<u8>) {
 /// What a server has of a name.
 fn count(server: &Server, name: &str) -> u64 {
     server.number(&format!("SELECT count(*) FROM spans WHERE name LIKE '{name}-%'"))
+}
+
+/// The names of the blocks that a store has.
+fn blocks(data: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut dirs = vec![data.join("blocks")];
+    while let Some(dir) = dirs.pop() {
+        let Ok(entries) = fs::read_dir(dir) else { continue };
+        for entry in entries {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                dirs.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "parquet") {
+                found.push(path.display().to_string());
+            }
+        }
+    }
+    found
 }
 
 #[test]
@@ -130,6 +149,11 @@ fn a_destination_that_was_away_gets_everything_also_after_a_kill() {
     for number in 0..10 {
         send(&follower, request("meanwhile", 200 + number, 10));
     }
+    // Nothing is stored of what waits, neither at a start after a kill nor at one after an end.
+    assert_eq!(blocks(&follower.data()), [""; 0]);
+    follower.stop();
+    follower.start_again();
+    assert_eq!(blocks(&follower.data()), [""; 0]);
     leader.start_again();
     let distinct = "SELECT count(DISTINCT span_id) FROM spans WHERE name LIKE 'meanwhile-%'";
     eventually(SOON, "the rest is there", || leader.number(distinct) == 400);
@@ -145,6 +169,7 @@ fn a_store_that_is_switched_off_keeps_what_it_had() {
     send(&server, request("early", 1, 5));
     assert_eq!(count(&server, "early"), 5);
     server.stop();
+    assert!(!blocks(&server.data()).is_empty(), "what is stored is in blocks");
     let config =
         Config::new(&format!("store: {{enabled: false}}\n{}", to(leader.otlp_grpc(), "grpc", "")));
     server.add_flags(&["--config", config.path.to_str().unwrap()]);
@@ -155,6 +180,35 @@ fn a_store_that_is_switched_off_keeps_what_it_had() {
     server.add_flags(&["--store-enabled", "true"]);
     server.start_again();
     assert_eq!(count(&server, "early"), 5);
+}
+
+#[test]
+fn no_credential_of_a_destination_is_shown() {
+    // Connections are taken and nothing is answered.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let more = "    timeout: 100ms\n    basic: {username: me, password: hunter2}\n    \
+                headers: {x-key: k3y-of-ours}\n";
+    let config = Config::new(&to(silent.local_addr().unwrap(), "http", more));
+    let mut server = config.server();
+    send(&server, request("waiting", 1, 1));
+    eventually(SOON, "a try has failed", || {
+        let status = server.get("/api/destinations").expect(200).json();
+        !status["destinations"][0]["last_error"].is_null()
+    });
+    let path = config.path.to_str().unwrap();
+    let url = server.url("");
+    let told = [
+        server.get("/api/destinations").expect(200).text(),
+        server.get("/metrics").expect(200).text(),
+        run(kymo().args(["destinations", "--url", &url])).expect(0).stdout,
+        run(kymo().args(["config", "show", "--config", path])).expect(0).stdout,
+    ];
+    server.stop();
+    let shown = format!("{}\n{}", told.join("\n"), server.log_to_the_end());
+    assert!(shown.contains("hub") && shown.contains("not sent, will be tried again"), "{shown}");
+    for secret in ["hunter2", "k3y-of-ours", "aHVudGVy"] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
     chart.py CHART HELM OUT
 
-Rendered objects are written to OUT, one file for each values file, and the configurations in them beside, for
-whoever checks those further.
+Rendered objects are written to OUT, one file for each values file, and beside it the configuration in them and
+the variables of the container, for whoever checks those further.
 """
 
+import json
 import pathlib
 import re
 import subprocess
@@ -15,6 +16,8 @@ import yaml
 
 from findings import Findings
 
+# Arguments, and what the refusal says. The last ones take the example with TLS and spoil it.
+MUTUAL_TLS = ["--values", "ci/mutual-tls-values.yaml"]
 REFUSED = [
     ([], "config needs tls"),
     (["--set", "config.auth={bearer}"], "config needs tls"),
@@ -24,11 +27,20 @@ REFUSED = [
     (["--set", "insecureListen=true", "--set", "config.http=0.0.0.0:1"], "config"),
     (["--set", "insecureListen=true", "--set", "config.expose.metrics=0.0.0.0:1"], "config"),
     (["--set", "insecureListen=true", "--set", "ingress.enabled=true"], "hosts"),
+    ([*MUTUAL_TLS, "--set-json", "config.listeners.otlp_http.auth=[]"], "for otlp_http"),
+    ([*MUTUAL_TLS, "--set", "config.listeners.expose_metrics.auth=open"], "for expose_metrics"),
+    ([*MUTUAL_TLS, "--set", "config.tls.client_certificates=required"], "show no certificate"),
+    ([*MUTUAL_TLS, "--set", "config.tls.client_certificates=null"], "show no certificate"),
 ]
 
 
-def helm(program, *arguments):
-    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+TIMEOUT_SECS = 60
+
+
+def helm(program, *arguments, folder=None):
+    return subprocess.run(
+        [program, *arguments], capture_output=True, text=True, check=False, cwd=folder, timeout=TIMEOUT_SECS
+    )
 
 
 def check_rendered(findings, name, objects):
@@ -57,9 +69,22 @@ def check_rendered(findings, name, objects):
         for mount in container["volumeMounts"]:
             findings.expect(mount["name"] in volumes, f"{name}: nothing is mounted at {mount['mountPath']}")
         ports = {port["name"] for port in container["ports"]}
+        check_probes(findings, name, container, objects)
         for service in (item for item in objects if item["kind"] == "Service"):
             for port in service["spec"]["ports"]:
                 findings.expect(port["targetPort"] in ports, f"{name}: no port {port['targetPort']}")
+
+
+def check_probes(findings, name, container, objects):
+    """Probes ask the way the main port is configured: with its TLS and below its prefix."""
+    config = yaml.safe_load(
+        next(item for item in objects if item["kind"] == "ConfigMap")["data"]["kymo.yaml"]
+    )
+    scheme = "HTTPS" if config.get("tls") else "HTTP"
+    for kind, path in (("startupProbe", "/ready"), ("readinessProbe", "/ready"), ("livenessProbe", "/healthz")):
+        wanted = {"path": config.get("base_path", "") + path, "port": "http", "scheme": scheme}
+        asked = container[kind]["httpGet"]
+        findings.expect(asked == wanted, f"{name}: the {kind} asks {asked}, not {wanted}")
 
 
 def check_values_are_used(findings, chart):
@@ -92,8 +117,13 @@ def main():
         for item in objects:
             if item["kind"] == "ConfigMap":
                 (out / f"{name}.config").write_text(item["data"]["kymo.yaml"])
+            if item["kind"] == "StatefulSet":
+                variables = item["spec"]["template"]["spec"]["containers"][0]["env"]
+                (out / f"{name}.environment").write_text(
+                    json.dumps({each["name"]: each.get("value", "release-kymo-0") for each in variables})
+                )
     for arguments, reason in REFUSED:
-        rendered = helm(program, "template", "release", str(chart), *arguments)
+        rendered = helm(program, "template", "release", ".", *arguments, folder=chart)
         findings.expect(
             rendered.returncode != 0 and reason in rendered.stderr,
             f"{arguments} is not refused for {reason!r}: {rendered.stderr.strip()[:200]}",

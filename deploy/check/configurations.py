@@ -1,16 +1,23 @@
-"""Every configuration of deploy/ is one that `kymo serve` takes: the examples, and those in rendered charts.
+"""Every configuration of deploy/ is one that `kymo serve` takes, with the variables it gets where it runs.
 
     configurations.py DEPLOY KYMO RENDERED
 
-Certificates that they name are made for the time of the check, and variables have values of the right kind.
+The examples are checked as they are; those of the compose files and of rendered charts with the variables of
+their containers, so that what listens without TLS or a login is found. Certificates that they name are made for
+the time of the check, and variables have values of the right kind. Every variable KYMO_… that a file of deploy/
+sets or proposes is one that is documented.
 """
 
-import os
+import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
+import yaml
+
+import server as servers
 from findings import Findings
 
 # What the examples say they need, and what the chart's examples name.
@@ -25,6 +32,9 @@ VARIABLES = {
     "HUB_ENDPOINT": "https://hub.example",
 }
 CERTIFICATES = ["ca", "server", "client-follower-a", "tls"]
+# Variables of other programs than kymo serve: of commands, of Caddy (the Caddyfile says which), of Grafana.
+OF_COMMANDS = {"KYMO_URL", "KYMO_CA", "KYMO_TOKEN", "KYMO_TENANT", "KYMO_LOG", "KYMO_PASSWORD"}
+TIMEOUT_SECS = 60
 
 
 def make_files(folder):
@@ -77,38 +87,100 @@ def make_files(folder):
         check=True,
         capture_output=True,
     )
-    for name in ("admin", "hub-token"):
+    for name in ("admin", "monitor", "hub-token"):
         pathlib.Path(folder, name).write_text("a long enough secret\n")
+
+
+def filled(text, values):
+    """A value of a compose file with its variables, as compose fills them in."""
+
+    def value(found):
+        name, default = found[1], found[3]
+        # ":-" has the default for an empty variable too, "-" for one that is not there.
+        missing = not values.get(name) if found[2] == ":-" else name not in values
+        return default if missing else values[name]
+
+    return re.sub(r"\$\{([A-Z_]+)(:?-)([^}]*)\}", value, text)
+
+
+def of_image(deploy):
+    """Variables that the image sets."""
+    text = (deploy / "docker/Dockerfile").read_text()
+    return dict(re.findall(r"\b(KYMO_[A-Z_]+)=(\S+)", text))
+
+
+def of_compose(deploy, env_file):
+    """Variables of the server's container, with a file .env."""
+    values = dict(re.findall(r"^([A-Z_]+)=(.*)$", env_file, re.MULTILINE))
+    compose = yaml.safe_load((deploy / "compose/docker-compose.yml").read_text())
+    environment = compose["services"]["kymo"]["environment"]
+    return of_image(deploy) | {name: filled(text, values) for name, text in environment.items()}
+
+
+def cases(deploy, rendered):
+    """Configurations, each with a name, its text, the variables, and a file of variables if there is one."""
+    for path in sorted((deploy / "config").glob("*.yaml")):
+        yield path.name, path.read_text(), VARIABLES, None
+    packaged = (deploy / "compose/.env.example").read_text()
+    cloud = packaged
+    for name, value in (
+        ("OTEL_COMPOSE_FILE", "telemetry.cloud.yml"),
+        ("OTEL_COLLECTOR_OTLP_HTTP_ENDPOINT", "https://cloud.example"),
+        ("KYMO_EXPOSE_METRICS", ""),
+    ):
+        cloud = re.sub(rf"^{name}=.*$", f"{name}={value}", cloud, flags=re.MULTILINE)
+    for name, env_file in (("telemetry.yml", packaged), ("telemetry.cloud.yml", cloud)):
+        for config in ("kymo.yaml", "peers.yaml"):
+            if (name, config) != ("telemetry.cloud.yml", "peers.yaml"):
+                text = (deploy / "compose" / config).read_text()
+                yield f"compose/{config} with {name}", text, of_compose(deploy, env_file), env_file
+    for path in sorted(rendered.glob("*.config")):
+        environment = json.loads(path.with_suffix(".environment").read_text())
+        yield f"chart, {path.stem}", path.read_text(), of_image(deploy) | environment, None
+
+
+def check_names(findings, deploy):
+    """Variables that are set or proposed anywhere are known to whom they are for."""
+    known = set(re.findall(r"`(KYMO_[A-Z_]+)`", (deploy.parent / "docs/configuration.md").read_text()))
+    findings.expect(len(known) > 50, "docs/configuration.md names no variables")
+    of_caddy = set(re.findall(r"\{\$(KYMO_[A-Z_]+)", (deploy / "caddy/Caddyfile").read_text()))
+    for folder in ("compose", "docker", "grafana", "helm", "systemd"):
+        for path in sorted(path for path in (deploy / folder).rglob("*") if path.is_file()):
+            for name in sorted(set(re.findall(r"\bKYMO_[A-Z_]*[A-Z]\b", path.read_text()))):
+                is_known = name in known | OF_COMMANDS | of_caddy
+                findings.expect(is_known, f"{path.relative_to(deploy)}: nobody knows {name}")
 
 
 def main():
     deploy, kymo, rendered = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], pathlib.Path(sys.argv[3])
     findings = Findings("configurations")
-    examples = [
-        *sorted((deploy / "config").glob("*.yaml")),
-        deploy / "compose/kymo.yaml",
-        deploy / "compose/peers.yaml",
-    ]
+    check_names(findings, deploy)
     with tempfile.TemporaryDirectory() as folder:
         make_files(folder)
-        inherited = {
-            key: value for key, value in os.environ.items() if not key.startswith(("KYMO_", "OTEL_"))
-        }
-        for path in [*examples, *sorted(rendered.glob("*.config"))]:
-            text = path.read_text()
+
+        def moved(text):
             for place in ("/etc/kymo/certs", "/etc/kymo/tls", "/etc/kymo/secrets"):
                 text = text.replace(place, folder)
-            copy = pathlib.Path(folder, path.name)
-            copy.write_text(text.replace("/var/lib/kymo", f"{folder}/data"))
-            # The charts listen on all addresses, and so may whoever takes these files.
+            return text.replace("/var/lib/kymo", f"{folder}/data")
+
+        for name, text, environment, env_file in cases(deploy, rendered):
+            config = pathlib.Path(folder, "kymo.yaml")
+            config.write_text(moved(text))
+            arguments = [kymo, "config", "check", "--config", str(config)]
+            if env_file is not None:
+                pathlib.Path(folder, "telemetry.env").write_text(env_file)
+                arguments += ["--env-file", f"{folder}/telemetry.env"]
             told = subprocess.run(
-                [kymo, "config", "check", "--config", str(copy)],
+                arguments,
                 capture_output=True,
                 text=True,
                 check=False,
-                env={**inherited, **VARIABLES, "KYMO_INSECURE_LISTEN": "true"},
+                env=servers.clean_environment() | {key: moved(value) for key, value in environment.items()},
+                timeout=TIMEOUT_SECS,
             )
-            findings.expect(told.returncode == 0, f"{path.name}: {(told.stderr or told.stdout).strip()}")
+            output = f"{told.stderr}{told.stdout}".strip()
+            findings.expect(told.returncode == 0, f"{name}: {output}")
+            findings.expect("is not known" not in output, f"{name}: {output}")
     findings.end()
 
 

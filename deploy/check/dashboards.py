@@ -79,7 +79,7 @@ def known_metrics(tree, url):
             else {name, f"{name}_bucket", f"{name}_count", f"{name}_sum"}
         )
     for path in (tree / "crates/probe/src").rglob("*.rs"):
-        known |= set(re.findall(r'"((?:DCGM|kymo_gpu)_\w+)"', path.read_text()))
+        known |= set(re.findall(r'"((?:DCGM|kymo_gpu|node)_\w+)"', path.read_text()))
     # Counted when it first happens, and documented.
     known |= set(
         re.findall(r"`(kymo_(?:refused|changed|duplicate)\w+_total)`", (tree / "docs/http.md").read_text())
@@ -107,18 +107,28 @@ def check_data_sources(findings, deploy, uids):
 def main():
     deploy, program = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
     findings = Findings("dashboards, data sources, scrape configurations")
-    ports = [servers.free_port() for _ in range(4)]
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder, "targets.yml")
         text = (deploy / "config/targets.yml").read_text()
-        config.write_text(text.replace("127.0.0.1:3200", f"127.0.0.1:{ports[0]}").replace("15s", "1s"))
-        with servers.running(
-            program, "--prometheus-config", str(config), "--probe-interval", "1s", ports=ports
-        ) as server:
-            scraped = f"{server.url}/prometheus/api/v1/query?query=kymo_connections_total"
-            servers.wait_until(
-                "a scrape of the server by itself", lambda: '"value"' in servers.ask(scraped)[1]
-            )
+
+        def prepare(port):
+            config.write_text(text.replace("127.0.0.1:3200", f"127.0.0.1:{port}").replace("15s", "1s"))
+
+        # With a destination, so that there is something to tell of forwarding.
+        settings = pathlib.Path(folder, "kymo.yaml")
+        settings.write_text(f"destinations: [{{name: file, protocol: file, path: {folder}/out.jsonl}}]\n")
+        arguments = [
+            "--config",
+            str(settings),
+            "--prometheus-config",
+            str(config),
+            "--probe-interval",
+            "1s",
+        ]
+        with servers.running(program, *arguments, prepare=prepare) as server:
+            for name in ("kymo_connections_total", "node_cpu_seconds_total"):
+                told = f"{server.url}/prometheus/api/v1/query?query={name}"
+                servers.wait_until(f"the metric {name}", lambda: '"value"' in servers.ask(told)[1])
             known = known_metrics(deploy.parent, server.url)
             uids = [
                 check_board(findings, path, server.url, known)
@@ -127,8 +137,8 @@ def main():
             check_data_sources(findings, deploy, uids)
             # The configuration of the real Prometheus is read by the same rules.
             config.write_text((deploy / "compose/prometheus/prometheus.yml").read_text())
-            status, text = servers.ask(f"{server.url}/prometheus/-/reload", {})
-            findings.expect(status == 200, f"compose/prometheus/prometheus.yml: {status} {text[:300]}")
+            status, told = servers.ask(f"{server.url}/prometheus/-/reload", {})
+            findings.expect(status == 200, f"compose/prometheus/prometheus.yml: {status} {told[:300]}")
     findings.end()
 
 

@@ -3,18 +3,20 @@
     proxies.py DEPLOY PROXIES [KYMO]
 
 PROXIES is the directory of caddy and nginx (scripts/proxies). Paths and headers are told by an upstream that
-echoes; with KYMO, OTLP over gRPC and HTTP goes through both proxies to a real server too.
+echoes; with KYMO, OTLP over gRPC and HTTP, links, pages and received metrics go through both proxies to real
+servers too.
 """
 
 import contextlib
+import functools
 import http.client
 import json
-import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import time
 
 import server as servers
 import upstream
@@ -37,83 +39,90 @@ ROUTES = [
     ("/trace/0af7651916cd43dd8448eb211c80319c", "main"),
     ("/caddy/health/", None),
 ]
+# Links of the systems that this stands in for, and the pages of ours that they lead to.
+LINKS = [
+    ("/jaeger/trace/0af7651916cd43dd8448eb211c80319c", "/trace/0af7651916cd43dd8448eb211c80319c"),
+    ("/prometheus/graph?g0.expr=up", "/metrics-explorer?expr=up"),
+    ("/grafana/d/abc/name", "/dashboards/abc"),
+]
+# What the server tells of itself, and of nothing that it received.
+OWN_METRIC = "kymo_connections_total"
+REQUEST_TIMEOUT_SECS = 30
+DOCTOR_TIMEOUT_SECS = 120
+METRICS_TIMEOUT_SECS = 30
 
 
 def request(port, path, host="localhost", method="GET", body=None, headers=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=REQUEST_TIMEOUT_SECS)
     with contextlib.closing(connection):
         connection.request(method, path, body, {"Host": host, **(headers or {})})
         answer = connection.getresponse()
         text = answer.read()
     with contextlib.suppress(ValueError):
         return answer.status, json.loads(text)
-    return answer.status, {"location": answer.getheader("Location")}
+    return answer.status, {
+        "location": answer.getheader("Location"),
+        "type": answer.getheader("Content-Type") or "",
+        "text": text.decode(errors="replace"),
+    }
 
 
-@contextlib.contextmanager
-def started(arguments, port, environment=None):
-    process = subprocess.Popen(
-        arguments,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **(environment or {})},
-    )
-    try:
-        try:
-            servers.wait_until(arguments[0], lambda: request(port, "/")[0] > 0, process)
-        except RuntimeError as error:
-            process.kill()
-            raise RuntimeError(f"{error}: {process.stderr.read()[-2000:]}") from error
-        yield
-    finally:
-        process.terminate()
-        process.communicate()
+def answers(port):
+    """Whether somebody answers there, whatever the answer."""
+    return lambda: request(port, "/")[0] > 0
 
 
-@contextlib.contextmanager
-def caddy(program, config, port, grpc_port, upstreams):
+def caddy(program, config, upstreams):
+    """Caddy with a file of deploy/; gives its port, and the one for OTLP over gRPC."""
     main, received, otlp = upstreams
     address = "127.0.0.1:{}".format
-    environment = {
-        "KYMO_SITE": f"http://localhost:{port}",
-        "KYMO_OTHER": f"http://:{port}",
-        "KYMO_GRPC": f"http://:{grpc_port}",
-        "KYMO_UPSTREAM_OTLP": address(otlp),
-        "KYMO_UPSTREAM_METRICS": address(received),
-        **{
-            f"KYMO_UPSTREAM{end}": address(main)
-            for end in ("", "_JAEGER", "_PROMETHEUS", "_GRAFANA", "_KEPT")
-        },
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        environment |= {"XDG_DATA_HOME": folder, "XDG_CONFIG_HOME": folder, "HOME": folder}
+
+    def start(ports, folder):
+        port, grpc_port = ports
+        environment = servers.clean_environment() | {
+            "XDG_DATA_HOME": folder,
+            "XDG_CONFIG_HOME": folder,
+            "HOME": folder,
+            "KYMO_SITE": f"http://localhost:{port}",
+            "KYMO_OTHER": f"http://:{port}",
+            "KYMO_GRPC": f"http://:{grpc_port}",
+            "KYMO_UPSTREAM_OTLP": address(otlp),
+            "KYMO_UPSTREAM_METRICS": address(received),
+            "KYMO_UPSTREAM_KEPT": address(main),
+            **{f"KYMO_UPSTREAM{end}": address(main) for end in ("", "_JAEGER", "_PROMETHEUS", "_GRAFANA")},
+        }
         arguments = [program, "run", "--adapter", "caddyfile", "--config", str(config)]
-        with started(arguments, port, environment):
-            yield
+        return servers.process("caddy", arguments, answers(port), folder, environment)
+
+    return servers.on_free_ports(2, start)
 
 
-@contextlib.contextmanager
-def nginx(program, config, port, grpc_port, upstreams):
+def nginx(program, config, upstreams):
+    """nginx with a file of deploy/; gives its port, and the one for OTLP over gRPC."""
     main, received, otlp = upstreams
-    text = config.read_text()
-    # nginx takes no variables: the file as it is, with the ports of this check.
-    text = re.sub(r"listen 80\b", f"listen 127.0.0.1:{port}", text)
-    text = re.sub(r"listen 4317\b", f"listen 127.0.0.1:{grpc_port}", text)
-    for usual, ours in ((3200, main), (8889, received), (4317, otlp)):
-        text = text.replace(f"127.0.0.1:{usual}", f"127.0.0.1:{ours}")
-    with tempfile.TemporaryDirectory() as folder:
-        (pathlib.Path(folder) / "kymo.conf").write_text(text)
+
+    def start(ports, folder):
+        # nginx takes no variables: the file as it is, with the ports of this check.
+        text = config.read_text()
+        for usual, ours in ((80, ports[0]), (4317, ports[1])):
+            text = re.sub(rf"listen {usual}\b", f"listen 127.0.0.1:{ours}", text)
+        text = re.sub(r"(upstream kymo_otlp {\s+server) [\d.:]+", rf"\1 127.0.0.1:{otlp}", text)
+        for usual, ours in ((3200, main), (8889, received)):
+            text = text.replace(f"127.0.0.1:{usual};", f"127.0.0.1:{ours};")
+            text = text.replace(f"127.0.0.1:{usual}/;", f"127.0.0.1:{ours}/;")
+        pathlib.Path(folder, "kymo.conf").write_text(text)
         temporary = "".join(
             f"{kind}_temp_path {folder}/{kind};"
             for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         )
-        (pathlib.Path(folder) / "nginx.conf").write_text(
+        pathlib.Path(folder, "nginx.conf").write_text(
             f"daemon off; worker_processes 1; master_process off; pid {folder}/pid; error_log stderr; events {{}}"
             f" http {{ access_log off; {temporary} include {folder}/kymo.conf; }}"
         )
-        with started([program, "-p", folder, "-e", "stderr", "-c", f"{folder}/nginx.conf"], port):
-            yield
+        arguments = [program, "-p", folder, "-e", "stderr", "-c", f"{folder}/nginx.conf"]
+        return servers.process("nginx", arguments, answers(ports[0]), folder, None)
+
+    return servers.on_free_ports(2, start)
 
 
 def check_routes(findings, name, port):
@@ -176,9 +185,8 @@ def check_below_path(findings, name, port):
     findings.expect(request(port, "/else")[0] == 404, f"{name}: other paths are answered")
 
 
-def check_real(findings, name, kymo, port, grpc_port):
+def check_send(findings, name, kymo, port, grpc_port):
     """OTLP through the proxy, over gRPC and over HTTP, and a question."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("OTEL_", "KYMO_"))}
     ways = [("grpc", grpc_port), ("http/protobuf", port)]
     if name == "caddy":
         # nginx has one version of HTTP on a port without TLS, and browsers need that one to be 1.1.
@@ -200,10 +208,68 @@ def check_real(findings, name, kymo, port, grpc_port):
             ],
             capture_output=True,
             text=True,
-            env=environment,
+            env=servers.clean_environment(),
             check=False,
+            timeout=DOCTOR_TIMEOUT_SECS,
         )
         findings.expect(told.returncode == 0, f"{name}: OTLP by {protocol}: {told.stdout}{told.stderr}")
+
+
+def check_pages(findings, name, port, prefix):
+    """Links of other systems lead to pages of ours, through the proxy and below its prefix."""
+    for link, page in LINKS:
+        status, told = request(port, f"{prefix}{link}")
+        place = told.get("location") or ""
+        if not findings.expect(
+            300 <= status < 400 and place.startswith(f"{prefix}{page}"),
+            f"{name}: {prefix}{link} is {status} {told}",
+        ):
+            continue
+        status, told = request(port, place)
+        findings.expect(
+            status == 200 and told.get("type", "").startswith("text/html"),
+            f"{name}: {place} is {status} {told}",
+        )
+    status, told = request(port, f"{prefix}/jaeger/api/services")
+    findings.expect(status == 200 and "data" in told, f"{name}: {prefix}/jaeger/api/services is {status} {told}")
+
+
+def check_metrics(findings, name, port, server):
+    """/metrics has what was received, and nothing of what the server tells of itself."""
+    point = {"asInt": "7", "timeUnixNano": str(time.time_ns())}
+    metric = {"name": f"sent_through_{name}", "gauge": {"dataPoints": [point]}}
+    body = json.dumps({"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric]}]}]}).encode()
+    status, told = request(
+        port, "/v1/metrics", method="POST", body=body, headers={"Content-Type": "application/json"}
+    )
+    findings.expect(status == 200, f"{name}: /v1/metrics is {status} {told}")
+
+    def is_shown():
+        status, told = request(port, "/metrics")
+        return status == 200 and metric["name"] in told["text"] and OWN_METRIC not in told["text"]
+
+    try:
+        servers.wait_until("received metrics", is_shown, timeout_secs=METRICS_TIMEOUT_SECS)
+    except RuntimeError as error:
+        findings.expect(False, f"{name}: /metrics: {error}: {request(port, '/metrics')}")
+    own = servers.ask(f"{server.url}/metrics")[1]
+    findings.expect(OWN_METRIC in own, f"{name}: the server does not tell {OWN_METRIC} of itself")
+
+
+def check_real(findings, name, start, kymo, site, below_path):
+    """The same files in front of real servers: as they are, with the prefix stripped, with it kept."""
+    trusting = ["--no-probe", "--trusted-proxies", "127.0.0.1"]
+    with servers.running(kymo, *trusting) as server:
+        ports = server.http_port, server.metrics_port, server.grpc_port
+        with start(site, ports) as (port, grpc_port):
+            check_send(findings, name, kymo, port, grpc_port)
+            check_pages(findings, name, port, "")
+            check_metrics(findings, name, port, server)
+        with start(below_path, ports) as (port, _):
+            check_pages(findings, name, port, "/kymo")
+    with servers.running(kymo, *trusting, base_path="/kept") as server:
+        with start(below_path, (server.http_port, server.metrics_port, server.grpc_port)) as (port, _):
+            check_pages(findings, name, port, "/kept")
 
 
 def main():
@@ -216,19 +282,14 @@ def main():
     ]
     with contextlib.ExitStack() as stack:
         main_port, received_port = (stack.enter_context(upstream.echo(name)) for name in ("main", "received"))
-        real = stack.enter_context(servers.running(kymo, "--no-probe")) if kymo else None
-        for name, start, site, below_path in proxies:
-            program = str(programs / name)
-            ports = servers.free_port(), servers.free_port()
-            with start(program, deploy / site, *ports, (main_port, received_port, main_port)):
-                check_routes(findings, name, ports[0])
-            with start(program, deploy / below_path, *ports, (main_port, received_port, main_port)):
-                check_below_path(findings, name, ports[0])
-            if real:
-                with start(
-                    program, deploy / site, *ports, (real.http_port, real.metrics_port, real.grpc_port)
-                ):
-                    check_real(findings, name, kymo, *ports)
+        for name, proxy, site, below_path in proxies:
+            start = functools.partial(proxy, str(programs / name))
+            with start(deploy / site, (main_port, received_port, main_port)) as (port, _):
+                check_routes(findings, name, port)
+            with start(deploy / below_path, (main_port, received_port, main_port)) as (port, _):
+                check_below_path(findings, name, port)
+            if kymo:
+                check_real(findings, name, start, kymo, deploy / site, deploy / below_path)
     findings.end()
 
 

@@ -16,7 +16,10 @@ use crate::limits::{MAX_RATED_TENANTS, SERIES_COUNT_FOR};
 
 /// Series of all tenants that have a limit. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ActiveSeries(Arc<Mutex<HashMap<String, Known>>>);
+pub(crate) struct ActiveSeries(Arc<Mutex<Tenants>>);
+
+/// Each tenant has a lock of its own: a large request of one holds up no other.
+type Tenants = HashMap<String, Arc<Mutex<Known>>>;
 
 /// What was seen is no setting: two that are configured alike are equal.
 impl PartialEq for ActiveSeries {
@@ -74,16 +77,34 @@ impl ActiveSeries {
         decide: impl FnOnce(&mut dyn FnMut(&Record<'_>) -> bool) -> R,
     ) -> R {
         let now = Instant::now();
-        let mut tenants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !tenants.contains_key(tenant) && tenants.len() >= MAX_RATED_TENANTS {
-            // Names come from senders: those that were silent for a while are forgotten.
-            tenants.retain(|_, known| {
-                now.saturating_duration_since(known.began) < SERIES_COUNT_FOR * 2
-            });
-        }
-        let known = tenants.entry(tenant.to_owned()).or_insert_with(|| Known::new(now));
+        let Some(known) = self.known(tenant, now) else { return decide(&mut |_| false) };
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         known.turn(now);
         decide(&mut |record| known.admits(hash(record), most))
+    }
+
+    /// The series of a tenant. Nothing if there are as many tenants as can be watched: then no series
+    /// can be counted, and none is within a limit.
+    fn known(&self, tenant: &str, now: Instant) -> Option<Arc<Mutex<Known>>> {
+        let mut tenants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = tenants.get(tenant) {
+            return Some(known.clone());
+        }
+        if tenants.len() >= MAX_RATED_TENANTS {
+            // Names come from senders: those that were silent for a while are forgotten.
+            tenants.retain(|_, known| {
+                // One that is in use is not silent.
+                known.try_lock().map_or(true, |known| {
+                    now.saturating_duration_since(known.began) < SERIES_COUNT_FOR * 2
+                })
+            });
+        }
+        if tenants.len() >= MAX_RATED_TENANTS {
+            return None;
+        }
+        let known = Arc::new(Mutex::new(Known::new(now)));
+        tenants.insert(tenant.to_owned(), known.clone());
+        Some(known)
     }
 }
 
@@ -115,6 +136,19 @@ mod tests {
         let series = ActiveSeries::default();
         assert_eq!(admitted(&series, 2, &["a", "b", "c", "a"]), [true, true, false, true]);
         assert_eq!(admitted(&series, 3, &["c", "d", "b"]), [true, false, true]);
+    }
+
+    #[test]
+    fn tenants_that_nobody_knows_take_no_memory_for_ever() {
+        let series = ActiveSeries::default();
+        let labels = [(&b"__name__"[..], &b"up"[..])];
+        let is_admitted =
+            |tenant: &str| series.with(tenant, 1, |admits| admits(&Record::series(&labels)));
+        for nth in 0..MAX_RATED_TENANTS {
+            assert!(is_admitted(&nth.to_string()));
+        }
+        assert!(!is_admitted("one more") && is_admitted("7"));
+        assert_eq!(series.0.lock().unwrap().len(), MAX_RATED_TENANTS);
     }
 
     #[test]

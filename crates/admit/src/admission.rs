@@ -284,24 +284,44 @@ impl Gate<'_> {
 
     /// Asks the audience and applies the rules, in one walk.
     fn apply(&self, signal: Signal, protobuf: &[u8]) -> Result<Applied, Refusal> {
+        self.while_flags_stay(|| self.apply_once(signal, protobuf))
+    }
+
+    fn apply_once(&self, signal: Signal, protobuf: &[u8]) -> Result<Applied, Refusal> {
         let rules = &self.admission.rules;
-        let Some(mut gate) = self.audience().filter(|gate| gate.is_about(signal)) else {
-            return rules::process(signal, protobuf, rules, None).map_err(unprocessed);
+        let applied = match &self.admission.audience {
+            Some(audience) => audience.apply(self.tenant, signal, protobuf, rules),
+            None => rules.apply(signal, protobuf),
         };
-        if gate.learns_from(signal) {
-            edit::records(signal, protobuf, |record| gate.learn(record)).map_err(malformed)?;
-        }
-        let mut admit = |record: &Record<'_>| gate.records(record);
-        rules::process(signal, protobuf, rules, Some(&mut admit)).map_err(unprocessed)
+        applied.map_err(unprocessed)
     }
 
     fn apply_remote_write(&self, version: Version, body: &[u8]) -> Result<Applied, Refusal> {
+        self.while_flags_stay(|| self.apply_remote_write_once(version, body))
+    }
+
+    fn apply_remote_write_once(&self, version: Version, body: &[u8]) -> Result<Applied, Refusal> {
         let rules = &self.admission.rules;
         let Some(mut gate) = self.audience().filter(|gate| gate.is_about(Signal::Metrics)) else {
             return rules::process_remote_write(version, body, rules, None).map_err(unprocessed);
         };
         let mut admit = |record: &Record<'_>| gate.records(record);
         rules::process_remote_write(version, body, rules, Some(&mut admit)).map_err(unprocessed)
+    }
+
+    /// Decides until no flag has changed meanwhile.
+    fn while_flags_stay(
+        &self,
+        decide: impl Fn() -> Result<Applied, Refusal>,
+    ) -> Result<Applied, Refusal> {
+        let changes = || self.admission.audience.as_ref().map_or(0, Audience::changes);
+        loop {
+            let before = changes();
+            let applied = decide();
+            if changes() == before {
+                return applied;
+            }
+        }
     }
 
     fn audience(&self) -> Option<audience::Gate> {
@@ -379,4 +399,32 @@ fn within(size_bytes: usize, limit_bytes: usize, stage: Stage) -> Result<(), Ref
         return Err(Refusal::TooLarge { stage, limit_bytes });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audience::FlagBook;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_request_is_decided_anew_if_flags_change_meanwhile() {
+        let audience = Audience::default();
+        let admission = Admission::default().with_audience(audience.clone());
+        let gate = Gate {
+            admission: &admission,
+            tenant: "default",
+            limits: admission.limits_for("default"),
+            content: Content::Otlp(Signal::Traces, Format::Protobuf),
+        };
+        let decided = Cell::new(0);
+        let applied = gate.while_flags_stay(|| {
+            decided.set(decided.get() + 1);
+            if decided.get() < 3 {
+                audience.replace(FlagBook::default());
+            }
+            Ok(Applied::Unchanged)
+        });
+        assert_eq!((applied, decided.get()), (Ok(Applied::Unchanged), 3));
+    }
 }

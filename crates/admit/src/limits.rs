@@ -123,6 +123,9 @@ impl Limits {
             ("max_attributes_per_record", self.max_attributes_per_record as u64, 1, u64::MAX),
             ("max_value_bytes", self.max_value_bytes as u64, 1, u64::MAX),
             ("max_time_unix_nanos", self.max_time_unix_nanos, 1, MAX_TIME_UNIX_NANOS),
+            // At nothing a second, nobody could be told when to come again.
+            ("max_bytes_per_second", self.max_bytes_per_second.unwrap_or(1), 1, u64::MAX),
+            ("max_records_per_second", self.max_records_per_second.unwrap_or(1), 1, u64::MAX),
         ] {
             if !(min..=max).contains(&value) {
                 return Err(LimitError { name, value, min, max });
@@ -160,6 +163,8 @@ mod tests {
         );
         let large = Limits { max_decompressed_bytes: (64 << 20) + 1, ..Limits::default() };
         assert_eq!(large.check().unwrap_err().name, "max_decompressed_bytes");
+        let silent = Limits { max_records_per_second: Some(0), ..Limits::default() };
+        assert_eq!(silent.check().unwrap_err().name, "max_records_per_second");
         let none = Limits { max_request_bytes: 0, ..Limits::default() };
         assert_eq!(none.check().unwrap_err().name, "max_request_bytes");
     }

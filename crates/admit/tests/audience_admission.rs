@@ -112,16 +112,34 @@ fn data_points_and_log_records_of_an_excluded_user_are_gone() {
     assert!(names(&admitted, "ada") && !names(&admitted, EXCLUDED));
 }
 
+#[test]
+fn data_points_with_an_exemplar_of_an_excluded_user_are_gone() {
+    let open = json!({"key": "f", "mode": "selected", "users": ["ada"], "unknown": "everybody"});
+    let exemplar = |name: &str| json!([{"asDouble": 1.5, "timeUnixNano": "1767323045000000000", "filteredAttributes": user(name)}]);
+    let point =
+        |name: &str| json!({"timeUnixNano": "1767323045000000000", "exemplars": exemplar(name)});
+    let points = json!([point("ada"), point(EXCLUDED)]);
+    for data in ["gauge", "sum", "histogram", "exponentialHistogram"] {
+        let metric = json!({"name": data, data: {"dataPoints": points}});
+        let request = json!({"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric]}]}]});
+        let admitted = admit(&audience(&open), Signal::Metrics, &request);
+        assert_eq!(dropped(&admitted), [("audience".to_owned(), 1)], "{data}");
+        assert!(names(&admitted, "ada") && !names(&admitted, EXCLUDED), "{data}");
+    }
+}
+
+fn field(number: u8, content: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(content.len()).unwrap();
+    assert!(length < 128);
+    [&[number << 3 | 2, length], content].concat()
+}
+
+fn label(name: &str, value: &str) -> Vec<u8> {
+    field(1, &[field(1, name.as_bytes()), field(2, value.as_bytes())].concat())
+}
+
 /// A request of remote-write 1.0 with one series for each user.
 fn series(users: &[&str]) -> Bytes {
-    fn field(number: u8, content: &[u8]) -> Vec<u8> {
-        let length = u8::try_from(content.len()).unwrap();
-        assert!(length < 128);
-        [&[number << 3 | 2, length], content].concat()
-    }
-    fn label(name: &str, value: &str) -> Vec<u8> {
-        field(1, &[field(1, name.as_bytes()), field(2, value.as_bytes())].concat())
-    }
     let one = |user: &&str| {
         // A sample of 0.0 at 1 ms.
         let sample = field(2, &[0x10, 1]);
@@ -140,6 +158,33 @@ fn series_of_an_excluded_user_are_gone() {
     assert_eq!(admitted.items, 1);
     assert!(names(&admitted, "ada") && !names(&admitted, EXCLUDED));
     assert!(admit(series(&[EXCLUDED])).is_empty());
+}
+
+#[test]
+fn series_with_an_exemplar_of_an_excluded_user_are_gone() {
+    let open = json!({"key": "f", "mode": "selected", "users": ["ada"], "unknown": "everybody"});
+    let admission = Admission::default().with_audience(audience(&open));
+    let admit =
+        |version, body| admission.admit_remote_write("default", version, Compression::None, body);
+    let sample = field(2, &[0x10, 1]);
+    let one = |user: &str| {
+        let exemplar = field(3, &[label("user_id", user), vec![0x18, 1]].concat());
+        field(1, &[label("__name__", "logins"), sample.clone(), exemplar].concat())
+    };
+    let body = Bytes::from([one("ada"), one(EXCLUDED)].concat());
+    let admitted = admit(Version::One, body).unwrap();
+    assert_eq!(dropped(&admitted), [("audience".to_owned(), 1)]);
+    assert!(names(&admitted, "ada") && !names(&admitted, EXCLUDED));
+    // The same in 2.0, where labels are numbers of texts.
+    let texts = ["", "__name__", "logins", "user_id", "ada", EXCLUDED];
+    let texts = texts.map(|text| field(4, text.as_bytes())).concat();
+    let one = |user: u8| {
+        let exemplar = field(4, &[field(1, &[3, user]), vec![0x18, 1]].concat());
+        field(5, &[field(1, &[1, 2]), sample.clone(), exemplar].concat())
+    };
+    let admitted = admit(Version::Two, Bytes::from([texts, one(4), one(5)].concat())).unwrap();
+    assert_eq!(dropped(&admitted), [("audience".to_owned(), 1)]);
+    assert!(names(&admitted, "ada") && !names(&admitted, EXCLUDED));
 }
 
 #[test]

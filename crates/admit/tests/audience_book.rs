@@ -73,7 +73,7 @@ fn a_book_comes_back_from_its_document() {
     let mut book = FlagBook::default();
     let flag = json!({
         "key": "a", "mode": "selected", "users": ["ada", "ünï \"q\""], "regex": "x-\\d+",
-        "percentage": 0.1, "where": "span.http.route =~ \"/api.*\"", "signals": ["logs", "traces"],
+        "percentage": 0.1, "where": ".http.route =~ \"/api.*\"", "signals": ["logs", "traces"],
         "unknown": "everybody", "description": "first"
     });
     assert_eq!(create(&mut book, &flag).status, 201);

@@ -9,9 +9,12 @@ use kymo_wire::{LogsView, TracesView, View};
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};
+use opentelemetry_proto::tonic::common::v1::{
+    AnyValue, ArrayValue, InstrumentationScope, KeyValue, KeyValueList,
+};
 use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs, ScopeLogs};
 use opentelemetry_proto::tonic::resource::v1::Resource;
+use opentelemetry_proto::tonic::trace::v1::span::{Event, Link};
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 use prost::Message;
 
@@ -278,6 +281,77 @@ fn an_attribute_that_names_nobody_does_not_hide_one_that_does() {
 }
 
 #[test]
+fn whoever_a_record_names_has_to_be_allowed() {
+    let open = r#"{"mode": "selected", "users": ["ada", "cyd"], "unknown": "everybody"}"#;
+    let audience = audience(&[("a", open)]);
+    let with = |trace, name: &str, attributes: Vec<KeyValue>| {
+        let mut span = span(trace, name, None);
+        span.attributes = attributes;
+        span
+    };
+    let users = |names: &[&str]| {
+        let value = |name: &&str| AnyValue { value: Some(Value::StringValue((*name).to_owned())) };
+        let values = names.iter().map(value).collect();
+        vec![attribute("user.id", Value::ArrayValue(ArrayValue { values }))]
+    };
+    let of = |key: &str, name: &str| user_attribute(key, Some(name));
+    let map = |name: &str| {
+        let values = of("id", name);
+        vec![attribute("user.id", Value::KvlistValue(KeyValueList { values }))]
+    };
+    let bytes = |name: &str| vec![attribute("user.id", Value::BytesValue(name.into()))];
+    let excluded = vec![
+        with(1, "twice", [of("user.id", "ada"), of("user.id", "bob")].concat()),
+        with(2, "by another attribute", [of("user.id", "ada"), of("enduser.id", "bob")].concat()),
+        with(3, "in a list", users(&["ada", "bob"])),
+        with(4, "in a map", map("bob")),
+        with(5, "in bytes", bytes("bob")),
+    ];
+    assert_eq!(kept(&audience, excluded), [""; 0]);
+    let allowed = vec![
+        with(11, "twice", [of("user.id", "ada"), of("user.id", "cyd")].concat()),
+        with(12, "list", users(&["ada", "cyd"])),
+        with(13, "map", map("ada")),
+        with(14, "bytes", bytes("ada")),
+    ];
+    assert_eq!(kept(&audience, allowed), ["twice", "list", "map", "bytes"]);
+    let mut group = of_spans(vec![span(21, "of ada", Some("ada")), span(22, "of nobody", None)]);
+    group.resource = Some(Resource { attributes: of("user.id", "bob"), ..Resource::default() });
+    assert_eq!(kept_of(&audience, "default", vec![group]), [""; 0], "the resource is bob's");
+    assert_eq!(kept(&audience, vec![span(21, "later", None)]), ["later"], "ada's trace");
+    assert_eq!(kept(&audience, vec![span(22, "later", None)]), [""; 0], "bob's trace");
+}
+
+#[test]
+fn events_and_links_that_name_an_excluded_user_take_their_span_along() {
+    let open = r#"{"mode": "selected", "users": ["ada"], "unknown": "everybody"}"#;
+    let audience = audience(&[("a", open)]);
+    let event = |trace, name: &str, user| Span {
+        events: vec![Event {
+            attributes: user_attribute("user.id", Some(user)),
+            ..Event::default()
+        }],
+        ..span(trace, name, None)
+    };
+    let link = |trace, name: &str, user| Span {
+        links: vec![Link {
+            attributes: user_attribute("enduser.id", Some(user)),
+            ..Link::default()
+        }],
+        ..span(trace, name, None)
+    };
+    let spans = vec![
+        event(1, "event of ada", "ada"),
+        event(2, "event of bob", "bob"),
+        link(3, "link to ada", "ada"),
+        link(4, "link to bob", "bob"),
+        span(2, "beside", None),
+    ];
+    let expected = ["event of ada", "link to ada", "beside"];
+    assert_eq!(kept(&audience, spans), expected, "they do not say whose the trace is");
+}
+
+#[test]
 fn log_records_follow_their_trace_and_those_without_decide_for_themselves() {
     let audience = audience(&[("a", ONLY_ADA)]);
     kept(&audience, vec![span(1, "ada's", Some("ada")), span(2, "bob's", Some("bob"))]);
@@ -313,6 +387,10 @@ fn series_of_remote_write_name_users_by_labels() {
     assert!(keeps(&[(b"user.id", b"ada")]));
     assert!(!keeps(&[(b"user_id", b"bob")]));
     assert!(!keeps(&[(b"__name__", b"up")]));
+    let ada: &[(&[u8], &[u8])] = &[(b"user_id", b"ada")];
+    let mut keeps = |exemplar| gate.records(&Record::series_with_exemplars(ada, exemplar));
+    assert!(keeps(&[(b"user_id", b"ada"), (b"trace_id", b"0a")]));
+    assert!(!keeps(&[(b"trace_id", b"0a"), (b"user_id", b"bob")]));
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use kymo_yaml::write::scalar;
 
+use crate::references::refers;
+
 /// A value to be written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
@@ -186,6 +188,8 @@ fn inline(value: &Value) -> String {
     match value {
         Value::Text(text) if is_plain(text) => text.clone(),
         Value::Text(text) => scalar(text),
+        // What is known only where it runs may have anything in it.
+        Value::Word(word) if refers(word) => scalar(word),
         Value::Word(word) => word.clone(),
         Value::List(_) | Value::Map(_) => String::new(),
     }

@@ -106,6 +106,15 @@ pub(crate) struct Translator<'a> {
 ///
 /// The text is not YAML, or nothing that a collector would start with.
 pub fn translate(text: &str) -> Result<Translation, CollectorError> {
+    translate_into(text, "")
+}
+
+/// The same, with the files that the configuration names in a directory.
+///
+/// # Errors
+///
+/// As [`translate`].
+pub fn translate_into(text: &str, directory: &str) -> Result<Translation, CollectorError> {
     if text.len() > limits::MAX_TEXT_BYTES {
         let (bytes, limit) = (text.len(), limits::MAX_TEXT_BYTES);
         return Err(CollectorError::TooLarge { bytes, limit });
@@ -115,7 +124,7 @@ pub fn translate(text: &str) -> Result<Translation, CollectorError> {
     let mut collector = Collector::read(&entries, &notes)?;
     let telemetry = collector.telemetry.take();
     let mut translator =
-        Translator { collector: &collector, notes: &notes, out: Output::default() };
+        Translator { collector: &collector, notes: &notes, out: Output::in_directory(directory) };
     receivers::translate(&mut translator);
     processors::translate_rules(&mut translator);
     exporters::translate(&mut translator);

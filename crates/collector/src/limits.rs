@@ -25,6 +25,24 @@ pub const DEFAULT_RECEIVING_MIB: u64 = 128;
 /// What a rotated file of the collector may have if its configuration does not say.
 pub const DEFAULT_ROTATION_MEGABYTES: u64 = 100;
 
+/// Files that a rotated one may have beside it if its configuration does not say.
+pub const DEFAULT_BACKUPS: u64 = 100;
+
+/// Bounds of settings in kymo's configuration, which would be refused beyond them.
+pub const MAX_REQUEST_MIB: u64 = 64;
+/// See [`MAX_REQUEST_MIB`].
+pub const MIN_REQUEST_BYTES: u64 = 1 << 10;
+/// See [`MAX_REQUEST_MIB`].
+pub const MAX_CONCURRENCY: u64 = 64;
+/// See [`MAX_REQUEST_MIB`].
+pub const MAX_ROTATED_FILES: u64 = 1000;
+/// See [`MAX_REQUEST_MIB`].
+pub const MAX_TAIL_TRACES: u64 = 10_000_000;
+/// See [`MAX_REQUEST_MIB`].
+pub const MAX_TAIL_WAIT_SECS: u64 = 600;
+/// See [`MAX_REQUEST_MIB`].
+pub const MIN_PROBE_INTERVAL_MILLIS: u64 = 100;
+
 /// How long things are kept where a store is needed only to show the newest samples: the collector
 /// keeps nothing, and a disk that fills up would be a surprise.
 pub const RETENTION: &str = "24h";

@@ -42,6 +42,8 @@ pub(crate) struct Rule {
 /// Settings by where they stand in the result.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
+    /// Where further files are; nothing if they are where the server is started.
+    directory: String,
     /// Keys at the top.
     pub(crate) top: Map,
     pub(crate) listeners: Map,
@@ -59,6 +61,18 @@ pub(crate) struct Output {
 }
 
 impl Output {
+    pub(crate) fn in_directory(directory: &str) -> Self {
+        Self { directory: directory.to_owned(), ..Self::default() }
+    }
+
+    /// What the configuration calls a further file.
+    pub(crate) fn path(&self, file: &str) -> String {
+        match self.directory.trim_end_matches('/') {
+            "" if self.directory.is_empty() => file.to_owned(),
+            directory => format!("{directory}/{file}"),
+        }
+    }
+
     /// A name that destinations may have, and that none has yet.
     pub(crate) fn destination_name(&self, exporter: &str) -> String {
         let name = plain_name(exporter);

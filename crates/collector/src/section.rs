@@ -2,6 +2,8 @@
 //!
 //! What nobody took is told when the section is finished, so that no key is lost without a word.
 
+use std::time::Duration;
+
 use kymo_yaml::amounts;
 use kymo_yaml::{Entry, Node, Place};
 
@@ -155,6 +157,40 @@ impl<'a> Section<'a> {
                 None
             }
         }
+    }
+
+    /// Takes a duration within bounds, which are told where one is beyond them.
+    pub(crate) fn duration_within(
+        &mut self,
+        key: &str,
+        least: Duration,
+        most: Duration,
+    ) -> Option<Taken<String>> {
+        let found = self.duration(key)?;
+        let Some(nanos) = crate::durations::nanos(&found.value) else { return Some(found) };
+        let bound = Duration::from_nanos(nanos).clamp(least, most);
+        if bound == Duration::from_nanos(nanos) {
+            return Some(found);
+        }
+        let value = amounts::duration_text(bound);
+        self.bounded(key, &found.value, &value, found.at);
+        Some(Taken { value, at: found.at })
+    }
+
+    /// Takes a whole number within bounds, which are told where one is beyond them.
+    pub(crate) fn number_within(&mut self, key: &str, least: u64, most: u64) -> Option<Taken<u64>> {
+        let found = self.number(key)?;
+        let value = found.value.clamp(least, most);
+        if value != found.value {
+            self.bounded(key, &found.value.to_string(), &value.to_string(), found.at);
+        }
+        Some(Taken { value, at: found.at })
+    }
+
+    /// Says that something is beyond what can be set.
+    pub(crate) fn bounded(&self, key: &str, found: &str, bound: &str, at: Place) {
+        let what = format!("{}.{key}: {found} is beyond what can be set; it is {bound}", self.path);
+        self.notes.noted(at, what);
     }
 
     /// Takes a list of texts; one text alone is a list too.

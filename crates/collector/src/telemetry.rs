@@ -2,19 +2,25 @@
 
 use crate::document::Value;
 use crate::output::Output;
+use crate::references::refers;
 use crate::section::Section;
 
 pub(crate) fn translate(mut section: Section<'_>, out: &mut Output) {
     if let Some(mut logs) = section.section("logs") {
         if let Some(level) = logs.text("level") {
-            let level = level.value.to_ascii_lowercase();
+            let lower = level.value.to_ascii_lowercase();
             // Levels beyond error are for what ends a program.
-            let level = match level.as_str() {
-                "debug" | "info" | "warn" | "error" => level.as_str(),
-                "dpanic" | "panic" | "fatal" => "error",
-                _ => "info",
+            let known = match lower.as_str() {
+                "debug" | "info" | "warn" | "error" => Some(lower.as_str()),
+                "dpanic" | "panic" | "fatal" => Some("error"),
+                _ if refers(&level.value) => Some(level.value.as_str()),
+                _ => None,
             };
-            out.log.set("level", Value::text(level));
+            if known.is_none() {
+                let what = format!("{}.level: there is no such level; it is info", logs.path);
+                logs.notes.lost(level.at, what);
+            }
+            out.log.set("level", Value::text(known.unwrap_or("info")));
         }
         if let Some(encoding) = logs.text("encoding") {
             let format = if encoding.value == "json" { "json" } else { "human" };

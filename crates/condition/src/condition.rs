@@ -46,6 +46,13 @@ impl Condition {
         self.0.is_resource_only(0)
     }
 
+    /// Whether it asks for something that only spans have, so that it says nothing of log records and
+    /// data points.
+    #[must_use]
+    pub fn is_about_spans(&self) -> bool {
+        self.0.is_about_spans(0)
+    }
+
     /// Whether it holds for a record. Whoever has several conditions, or many records, reads them
     /// with [`Conditions`].
     #[must_use]

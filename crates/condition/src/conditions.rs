@@ -205,22 +205,31 @@ fn unknowable(text: &str, attribute: &Attribute) -> ConditionError {
     let shown: String = attribute.to_string().chars().take(MAX_QUOTED_CHARS).collect();
     let needs = if attribute.of_parent { "the span's parent" } else { "the whole trace" };
     let message = format!("{shown} cannot be known of one record alone: it needs {needs}");
-    let Name::Intrinsic(intrinsic) = attribute.name else {
-        return match text.find("parent.") {
-            Some(offset) => ConditionError::at(text, offset, message),
-            None => ConditionError::new(message),
-        };
-    };
     // Where it stands, in either spelling.
-    let scoped = match intrinsic {
-        Intrinsic::TraceDuration => "trace:duration",
-        Intrinsic::RootName => "trace:rootName",
-        Intrinsic::RootServiceName => "trace:rootService",
-        _ => intrinsic.name(),
+    let found = match &attribute.name {
+        _ if attribute.of_parent => word(text, "parent."),
+        Name::Intrinsic(intrinsic) => {
+            let scoped = match intrinsic {
+                Intrinsic::TraceDuration => "trace:duration",
+                Intrinsic::RootName => "trace:rootName",
+                Intrinsic::RootServiceName => "trace:rootService",
+                _ => intrinsic.name(),
+            };
+            word(text, intrinsic.name()).or_else(|| word(text, scoped))
+        }
+        Name::Keyed { .. } => None,
     };
-    let found = if attribute.of_parent { text.find("parent.") } else { None };
-    match found.or_else(|| text.find(intrinsic.name())).or_else(|| text.find(scoped)) {
+    match found {
         Some(offset) => ConditionError::at(text, offset, message),
         None => ConditionError::new(message),
     }
+}
+
+/// Where a name stands that is not the end of another one, as `rootName` is of `span.rootName`.
+fn word(text: &str, name: &str) -> Option<usize> {
+    let is_begin = |(offset, _): &(usize, &str)| {
+        let before = text.get(..*offset).and_then(|before| before.chars().next_back());
+        before.is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '.' | '_' | ':' | '-' | '"'))
+    };
+    text.match_indices(name).find(is_begin).map(|(offset, _)| offset)
 }

@@ -56,4 +56,4 @@ pub use condition::Condition;
 pub use conditions::Conditions;
 pub use error::ConditionError;
 pub use reading::Reading;
-pub use record::{Label, PointKind, Record};
+pub use record::{Label, Part, PointKind, Record};

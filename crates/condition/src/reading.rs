@@ -82,7 +82,7 @@ impl<'c, 'a> Reading<'c, 'a> {
                 fill(&plan.any, attributes, &mut self.own);
                 self.name(metric);
             }
-            Own::Series(labels) => {
+            Own::Series { labels, .. } => {
                 for (name, value) in *labels {
                     if *name == METRIC_NAME {
                         self.name(value);
@@ -310,21 +310,26 @@ fn intrinsic<'a>(which: Intrinsic, span: &SpanView<'a>) -> Slot<'a> {
     match which {
         Intrinsic::Duration => nanos_between(span.start_time_unix_nano, span.end_time_unix_nano),
         Intrinsic::Name => Slot::text(span.name),
-        Intrinsic::Status => Slot::Plain(Value::Status(match status.map(|status| status.code) {
-            Some(1) => Status::Ok,
-            Some(2) => Status::Error,
-            _ => Status::Unset,
+        // Numbers that have no word are there in no query.
+        Intrinsic::Status => Slot::Plain(Value::Status(match status.map_or(0, |s| s.code) {
+            0 => Status::Unset,
+            1 => Status::Ok,
+            2 => Status::Error,
+            _ => return Slot::Nothing,
         })),
         Intrinsic::StatusMessage => Slot::text(status.map_or(&[], |status| status.message)),
         Intrinsic::Kind => Slot::Plain(Value::Kind(match span.kind {
+            0 => Kind::Unspecified,
             1 => Kind::Internal,
             2 => Kind::Server,
             3 => Kind::Client,
             4 => Kind::Producer,
             5 => Kind::Consumer,
-            _ => Kind::Unspecified,
+            _ => return Slot::Nothing,
         })),
         Intrinsic::SpanId => Slot::id(span.span_id),
+        // That of a root is empty, so that `span:parentID = ""` asks for roots.
+        Intrinsic::SpanParentId if span.parent_span_id.is_empty() => Slot::text(b""),
         Intrinsic::SpanParentId => Slot::id(span.parent_span_id),
         Intrinsic::TraceId => Slot::trace_id(span.trace_id),
         _ => Slot::Nothing,

@@ -2,12 +2,13 @@
 //! its scope.
 
 use kymo_wire::{
-    AnyValueView, ExponentialHistogramPointView, HistogramPointView, KeyValueView, LogRecordView,
-    NumberPointView, Repeated, ResourceView, ScopeView, Signal, SpanView, SummaryPointView, View,
-    WireError,
+    AnyValueView, ExemplarView, ExponentialHistogramPointView, HistogramPointView, KeyValueView,
+    LogRecordView, NumberPointView, Repeated, ResourceView, ScopeView, Signal, SpanView,
+    SummaryPointView, View, WireError,
 };
 
-use crate::edit::field;
+use crate::edit::{each_field, field};
+use crate::value::usual_key;
 
 /// A label of a series: name and value.
 pub type Label<'a> = (&'a [u8], &'a [u8]);
@@ -33,7 +34,11 @@ pub(crate) enum Own<'a> {
         attributes: Repeated<'a, KeyValueView<'a>>,
         raw: &'a [u8],
     },
-    Series(&'a [Label<'a>]),
+    Series {
+        labels: &'a [Label<'a>],
+        /// Labels of all its exemplars.
+        exemplar_labels: &'a [Label<'a>],
+    },
     /// Only the resource is asked.
     Nothing,
 }
@@ -49,6 +54,19 @@ pub enum PointKind {
     Exponential,
     /// Of a summary.
     Summary,
+}
+
+/// Where of a record an attribute is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// In the record itself.
+    Own,
+    /// In its scope.
+    Scope,
+    /// In its resource.
+    Resource,
+    /// In an event, a link or an exemplar.
+    Within,
 }
 
 impl<'a> Record<'a> {
@@ -89,7 +107,16 @@ impl<'a> Record<'a> {
     /// A series of remote-write. It has no resource and no scope; its label `__name__` is its name.
     #[must_use]
     pub fn series(labels: &'a [Label<'a>]) -> Self {
-        Self { resource: None, scope: None, own: Own::Series(labels) }
+        Self::series_with_exemplars(labels, &[])
+    }
+
+    /// The same, with the labels of all its exemplars.
+    #[must_use]
+    pub fn series_with_exemplars(
+        labels: &'a [Label<'a>],
+        exemplar_labels: &'a [Label<'a>],
+    ) -> Self {
+        Self { resource: None, scope: None, own: Own::Series { labels, exemplar_labels } }
     }
 
     /// A resource without a record, for conditions that ask for nothing else.
@@ -125,7 +152,7 @@ impl<'a> Record<'a> {
                 };
                 Own::Point { metric, kind, attributes, raw }
             }
-            Own::Series(labels) => Own::Series(labels),
+            Own::Series { labels, exemplar_labels } => Own::Series { labels, exemplar_labels },
             Own::Nothing => Own::Nothing,
         };
         Ok(Record { resource, scope, own })
@@ -137,7 +164,7 @@ impl<'a> Record<'a> {
         match self.own {
             Own::Span(_) => Some(Signal::Traces),
             Own::Log(_) => Some(Signal::Logs),
-            Own::Point { .. } | Own::Series(_) => Some(Signal::Metrics),
+            Own::Point { .. } | Own::Series { .. } => Some(Signal::Metrics),
             Own::Nothing => None,
         }
     }
@@ -152,7 +179,7 @@ impl<'a> Record<'a> {
             Own::Point { kind: PointKind::Histogram, .. } => field::HISTOGRAM_POINT_ATTRIBUTES,
             Own::Point { kind: PointKind::Exponential, .. } => field::EXPONENTIAL_POINT_ATTRIBUTES,
             Own::Point { kind: PointKind::Summary, .. } => field::SUMMARY_POINT_ATTRIBUTES,
-            Own::Series(_) | Own::Nothing => return None,
+            Own::Series { .. } | Own::Nothing => return None,
         })
     }
 
@@ -175,7 +202,7 @@ impl<'a> Record<'a> {
             Own::Span(span) => span.raw,
             Own::Log(log) => log.raw,
             Own::Point { raw, .. } => raw,
-            Own::Series(_) | Own::Nothing => &[],
+            Own::Series { .. } | Own::Nothing => &[],
         }
     }
 
@@ -219,7 +246,7 @@ impl<'a> Record<'a> {
                 attributes(&own);
                 each(metric);
             }
-            Own::Series(labels) => {
+            Own::Series { labels, .. } => {
                 for (name, value) in labels {
                     each(name);
                     each(value);
@@ -229,27 +256,62 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The value of an attribute: of the record itself, else of its scope, else of its resource. The
-    /// first of several with one key that is not empty.
-    #[must_use]
-    pub fn attribute(&self, key: &[u8]) -> Option<AnyValueView<'a>> {
-        let own = match self.own {
-            Own::Span(span) => find(&span.attributes, key),
-            Own::Log(log) => find(&log.attributes, key),
-            Own::Point { attributes, .. } => find(&attributes, key),
-            Own::Series(labels) => labels
-                .iter()
-                .find(|(name, value)| *name == key && !value.is_empty())
-                .map(|(_, value)| AnyValueView::String(value)),
-            Own::Nothing => None,
+    /// Shows the attributes whose keys are wanted: those of the record itself, of its scope, of its
+    /// resource, and of its events, links and exemplars. Keys that are there several times are shown
+    /// as often.
+    pub fn each_attribute(
+        &self,
+        is_wanted: impl Fn(&[u8]) -> bool,
+        mut show: impl FnMut(Part, &'a [u8], AnyValueView<'a>),
+    ) {
+        let mut list = |part: Part, attributes: &Repeated<'a, KeyValueView<'a>>| {
+            for raw in attributes.raws().flatten() {
+                if usual_key(raw).is_some_and(|key| !is_wanted(key)) {
+                    continue;
+                }
+                // What cannot be read was refused at admission.
+                let Ok(attribute) = KeyValueView::parse(raw) else { continue };
+                if is_wanted(attribute.key) {
+                    show(part, attribute.key, attribute.value);
+                }
+            }
         };
-        own.or_else(|| find(&self.scope.as_ref()?.attributes, key))
-            .or_else(|| find(&self.resource.as_ref()?.attributes, key))
+        if let Some(scope) = &self.scope {
+            list(Part::Scope, &scope.attributes);
+        }
+        if let Some(resource) = &self.resource {
+            list(Part::Resource, &resource.attributes);
+        }
+        match &self.own {
+            Own::Span(span) => {
+                list(Part::Own, &span.attributes);
+                for event in span.events.iter().flatten() {
+                    list(Part::Within, &event.attributes);
+                }
+                for link in span.links.iter().flatten() {
+                    list(Part::Within, &link.attributes);
+                }
+            }
+            Own::Log(log) => list(Part::Own, &log.attributes),
+            Own::Point { attributes, raw, .. } => {
+                list(Part::Own, attributes);
+                let Some(exemplars) = self.exemplars_field() else { return };
+                let _ = each_field(raw, |number, content, _| {
+                    if number == exemplars {
+                        let exemplar = ExemplarView::parse(content)?;
+                        list(Part::Within, &exemplar.filtered_attributes);
+                    }
+                    Ok(())
+                });
+            }
+            Own::Series { labels, exemplar_labels } => {
+                for (part, labels) in [(Part::Own, labels), (Part::Within, exemplar_labels)] {
+                    for (name, value) in labels.iter().filter(|(name, _)| is_wanted(name)) {
+                        show(part, name, AnyValueView::String(value));
+                    }
+                }
+            }
+            Own::Nothing => {}
+        }
     }
-}
-
-fn find<'a>(attributes: &Repeated<'a, KeyValueView<'a>>, key: &[u8]) -> Option<AnyValueView<'a>> {
-    // What cannot be read was refused at admission.
-    let mut found = attributes.iter().flatten().filter(|attribute| attribute.key == key);
-    found.find(|attribute| attribute.value != AnyValueView::Empty).map(|attribute| attribute.value)
 }

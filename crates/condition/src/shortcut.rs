@@ -4,7 +4,7 @@
 //! meets spans of databases. A comparison with what is missing is false, so that a few bits tell.
 
 use kymo_traceql::ast::{Attribute, BinaryOp, Expr, Intrinsic, Literal, Name};
-use kymo_traceql::{Expression, List, Slots, Trace, Value};
+use kymo_traceql::{Expression, Slots};
 
 /// What is known of a condition before values are looked at. Values are bits, by slot; those beyond
 /// the 64th have none and shorten nothing.
@@ -26,7 +26,7 @@ impl Shortcut {
         Self {
             needs: needs(expr, slots),
             reads: reads.map(|bits| bits.into_iter().fold(0, |all, bit| all | bit)),
-            holds_without: expression.matches(&Nothing, 0),
+            holds_without: expression.matches_nothing(),
         }
     }
 
@@ -83,35 +83,6 @@ fn compared(expr: &Expr, slots: &mut Slots) -> u64 {
 
 fn is_nil(expr: &Expr) -> bool {
     *expr == Expr::Literal(Literal::Nil)
-}
-
-/// A record without anything.
-struct Nothing;
-
-impl Trace for Nothing {
-    fn spans(&self) -> usize {
-        1
-    }
-
-    fn value(&self, _span: usize, _slot: usize) -> Value<'_> {
-        Value::Nil
-    }
-
-    fn elements(&self, _span: usize, _list: List) -> usize {
-        0
-    }
-
-    fn element_value(&self, _span: usize, _slot: usize, _nth: usize) -> Value<'_> {
-        Value::Nil
-    }
-
-    fn parent(&self, _span: usize) -> Option<usize> {
-        None
-    }
-
-    fn is_root(&self, _span: usize) -> bool {
-        false
-    }
 }
 
 #[cfg(test)]

@@ -35,9 +35,10 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// An id as conditions compare it: hexadecimal, in lower case. Nothing if there is none.
+    /// An id as conditions compare it: hexadecimal, in lower case. Nothing if there is none, or one
+    /// of zeros, which stands for none.
     pub(crate) fn id(bytes: &[u8]) -> Self {
-        if bytes.is_empty() {
+        if bytes.iter().all(|byte| *byte == 0) {
             return Self::Nothing;
         }
         let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');

@@ -8,15 +8,11 @@
 //!
 //! Where pages of any origin may send, as for OTLP on an open listener, whoever answers does not ask
 //! here. A name that is made to point at this server (DNS rebinding) is of its own origin: against
-//! that helps a login, or [`is_loopback_host`] where there is none.
-
-use std::net::IpAddr;
+//! that helps a login, or [`hosts`](crate::hosts) where there is none.
 
 use http::header::{AUTHORIZATION, COOKIE, HeaderMap, ORIGIN};
 use http::{Method, Uri};
 use thiserror::Error;
-
-use crate::forwarded::texts;
 
 /// Why a request is refused. The answer's status is 403.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -64,21 +60,6 @@ pub fn csrf_refused(
         Some(origin) => CsrfRefusal::OtherOrigin { origin: shown(&origin) },
         None => CsrfRefusal::CrossSite,
     })
-}
-
-/// Whether a host is this machine's loopback, by whatever port: `localhost`, `127.0.0.1`, `[::1]`.
-///
-/// A listener without a login that is meant for this machine alone refuses other hosts, and with them
-/// pages whose name was made to point here.
-pub fn is_loopback_host(host: &str) -> bool {
-    let Some(host) = texts::host(host) else { return false };
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if !port.contains(']') => name,
-        _ => &host,
-    };
-    let bare = name.trim_start_matches('[').trim_end_matches(']');
-    let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
-    name == "localhost" || name.ends_with(".localhost") || bare.parse().is_ok_and(is_loopback)
 }
 
 fn is_allowed(origin: Option<&str>, headers: &HeaderMap, allowed_origins: &[String]) -> bool {
@@ -189,24 +170,5 @@ mod tests {
         // A page has to have been given a token to send it.
         let token = [("origin", "https://app.example"), ("authorization", "Bearer x")];
         assert!(!refused(Method::POST, &token, &["*"]));
-    }
-
-    #[test]
-    fn hosts_of_the_loopback_are_known_and_rebound_names_are_not() {
-        for own in [
-            "localhost",
-            "localhost:3200",
-            "127.0.0.1:3200",
-            "127.9.9.9",
-            "[::1]:80",
-            "kymo.localhost",
-        ] {
-            assert!(is_loopback_host(own), "{own}");
-        }
-        for other in
-            ["evil.example", "localhost.evil.example:3200", "10.0.0.1", "", "127.0.0.1.evil"]
-        {
-            assert!(!is_loopback_host(other), "{other}");
-        }
     }
 }

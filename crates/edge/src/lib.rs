@@ -18,6 +18,7 @@
 //! | [`paths`] | prefixes of paths, stripped by a proxy or not |
 //! | [`headers`] | headers that make browsers careful |
 //! | [`csrf`] | which requests of web pages are refused |
+//! | [`hosts`] | which names are answered to where there is no login |
 //! | [`links`] | addresses of Jaeger, Prometheus, Grafana and Tempo, and what they are here |
 //! | [`limits`] | bounds, each with its reason |
 
@@ -25,6 +26,7 @@ pub mod certs;
 pub mod csrf;
 pub mod forwarded;
 pub mod headers;
+pub mod hosts;
 pub mod limits;
 pub mod links;
 pub mod paths;
@@ -33,4 +35,5 @@ pub mod tls;
 pub use csrf::csrf_refused;
 pub use forwarded::{ClientOrigin, Scheme, TrustedProxies};
 pub use headers::SecurityHeaders;
+pub use hosts::AllowedHosts;
 pub use tls::{PeerCertificate, ServerTls, TlsError, TlsSettings};

@@ -9,6 +9,10 @@ pub const MAX_PEM_BYTES: u64 = 4 << 20;
 /// The largest file of revoked certificates: about a million of them.
 pub const MAX_REVOKED_BYTES: u64 = 64 << 20;
 
+/// Lists of revoked certificates of one authority: each is asked for every client, and all are in
+/// memory once for each of them.
+pub const MAX_LISTS_OF_AUTHORITY: usize = 8;
+
 /// How often files of certificates are looked at for changes.
 pub const RELOAD_EVERY: Duration = Duration::from_secs(1);
 
@@ -23,8 +27,8 @@ pub const EXPIRY_WARNING_DAYS: i64 = 14;
 /// it may have expired meanwhile, and at once when certificates or lists have changed.
 pub const RECHECK_EVERY: Duration = Duration::from_secs(60);
 
-/// Clients that are refused for their certificates are warned of once in this time, with how many
-/// there were: anyone who reaches the port can cause such lines.
+/// Clients that are refused for their certificates are warned of once in this time for each reason,
+/// with how many there were: anyone who reaches the port can cause such lines.
 pub const REFUSAL_LOG_EVERY: Duration = Duration::from_secs(60);
 
 /// Sessions that clients may resume, where no client certificates are verified: the default of the

@@ -13,8 +13,9 @@ use std::time::Duration;
 use kymo_edge::certs::{add_client, renew_server, revoke};
 use kymo_edge::tls::{ClientCertificates, MinVersion, Reload, ServerTls, TlsError, TlsSettings};
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, SignatureAlgorithm,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, DnType,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose,
+    RevokedCertParams, SerialNumber, SignatureAlgorithm,
 };
 use rustls::HandshakeKind;
 use support::{
@@ -80,6 +81,30 @@ impl Odd {
         let purpose = ExtendedKeyUsagePurpose::ClientAuth;
         self.issue("client-odd", purpose, &rcgen::PKCS_ECDSA_P256_SHA256, change);
         Client::new(self.place.path()).showing(self.place.path(), "odd")
+    }
+}
+
+impl Odd {
+    /// Writes a list that has one serial number.
+    fn revoke(&self, file: &str, serial: u64) -> PathBuf {
+        let now = OffsetDateTime::now_utc();
+        let revoked = RevokedCertParams {
+            serial_number: SerialNumber::from(serial),
+            revocation_time: now,
+            reason_code: None,
+            invalidity_date: None,
+        };
+        let list = CertificateRevocationListParams {
+            this_update: now - Days::days(1),
+            next_update: now + Days::days(1),
+            crl_number: SerialNumber::from(serial),
+            issuing_distribution_point: None,
+            revoked_certs: vec![revoked],
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        let path = self.path(file);
+        fs::write(&path, list.signed_by(&self.issuer).unwrap().pem().unwrap()).unwrap();
+        path
     }
 }
 
@@ -212,18 +237,49 @@ async fn clients_that_are_expired_early_or_not_clients_are_refused() {
 }
 
 #[tokio::test]
-async fn a_client_that_signed_for_itself_is_refused() {
+async fn a_client_that_signed_for_itself_is_refused_and_told_so() {
     let place = authority();
-    let key = KeyPair::generate().unwrap();
-    let mut params = CertificateParams::default();
-    params.distinguished_name.push(DnType::CommonName, "ada");
-    let certificate = params.self_signed(&key).unwrap();
-    fs::write(place.path().join("client-self.pem"), certificate.pem()).unwrap();
-    fs::write(place.path().join("client-self.key"), key.serialize_pem()).unwrap();
     let mut server = Server::start(mutual(place.path())).await;
-    let client = Client::new(place.path()).showing(place.path(), "self");
-    client.ask(&server, "localhost").await.unwrap_err();
-    assert_eq!(server.ended().await.unwrap_err().reason(), "certificate");
+    // `openssl req -x509` makes an authority of it.
+    for (is_ca, why) in [
+        (IsCa::NoCa, "does not have its authority"),
+        (IsCa::Ca(BasicConstraints::Unconstrained), "signed for itself"),
+    ] {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, "ada");
+        params.is_ca = is_ca;
+        let certificate = params.self_signed(&key).unwrap();
+        fs::write(place.path().join("client-self.pem"), certificate.pem()).unwrap();
+        fs::write(place.path().join("client-self.key"), key.serialize_pem()).unwrap();
+        let client = Client::new(place.path()).showing(place.path(), "self");
+        client.ask(&server, "localhost").await.unwrap_err();
+        let refused = server.refused().await;
+        assert!(refused.contains(why), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn every_list_of_one_authority_counts() {
+    let odd = Odd::new();
+    let lists = [("one.pem", 11), ("two.pem", 12), ("three.pem", 13)];
+    let mut settings = odd.mutual();
+    settings.revoked = lists.map(|(file, serial)| odd.revoke(file, serial)).to_vec();
+    let mut server = Server::start(settings.clone()).await;
+    let client =
+        |serial: u64| odd.client(|params| params.serial_number = Some(SerialNumber::from(serial)));
+    for serial in [11, 12, 13] {
+        client(serial).ask(&server, "localhost").await.unwrap_err();
+        let refused = server.refused().await;
+        assert!(refused.contains("it is revoked"), "{serial}: {refused}");
+    }
+    client(14).ask(&server, "localhost").await.unwrap();
+    server.ended().await.unwrap();
+    // A list that is there twice is one, and there is a bound.
+    settings.revoked.extend(settings.revoked.clone());
+    assert!(ServerTls::load(settings.clone()).is_ok());
+    settings.revoked.extend((20..30).map(|nth| odd.revoke(&format!("{nth}.pem"), nth)));
+    assert!(matches!(ServerTls::load(settings), Err(TlsError::TooManyLists { .. })));
 }
 
 #[tokio::test]

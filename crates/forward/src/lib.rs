@@ -35,6 +35,7 @@
 //! | [`client`] | one request, one answer |
 //! | [`answer`] | what became of it: taken, refused, another time |
 //! | [`retry`] | again and again until the time is over |
+//! | [`tls`] | whom clients of TLS trust, and what they show |
 //! | [`network`] | addresses of this machine; what errors come from |
 //! | [`signals`] | what a signal is called by people and in variables |
 //! | [`pairs`] | `name=value,…`, as headers and resource attributes are written |
@@ -50,6 +51,7 @@ pub mod resolve;
 pub mod retry;
 pub mod settings;
 pub mod signals;
+pub mod tls;
 
 pub use answer::{Answer, Partial};
 pub use client::Client;

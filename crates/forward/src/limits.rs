@@ -25,13 +25,19 @@ pub const MAX_CERTIFICATE_BYTES: u64 = 4 << 20;
 pub const LONGEST_DESTINATION_PAUSE: Duration = Duration::from_secs(30);
 /// The longest pause that a server is granted: one that asks for a day would be forgotten.
 pub const LONGEST_ASKED_PAUSE: Duration = Duration::from_secs(3600);
+/// The longest timeout and the longest pause that a destination may ask for: what is more is a typo.
+pub const MAX_DESTINATION_WAIT: Duration = Duration::from_secs(24 * 3600);
 /// Tries of a request whose answers say neither yes nor no (no status of gRPC, a page of a proxy, a
 /// path that is not there), before others are tried to find out who is to blame: about a minute with
 /// the usual pauses, in which a proxy in front of a server that restarts has come to its senses.
 pub const DOUBTFUL_TRIES: u32 = 10;
-/// Requests of a signal that seems not to be taken which wait until one of another signal tells: they
-/// are held in memory.
-pub const MAX_IN_DOUBT: usize = 16;
+/// Requests in a row that say neither yes nor no before the server is blamed: so many of one sender
+/// may have the same fault.
+pub const FIRST_IN_DOUBT: usize = 16;
+/// The same after some times: a server that fails at everything is asked no more at once.
+pub const MAX_IN_DOUBT: usize = 256;
+/// Their bytes, which are held in memory.
+pub const MAX_IN_DOUBT_BYTES: usize = 64 << 20;
 /// Journal bytes of a destination, unless it says otherwise: ten minutes at 17 MB/s, days of what most
 /// send.
 pub const DEFAULT_BUDGET_BYTES: u64 = 10 << 30;
@@ -44,6 +50,10 @@ pub const MAX_JOINED_BYTES: usize = 3 << 20;
 pub const MAX_JOINED_RECORDS: usize = 64;
 /// A request, unpacked: what admission takes.
 pub const MAX_UNPACKED_BYTES: usize = 64 << 20;
+/// A request, said in another format: remote-write has all labels of a point for each bucket, OTLP for
+/// each sample, so that a small request can become one that takes all memory. Those of 4 MiB that real
+/// senders make have less than half of it.
+pub const MAX_CONVERTED_BYTES: usize = 128 << 20;
 /// How long a reader waits for records before it looks whether it should stop.
 pub const READ_WAIT: Duration = Duration::from_millis(250);
 /// The same while requests are on their way, whose ends it must see, too.
@@ -88,9 +98,14 @@ pub const MAX_TAIL_BYTES: usize = 256 << 20;
 /// Decisions on traces that are remembered for late spans: at 1,000 traces a second more than a minute;
 /// about 4 MB if full.
 pub const MAX_TAIL_DECISIONS: usize = 100_000;
+/// Bytes that are read of a file of decisions: names of tenants can be long.
+pub const MAX_TAIL_FILE_BYTES: u64 = 64 << 20;
 /// Series whose deltas are added up for remote-write; beyond that those not seen for longest begin
 /// anew, like a counter that was reset. About 100 bytes each.
 pub const MAX_ACCUMULATED_SERIES: usize = 200_000;
+/// Buckets of an exponential histogram on one side of zero, the empty ones between included: two of a
+/// native one can be two billion apart. Those of SDKs have 160.
+pub const MAX_DENSE_BUCKETS: i64 = 4096;
 /// Bytes of a name of a destination: it is part of names of files and cursors.
 pub const MAX_DESTINATION_NAME_BYTES: usize = 64;
 /// Records that are read at once if most of them are not wanted: then the cursor moves.

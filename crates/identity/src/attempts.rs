@@ -6,14 +6,15 @@
 //! - **Passwords.** One bucket for the address (an IPv6 network of 64 bits counts as one) and one
 //!   for the user's name, so that neither one guesser nor many together get far. Since everybody
 //!   could lock a user out by being wrong in his name, an address from which he has logged in
-//!   lately has a bucket of its own for him, which others cannot fill.
+//!   lately has a bucket of its own for him, which nobody elsewhere can fill.
 //! - **Tokens.** Nobody guesses 256 bits, so a valid token passes whatever its address has done:
 //!   hundreds of machines may share it. Wrong ones are refused as wrong at first, then as too many,
 //!   and do not count against passwords.
 //!
-//! Success empties the user's bucket but not the address': who has an account of his own could
-//! otherwise guess at those of others for ever. Buckets live in memory, in bounded number; when
-//! there are too many, those go that are closest to empty.
+//! Success empties nothing. Who has an account of his own could otherwise guess at those of others
+//! for ever; and a user whose programs log in all the time would give their attempts back to those
+//! who guess at his password. Buckets live in memory, in bounded number; when there are too many,
+//! those go that are closest to empty.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -81,15 +82,9 @@ impl Attempts {
         }
     }
 
-    /// A password was right.
+    /// A password was right: the address is one of his.
     pub(crate) fn password_was_right(&self, user: &str, address: IpAddr, now: Instant) {
-        let pair = self.hash(&Bucket::UserAt(user, network(address)));
-        {
-            let mut empty_at = self.lock();
-            empty_at.remove(&pair);
-            empty_at.remove(&self.hash(&Bucket::User(user)));
-        }
-        self.places.insert(pair, now);
+        self.places.insert(self.hash(&Bucket::UserAt(user, network(address))), now);
     }
 
     /// A token was wrong: whether that was once too often, and after what time it no longer is.
@@ -225,11 +220,28 @@ mod tests {
     }
 
     #[test]
-    fn success_clears_the_name_but_not_the_address() {
+    fn a_user_who_logs_in_all_the_time_frees_no_guesses_elsewhere() {
         let (attempts, now) = (Attempts::new(), Instant::now());
-        fail(&attempts, 10, "ada", THERE, now);
+        let guessers = (0..=255).map(|nth| IpAddr::from([10, 0, 0, nth]));
+        let looked_at = guessers.filter(|address| {
+            attempts.password_was_right("ada", HERE, now);
+            let is_allowed = attempts.allow_password("ada", *address, now).is_ok();
+            if is_allowed {
+                attempts.password_was_wrong("ada", *address, now);
+            }
+            is_allowed
+        });
+        assert_eq!(looked_at.count(), FAILURES_AT_ONCE as usize);
+        assert!(attempts.allow_password("ada", HERE, now).is_ok());
+        // Nor at his own address, which others may share.
+        fail(&attempts, 10, "ada", HERE, now);
         attempts.password_was_right("ada", HERE, now);
-        assert!(attempts.allow_password("ada", IpAddr::from([10, 0, 0, 1]), now).is_ok());
+        assert!(attempts.allow_password("ada", HERE, now).is_err());
+    }
+
+    #[test]
+    fn success_does_not_clear_the_address() {
+        let (attempts, now) = (Attempts::new(), Instant::now());
         fail(&attempts, 10, "bob", HERE, now);
         assert!(attempts.allow_password("eve", HERE, now).is_err());
         attempts.password_was_right("ada", HERE, now);

@@ -106,7 +106,9 @@ impl AuditEvent {
         };
         let detail = match denied {
             Denied::Wrong { why, .. } => Some((*why).to_owned()),
-            Denied::Role { .. } | Denied::Tenant { .. } => Some(denied.to_string()),
+            Denied::Role { .. } | Denied::Tenant { .. } | Denied::AllTenants { .. } => {
+                Some(denied.to_string())
+            }
             _ => None,
         };
         Self {

@@ -66,6 +66,12 @@ pub enum Denied {
         /// Whether the request named it; otherwise it is the one of requests that name none.
         is_named: bool,
     },
+    /// It is about all tenants, and the credentials are for some.
+    #[error("this concerns all tenants; it needs the role {role} for all of them")]
+    AllTenants {
+        /// The role that is needed.
+        role: Role,
+    },
     /// It cannot be checked now.
     #[error("credentials cannot be checked now; try again in {} s", whole_secs(.retry_after))]
     Unavailable {
@@ -87,9 +93,10 @@ impl Denied {
             }
             Self::Missing { .. } | Self::Wrong { .. } => StatusCode::UNAUTHORIZED,
             Self::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
-            Self::NothingGranted { .. } | Self::Role { .. } | Self::Tenant { .. } => {
-                StatusCode::FORBIDDEN
-            }
+            Self::NothingGranted { .. }
+            | Self::Role { .. }
+            | Self::Tenant { .. }
+            | Self::AllTenants { .. } => StatusCode::FORBIDDEN,
             Self::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -100,9 +107,10 @@ impl Denied {
         match self {
             Self::Missing { .. } | Self::Wrong { .. } => grpc::UNAUTHENTICATED,
             Self::TooMany { .. } => grpc::RESOURCE_EXHAUSTED,
-            Self::NothingGranted { .. } | Self::Role { .. } | Self::Tenant { .. } => {
-                grpc::PERMISSION_DENIED
-            }
+            Self::NothingGranted { .. }
+            | Self::Role { .. }
+            | Self::Tenant { .. }
+            | Self::AllTenants { .. } => grpc::PERMISSION_DENIED,
             Self::Unavailable { .. } => grpc::UNAVAILABLE,
         }
     }
@@ -140,7 +148,7 @@ impl Denied {
             Self::TooMany { .. } => "too_many_failures",
             Self::NothingGranted { .. } => "nothing_granted",
             Self::Role { .. } => "missing_role",
-            Self::Tenant { .. } => "other_tenant",
+            Self::Tenant { .. } | Self::AllTenants { .. } => "other_tenant",
             Self::Unavailable { .. } => "unavailable",
         }
     }

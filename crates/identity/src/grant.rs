@@ -56,10 +56,17 @@ impl Grant {
         !tenants.is_empty() && tenants.iter().all(|tenant| self.may(Role::Read, tenant.as_ref()))
     }
 
-    /// Whether he may change what concerns all tenants: an admin of some of them may not.
-    #[must_use]
-    pub fn may_administer_server(&self) -> bool {
-        self.has(Role::Admin) && self.tenants == Tenants::All
+    /// Insists that he may do what a role allows for all tenants: an admin of some of them may not
+    /// change what concerns all.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::Role`] or [`Denied::AllTenants`].
+    pub fn require_all(&self, role: Role) -> Result<(), Denied> {
+        if !self.has(role) {
+            return Err(Denied::Role { role });
+        }
+        if self.tenants == Tenants::All { Ok(()) } else { Err(Denied::AllTenants { role }) }
     }
 
     /// Whether he may hand these on to others: only an admin, and only of what is his.
@@ -161,9 +168,12 @@ mod tests {
         assert!(of(&[Role::Write, Role::Admin], &["a"]));
         assert!(!of(&[Role::Write], &["b"]));
         assert!(!of(&[Role::Write], &["*"]));
-        assert!(!admin.may_administer_server());
-        assert!(Grant::open().may_administer_server());
+        let all = Denied::AllTenants { role: Role::Admin };
+        assert_eq!(admin.require_all(Role::Admin), Err(all));
+        assert_eq!(Grant::open().require_all(Role::Admin), Ok(()));
         let reader = grant(&[Role::Read], &["*"]);
+        assert_eq!(reader.require_all(Role::Read), Ok(()));
+        assert_eq!(reader.require_all(Role::Admin), Err(Denied::Role { role: Role::Admin }));
         assert!(!reader.may_give(&reader.roles, &reader.tenants));
     }
 }

@@ -37,8 +37,8 @@ pub const MAX_PASSWORDS_HASHED_AT_ONCE: usize = 2;
 /// Requests that may wait for their password to be hashed: about ten seconds of work.
 pub const MAX_PASSWORDS_WAITING: usize = 64;
 
-/// How long it is remembered that a name and a password were right, or wrong: clients send them
-/// with each request, and each would cost 0.2 s.
+/// How long it is remembered that a name and a password were right (from the last use on), or wrong:
+/// clients send them with each request, and each would cost 0.2 s.
 pub const VERDICT_KEPT_FOR: Duration = Duration::from_secs(60);
 /// Right and wrong combinations that are remembered, each.
 pub const MAX_VERDICTS: usize = 4096;
@@ -55,9 +55,12 @@ pub const PLACE_KNOWN_FOR: Duration = Duration::from_secs(24 * 3600);
 pub const MAX_PLACES_KNOWN: usize = 16_384;
 
 /// Tokens in a book: it is read and written as a whole.
-pub const MAX_TOKENS: usize = 10_000;
-/// Bytes of a book: ten thousand tokens with a few tenants each have 4 MB.
-pub const MAX_BOOK_BYTES: usize = 16 << 20;
+pub const MAX_TOKENS: usize = 4000;
+/// Bytes of a book: what the store keeps as a setting. Four thousand tokens for a tenant each have
+/// about as much.
+pub const MAX_BOOK_BYTES: usize = 1 << 20;
+/// How long an expired token is still listed, so that people see why theirs no longer works.
+pub const EXPIRED_TOKENS_LISTED_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Bytes of a client's certificate: large ones have 4 KiB.
 pub const MAX_CERTIFICATE_BYTES: usize = 64 << 10;

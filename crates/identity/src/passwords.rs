@@ -7,15 +7,19 @@
 //!                                     └─no─> compared: at once, or hashed on a thread of its own
 //! ```
 //!
-//! Hashing takes 0.2 s, so a combination that was right is remembered for a minute, under a key
-//! that nobody outside this process knows. So is one that was wrong, and it counts as a failure
-//! once: a machine with an old password in its settings sends it every few seconds, guesses
-//! nothing, and must not use up the attempts of its neighbours.
+//! Hashing takes 0.2 s, so a combination that was right is remembered until it has not been used for
+//! a minute, under a key that nobody outside this process knows. While it is remembered, nobody who
+//! guesses, be it at the same address, can lock its user out. One that was wrong is remembered for a
+//! minute, and counts as a failure once: a machine with an old password in its settings sends it
+//! every few seconds, guesses nothing, and must not use up the attempts of its neighbours.
+//!
+//! What takes time is done on threads that may block: hashing, and reading a file with a password
+//! again.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ring::hmac;
@@ -43,6 +47,8 @@ pub(crate) struct Passwords {
     right: ExpiringSet<Combination>,
     wrong: ExpiringSet<Combination>,
     attempts: Attempts,
+    /// What each check takes: the most that one of the passwords has ever needed.
+    rounds: AtomicU32,
     turns: Arc<Semaphore>,
     waiting: AtomicUsize,
 }
@@ -70,7 +76,9 @@ pub(crate) struct Login {
     address: IpAddr,
     now: Instant,
     stored: Arc<Stored>,
-    /// What each check takes.
+    /// Whether the file that it is from has to be looked at again.
+    is_due: bool,
+    /// What the check takes.
     rounds: u32,
     combination: Combination,
 }
@@ -79,9 +87,10 @@ impl Passwords {
     pub(crate) fn new(users: &[UserSettings], now: Instant) -> Result<Self, WrongSetting> {
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())
             .map_err(|_| WrongSetting::new("users", "the system gave no random numbers"))?;
-        let mut by_name = HashMap::new();
+        let (mut by_name, mut rounds) = (HashMap::new(), 0);
         for (nth, user) in users.iter().enumerate() {
             let password = Source::of(user, &format!("users[{nth}]"), &key, now)?;
+            rounds = rounds.max(password.known().rounds());
             let grant = Grant {
                 name: user.name.clone(),
                 roles: user.roles.clone(),
@@ -96,6 +105,7 @@ impl Passwords {
             right: ExpiringSet::new(VERDICT_KEPT_FOR, MAX_VERDICTS),
             wrong: ExpiringSet::new(VERDICT_KEPT_FOR, MAX_VERDICTS),
             attempts: Attempts::new(),
+            rounds: AtomicU32::new(rounds),
             turns: Arc::new(Semaphore::new(MAX_PASSWORDS_HASHED_AT_ONCE)),
             waiting: AtomicUsize::new(0),
         })
@@ -108,9 +118,8 @@ impl Passwords {
 
     /// A name and a password, ready to be checked.
     pub(crate) fn login(&self, user: &str, password: &str, address: IpAddr, now: Instant) -> Login {
-        let current = |user: &User| user.password.current(&self.key, now);
-        let stored = self.users.get(user).map_or_else(|| Arc::new(Stored::Nothing), current);
-        let rounds = self.users.values().map(|user| current(user).rounds()).max().unwrap_or(0);
+        let source = self.users.get(user).map(|user| &user.password);
+        let stored = source.map_or_else(|| Arc::new(Stored::Nothing), Source::known);
         let combination = self.combination(user, password, &stored);
         Login {
             user: user.to_owned(),
@@ -118,14 +127,31 @@ impl Passwords {
             address,
             now,
             stored,
-            rounds,
+            is_due: source.is_some_and(|source| source.is_due(now)),
+            rounds: self.rounds.load(Ordering::Relaxed),
             combination,
         }
     }
 
+    /// The same after a look at the file that the password is in.
+    fn read_again(&self, login: Login) -> Login {
+        let Login { user, password, address, now, .. } = login;
+        if let Some(known) = self.users.get(&user) {
+            let rounds = known.password.read_again(&self.key, now).rounds();
+            self.rounds.fetch_max(rounds, Ordering::Relaxed);
+        }
+        // Somebody else may be reading it; what was known is good for as long as that takes.
+        Login { is_due: false, ..self.login(&user, &password, address, now) }
+    }
+
     /// The verdict, if it costs nothing.
     pub(crate) fn judge_quickly(&self, login: &Login) -> Option<Verdict> {
+        if login.is_due {
+            return None;
+        }
         if self.right.contains(&login.combination, login.now) {
+            self.right.insert(login.combination, login.now);
+            self.attempts.password_was_right(&login.user, login.address, login.now);
             return Some(self.verdict(login, true));
         }
         if self.wrong.contains(&login.combination, login.now) {
@@ -141,11 +167,16 @@ impl Passwords {
     /// The verdict. What has to be hashed waits for its turn and is hashed on a thread for work
     /// that blocks; it goes on there even if nobody waits for it any more, or else a guesser who
     /// hangs up would neither wait nor be counted.
-    pub(crate) async fn judge(self: Arc<Self>, login: Login) -> Result<Verdict, Denied> {
+    pub(crate) async fn judge(self: Arc<Self>, mut login: Login) -> Result<Verdict, Denied> {
+        let busy = || Denied::Unavailable { retry_after: Duration::from_secs(1) };
+        if login.is_due {
+            let passwords = Arc::clone(&self);
+            let reading = tokio::task::spawn_blocking(move || passwords.read_again(login));
+            login = reading.await.map_err(|_| busy())?;
+        }
         if let Some(verdict) = self.judge_quickly(&login) {
             return Ok(verdict);
         }
-        let busy = || Denied::Unavailable { retry_after: Duration::from_secs(1) };
         let turn = {
             let _waiting = Waiting::join(&self.waiting).ok_or_else(busy)?;
             Arc::clone(&self.turns).acquire_owned().await.map_err(|_| busy())?
@@ -223,11 +254,12 @@ mod tests {
         Arc::new(Passwords::new(&settings.users, Instant::now()).unwrap())
     }
 
+    /// The hash of "hunter2" in the fewest rounds, to be quick.
+    const HASHED: &str =
+        "pbkdf2-sha256$100000$AAECAwQFBgcICQoLDA0ODw$hE1uCS3vlWo9J3PkHXIb8tlaHY9STZcMp2zSBSigNnk";
+
     fn hashed() -> Arc<Passwords> {
-        // The hash of "hunter2" in the fewest rounds, to be quick.
-        passwords(
-            "users: [{name: ada, roles: [read], password_hash: 'pbkdf2-sha256$100000$AAECAwQFBgcICQoLDA0ODw$hE1uCS3vlWo9J3PkHXIb8tlaHY9STZcMp2zSBSigNnk'}]",
-        )
+        passwords(&format!("users: [{{name: ada, roles: [read], password_hash: '{HASHED}'}}]"))
     }
 
     #[test]
@@ -287,8 +319,8 @@ mod tests {
         assert!(matches!(verdict, Verdict::Wrong(None)));
     }
 
-    #[test]
-    fn a_changed_password_is_not_remembered_as_right() {
+    #[tokio::test]
+    async fn a_changed_password_is_not_remembered_as_right() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("password");
         std::fs::write(&path, "first").unwrap();
@@ -297,15 +329,57 @@ mod tests {
             path.display()
         ));
         let now = Instant::now();
-        let judge = |password: &str, now| {
-            passwords.judge_quickly(&passwords.login("ada", password, HERE, now))
+        let judge = async |password: &str, now| {
+            let login = passwords.login("ada", password, HERE, now);
+            Arc::clone(&passwords).judge(login).await.unwrap()
         };
-        assert!(matches!(judge("first", now), Some(Verdict::Right(_))));
-        assert!(matches!(judge("second", now), Some(Verdict::Wrong(_))));
+        assert!(matches!(judge("first", now).await, Verdict::Right(_)));
+        assert!(matches!(judge("second", now).await, Verdict::Wrong(_)));
         std::fs::write(&path, "second").unwrap();
         let later = now + Duration::from_secs(2);
-        assert!(matches!(judge("first", later), Some(Verdict::Wrong(_))));
-        assert!(matches!(judge("second", later), Some(Verdict::Right(_))));
+        // Files are not read where somebody waits for the answer.
+        let login = passwords.login("ada", "first", HERE, later);
+        assert!(passwords.judge_quickly(&login).is_none());
+        assert!(matches!(judge("first", later).await, Verdict::Wrong(_)));
+        assert!(matches!(judge("second", later).await, Verdict::Right(_)));
+    }
+
+    #[tokio::test]
+    async fn a_file_that_has_got_a_hash_makes_all_checks_take_its_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("password");
+        std::fs::write(&path, "hunter2").unwrap();
+        let passwords = passwords(&format!(
+            "users: [{{name: ada, password_file: '{}', roles: [read]}}]",
+            path.display()
+        ));
+        let (now, later) = (Instant::now(), Instant::now() + Duration::from_secs(2));
+        assert_eq!(passwords.login("nobody", "x", HERE, now).rounds, 0);
+        std::fs::write(&path, HASHED).unwrap();
+        let login = passwords.login("ada", "hunter2", HERE, later);
+        let verdict = Arc::clone(&passwords).judge(login).await.unwrap();
+        assert!(matches!(verdict, Verdict::Right(_)));
+        assert_eq!(passwords.login("nobody", "x", HERE, later).rounds, 100_000);
+    }
+
+    #[test]
+    fn who_is_active_is_not_locked_out_by_guesses_at_his_own_address() {
+        let passwords = passwords("users: [{name: ada, password: hunter2, roles: [read]}]");
+        let start = Instant::now();
+        let judge = |password: &str, now| {
+            passwords.judge_quickly(&passwords.login("ada", password, HERE, now)).unwrap()
+        };
+        for nth in 0..20 {
+            let now = start + Duration::from_secs(30 * nth);
+            assert!(matches!(judge("hunter2", now), Verdict::Right(_)), "{nth}");
+            (0..20).for_each(|guess| drop(judge(&format!("{nth} {guess}"), now)));
+        }
+        let idle = start + Duration::from_secs(19 * 30) + VERDICT_KEPT_FOR;
+        (0..20).for_each(|guess| drop(judge(&format!("idle {guess}"), idle)));
+        assert!(
+            matches!(judge("hunter2", idle), Verdict::TooMany(_)),
+            "it is forgotten in the end"
+        );
     }
 
     #[tokio::test]

@@ -47,6 +47,31 @@ impl IdentitySettings {
         methods.iter().filter(missing).map(describe).collect()
     }
 
+    /// What is set for ways that no listener accepts, of those that are listed: it would do nothing,
+    /// and whoever set it would believe that it does.
+    #[must_use]
+    pub fn check_used(&self, accepted: &[Method]) -> Vec<WrongSetting> {
+        let set = [
+            ("users", Method::Basic, !self.users.is_empty()),
+            (
+                "client_certificates",
+                Method::ClientCertificate,
+                !self.client_certificates.is_empty(),
+            ),
+            ("oidc", Method::Oidc, self.oidc.is_some()),
+        ];
+        let unused = set.into_iter().filter(|(_, way, is_set)| *is_set && !accepted.contains(way));
+        let describe = |(key, method, _): (&str, Method, bool)| {
+            let why = format!(
+                "no address asks for {}, so this does nothing: add {method} to auth, or to auth \
+                 of a listener, or take it away",
+                method.wanted()
+            );
+            WrongSetting::new(key, why)
+        };
+        unused.map(describe).collect()
+    }
+
     fn check_users(&self, wrong: &mut Vec<WrongSetting>) {
         if self.users.len() > MAX_USERS {
             wrong.push(WrongSetting::new("users", format!("expected at most {MAX_USERS}")));
@@ -201,6 +226,25 @@ mod tests {
                 "auth: oidc needs the key oidc, which is not there",
             ]
         );
+    }
+
+    #[test]
+    fn what_no_listener_asks_for_is_told() {
+        let text = "
+users: [{name: ada, password: x, roles: [read]}]
+client_certificates: [{subject: CN=a, roles: [write]}]
+oidc: {issuer: 'https://idp.example', audience: kymo}
+";
+        let settings = kymo_yaml::from_str::<IdentitySettings>(text).unwrap();
+        let keys = |accepted: &[Method]| -> Vec<String> {
+            settings.check_used(accepted).into_iter().map(|wrong| wrong.key).collect()
+        };
+        assert_eq!(keys(&[]), ["users", "client_certificates", "oidc"]);
+        assert_eq!(keys(&[Method::Basic, Method::Bearer]), ["client_certificates", "oidc"]);
+        assert!(keys(&[Method::Oidc, Method::Basic, Method::ClientCertificate]).is_empty());
+        let why = settings.check_used(&[])[0].to_string();
+        assert!(why.contains("add basic to auth"), "{why}");
+        assert_eq!(IdentitySettings::default().check_used(&[]), []);
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! A user's password as it is kept: never itself, always something that it can be compared with.
 //!
-//! A file is read again when a login is checked, at most once a second. While it cannot be read, or
-//! is empty, nobody logs in as that user: a password that was taken away must not go on working.
+//! A file is read again when a login is checked, at most once a second, on a thread that may block:
+//! it may be on a disk that does not answer. While it cannot be read, or is empty, nobody logs in as
+//! that user: a password that was taken away must not go on working.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use ring::hmac;
@@ -103,7 +105,8 @@ impl Source {
             let stored = Stored::read(path, key)
                 .map_err(|why| WrongSetting::new(format!("{field}.password_file"), why))?;
             let last = Mutex::new((now, Arc::new(stored)));
-            return Ok(Self::File(PasswordFile { path: path.clone(), last }));
+            let is_being_read = AtomicBool::new(false);
+            return Ok(Self::File(PasswordFile { path: path.clone(), last, is_being_read }));
         }
         let stored = match (&user.password, &user.password_hash) {
             (Some(password), _) => Stored::plain(password.reveal(), key),
@@ -117,30 +120,56 @@ impl Source {
         Ok(Self::Fixed(Arc::new(stored)))
     }
 
-    /// What holds now.
-    pub(crate) fn current(&self, key: &hmac::Key, now: Instant) -> Arc<Stored> {
+    /// What is known, without a look at the disk.
+    pub(crate) fn known(&self) -> Arc<Stored> {
         match self {
             Self::Fixed(stored) => Arc::clone(stored),
-            Self::File(file) => file.current(key, now),
+            Self::File(file) => Arc::clone(&file.last().1),
         }
+    }
+
+    /// Whether it is time to read it again, and nobody does yet.
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        match self {
+            Self::Fixed(_) => false,
+            Self::File(file) => file.is_due(now) && !file.is_being_read.load(Ordering::Relaxed),
+        }
+    }
+
+    /// What holds now. May block.
+    pub(crate) fn read_again(&self, key: &hmac::Key, now: Instant) -> Arc<Stored> {
+        if let Self::File(file) = self {
+            file.read_again(key, now);
+        }
+        self.known()
     }
 }
 
 /// A file with a password or its hash.
 pub(crate) struct PasswordFile {
     path: PathBuf,
+    /// When it was read, and what it had. Nobody waits for the disk while he has it.
     last: Mutex<(Instant, Arc<Stored>)>,
+    /// One at a time: where the disk does not answer, others must not wait for it as well.
+    is_being_read: AtomicBool,
 }
 
 impl PasswordFile {
-    fn current(&self, key: &hmac::Key, now: Instant) -> Arc<Stored> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let (read_at, stored) = &mut *last;
-        if now.saturating_duration_since(*read_at) >= PASSWORD_FILE_LOOKED_AT_EVERY {
-            *read_at = now;
-            *stored = Arc::new(Stored::read(&self.path, key).unwrap_or(Stored::Nothing));
+    fn is_due(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.last().0) >= PASSWORD_FILE_LOOKED_AT_EVERY
+    }
+
+    fn read_again(&self, key: &hmac::Key, now: Instant) {
+        if !self.is_due(now) || self.is_being_read.swap(true, Ordering::Relaxed) {
+            return;
         }
-        Arc::clone(stored)
+        let stored = Stored::read(&self.path, key).unwrap_or(Stored::Nothing);
+        *self.last() = (now, Arc::new(stored));
+        self.is_being_read.store(false, Ordering::Relaxed);
+    }
+
+    fn last(&self) -> MutexGuard<'_, (Instant, Arc<Stored>)> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -162,7 +191,7 @@ mod tests {
     fn a_password_of_the_configuration_is_right_and_others_are_not() {
         let source =
             Source::of(&user("password: hunter2"), "users[0]", &key(), Instant::now()).unwrap();
-        let stored = source.current(&key(), Instant::now());
+        let stored = source.read_again(&key(), Instant::now());
         assert!(stored.is("hunter2", &key(), 0));
         assert!(!stored.is("hunter", &key(), 0));
         assert!(!Stored::Nothing.is("", &key(), 0));
@@ -177,7 +206,7 @@ mod tests {
         let settings = user(&format!("password_file: {}", path.display()));
         let source = Source::of(&settings, "users[0]", &key(), now).unwrap();
         let is = |password: &str, millis: u64| {
-            let stored = source.current(&key(), now + Duration::from_millis(millis));
+            let stored = source.read_again(&key(), now + Duration::from_millis(millis));
             stored.is(password, &key(), 0)
         };
         assert!(is("first", 0));
@@ -200,7 +229,7 @@ mod tests {
         std::fs::write(&path, crate::password::hash_password("hunter2").unwrap()).unwrap();
         let settings = user(&format!("password_file: {}", path.display()));
         let source = Source::of(&settings, "users[0]", &key(), Instant::now()).unwrap();
-        let stored = source.current(&key(), Instant::now());
+        let stored = source.known();
         assert_eq!(stored.rounds(), crate::limits::PASSWORD_ROUNDS);
         assert!(stored.is("hunter2", &key(), 0));
     }

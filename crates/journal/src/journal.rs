@@ -338,11 +338,21 @@ impl Journal {
         Ok(Reader::new(Arc::clone(&self.handle.shared), from, Some(name.to_owned())))
     }
 
-    /// Registers a consumer and says where it stands. One that is new begins at the oldest record.
+    /// Registers a consumer and says where it stands. One that is new begins at the oldest record, and
+    /// is in the file of cursors when this returns: after a crash, what it has not read is kept for it
+    /// while others that are opened before it move on.
     pub fn register(&self, name: &str, options: CursorOptions) -> Result<Position> {
-        let mut state = lock(&self.handle.shared.state);
-        let oldest = state.oldest();
-        state.cursors.register(name, options, oldest)
+        let shared = &self.handle.shared;
+        let (position, is_new) = {
+            let mut state = lock(&shared.state);
+            let oldest = state.oldest();
+            let is_new = !state.cursors.by_name.contains_key(name);
+            (state.cursors.register(name, options, oldest)?, is_new)
+        };
+        if is_new {
+            shared.tidy(true);
+        }
+        Ok(position)
     }
 
     /// Says that a consumer is done with everything before `position`.

@@ -55,6 +55,27 @@ fn segments_below_every_cursor_are_deleted_and_the_last_stays() {
 }
 
 #[test]
+fn what_a_cursor_has_not_read_is_kept_through_a_crash_although_it_never_moved() {
+    let disk = SimDisk::new(1);
+    let (journal, _) = open(&disk);
+    for name in ["store", "forward"] {
+        journal.register(name, CursorOptions::default()).unwrap();
+    }
+    let end = append(&journal, 1..=40);
+    // The store is opened first, and knows from elsewhere that it is done with everything.
+    let (journal, _) = open(&disk.reboot());
+    journal.register("store", CursorOptions::default()).unwrap();
+    journal.advance("store", end).unwrap();
+    assert_eq!(journal.register("forward", CursorOptions::default()).unwrap(), 0);
+    let mut reader = journal.cursor_reader("forward").unwrap();
+    let mut read = 0;
+    while reader.try_next().unwrap().is_some() {
+        read += 1;
+    }
+    assert_eq!(read, 40);
+}
+
+#[test]
 fn who_only_reads_still_has_what_the_owner_deletes() {
     let disk = SimDisk::new(1);
     let (journal, _) = open(&disk);

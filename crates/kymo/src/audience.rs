@@ -207,18 +207,64 @@ fn audit(args: &ShowArgs, client: &Client) -> Result<(), Failure> {
     if args.format == OutputFormat::Json {
         return output::json(&all);
     }
-    let left = ["TIME", "BY", "ACTION", "KEY", "AFTER"];
+    let left = ["TIME", "BY", "ACTION", "KEY", "CHANGE"];
     let mut table = Table::new(&left.map(|heading| (heading, Align::Left)));
     for entry in all["audit"].as_array().into_iter().flatten() {
         let text = |key: &str| printable(entry[key].as_str().unwrap_or_default());
-        let mode = entry["after"]["mode"].as_str().unwrap_or_default();
         table.row(vec![
             date(entry["at_millis"].as_u64().unwrap_or(0) / 1000),
             text("by"),
             text("action"),
             text("key"),
-            printable(mode),
+            printable(&changes(entry)),
         ]);
     }
     output::text(&table.to_string())
+}
+
+/// What an entry of the audit says of a flag: what it is now, and how many users came and went.
+fn changes(entry: &Value) -> String {
+    let count = |of: &Value| {
+        let named = of["users"].as_array().map_or(0, Vec::len) as u64;
+        named + of["users_left_out"].as_u64().unwrap_or(0)
+    };
+    let mut parts = Vec::new();
+    for (name, value) in entry["after"].as_object().into_iter().flatten() {
+        let is_said = match value {
+            // Of a new flag, what it does not have is of no interest.
+            Value::Null => !entry["before"].is_null(),
+            Value::String(text) => !text.is_empty() || !entry["before"].is_null(),
+            _ => true,
+        };
+        if is_said && !name.starts_with("users") {
+            parts.push(format!("{name}={value}").replace('"', ""));
+        }
+    }
+    let (added, removed) = (count(&entry["after"]), count(&entry["before"]));
+    if added > 0 {
+        parts.push(format!("users +{added}"));
+    }
+    if removed > 0 {
+        parts.push(format!("users -{removed}"));
+    }
+    parts.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_of_the_audit_tells_what_changed() {
+        let update = json!({
+            "action": "update",
+            "before": {"mode": "nobody", "regex": "x", "users": ["bob"]},
+            "after": {"mode": "selected", "regex": null, "users": ["ada"], "users_left_out": 2},
+        });
+        assert_eq!(changes(&update), "mode=selected regex=null users +3 users -1");
+        let create =
+            json!({"after": {"mode": "nobody", "regex": null, "description": "", "users": []}});
+        assert_eq!(changes(&create), "mode=nobody");
+        assert_eq!(changes(&json!({"before": {"users": ["ada"]}})), "users -1");
+    }
 }

@@ -24,6 +24,8 @@ use crate::{logging, output, units};
 const MAX_RUNTIME_THREADS: usize = 16;
 /// One thread that decodes a large request must not stop the others from being read.
 const MIN_RUNTIME_THREADS: usize = 2;
+/// Files that connections leave: blocks that queries read, segments of the journal, destinations.
+const KEPT_FILES: usize = 512;
 /// What a start that was broken off may still do.
 const ABANDON_AFTER: Duration = Duration::from_secs(1);
 
@@ -58,12 +60,14 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
     // Ends the process at the second signal, whatever it is doing then.
     Interrupt::listen().map_err(cannot_listen)?;
     raise_open_files();
+    let mut options = resolved.config.server;
+    options.max_connections = connections_within(options.max_connections, open_files());
     let runtime = runtime()?;
     let signals = {
         let _inside = runtime.enter();
         Signals::listen().map_err(cannot_listen)?
     };
-    let served = runtime.block_on(serve(resolved.config.server, signals, began));
+    let served = runtime.block_on(serve(options, signals, began));
     // Nothing of value is left to do, and a start that was broken off may take long.
     runtime.shutdown_timeout(ABANDON_AFTER);
     served.map(|()| true)
@@ -155,6 +159,27 @@ pub(crate) fn raise_open_files() {
     }
 }
 
+/// How many files may be open; none if there is no limit.
+fn open_files() -> Option<u64> {
+    getrlimit(Resource::Nofile).current
+}
+
+/// Connections that leave files for the store, however many clients there are: without them nothing
+/// could be written or read any more.
+fn connections_within(wanted: usize, open_files: Option<u64>) -> usize {
+    let Some(files) = open_files.and_then(|files| usize::try_from(files).ok()) else {
+        return wanted;
+    };
+    let room = files.saturating_sub(KEPT_FILES).max(files / 2).max(1);
+    if room < wanted {
+        tracing::warn!(
+            "max_connections is {wanted}, but a process may open {files} files: {room} connections \
+             are taken at once, others wait; raise the limit (ulimit -n, LimitNOFILE=)"
+        );
+    }
+    wanted.min(room)
+}
+
 /// What asks the server to end.
 struct Signals {
     interrupt: Signal,
@@ -182,6 +207,7 @@ impl Signals {
 struct Place {
     data: String,
     store: Option<String>,
+    is_recording: bool,
     is_kept: bool,
     destinations: Vec<String>,
     base_path: String,
@@ -192,12 +218,13 @@ impl Place {
     fn of(options: &ServerOptions) -> Self {
         Self {
             data: options.data.display().to_string(),
-            store: options.store_url.as_deref().map(config::without_secrets),
+            store: options.store_url.as_deref().map(config::url_without_secrets),
+            is_recording: options.is_recording,
             is_kept: options.store_enabled,
             destinations: options
                 .destinations
                 .iter()
-                .filter(|d| d.enabled)
+                .filter(|d| d.enabled && options.is_recording)
                 .map(DestinationSettings::describe)
                 .collect(),
             base_path: options.base_path.clone(),
@@ -228,6 +255,9 @@ impl Place {
         }
         add("data", &self.data);
         match &self.store {
+            _ if !self.is_recording => {
+                add("recording", "off: nothing is kept or forwarded");
+            }
             _ if !self.is_kept => add("store", "off: records are only forwarded"),
             Some(store) => add("store", store),
             None => {}
@@ -244,10 +274,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn connections_leave_files_for_the_store() {
+        assert_eq!(connections_within(20_000, None), 20_000);
+        assert_eq!(connections_within(20_000, Some(1_000_000)), 20_000);
+        assert_eq!(connections_within(20_000, Some(4096)), 3584);
+        assert_eq!(connections_within(20_000, Some(256)), 128);
+        assert_eq!(connections_within(10, Some(256)), 10);
+    }
+
+    #[test]
     fn the_first_lines_say_where_everything_is() {
         let place = Place {
             data: "./kymo-data".into(),
             store: Some("s3://bucket/x".into()),
+            is_recording: true,
             is_kept: true,
             destinations: vec!["hub: traces to https://hub.test:4317 (grpc)".into()],
             base_path: "/kymo".into(),

@@ -30,7 +30,7 @@ Examples:
   kymo token new admin --role admin --data ./kymo-data     the first one, before the server starts
   kymo token new ci --role write --for-tenant ci --expires 90d
   kymo token list
-  kymo token revoke 3f9c2a7b41d0
+  kymo token revoke k3vq7m2xw5ba
   kymo token hash-password                                 a password's hash for the configuration
 
 A token is shown once. Clients send it as Authorization: Bearer TOKEN; these commands and all others
@@ -155,7 +155,8 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
 }
 
 fn new(args: &NewArgs) -> Result<(), Failure> {
-    let expires_unix_secs = args.expires.map(|expires| now_unix_secs() + expires.as_secs());
+    let expires_unix_secs =
+        args.expires.map(|expires| now_unix_secs().saturating_add(expires.as_secs()));
     let tenants = match args.tenants.is_empty() {
         true => Tenants::All,
         false => Tenants::from(args.tenants.clone()),

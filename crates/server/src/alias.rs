@@ -1,11 +1,11 @@
 //! Further addresses, each for one prefix of the main port: where Jaeger, Prometheus and Grafana had
 //! their own ports, so that links and data sources stay as they are.
+//!
+//! The gate gives a request its path on the main port before it decides who may ask: a short path
+//! needs what the whole one does.
 
-use axum::Router;
-use axum::body::Body;
+use http::Uri;
 use http::uri::PathAndQuery;
-use http::{Request, Uri};
-use tower::util::MapRequest;
 
 use crate::page;
 
@@ -38,21 +38,15 @@ impl Alias {
         let prefix = PREFIXES.into_iter().find(|known| *known == prefix).ok_or_else(expected)?;
         Ok(Self { address: address.trim().to_owned(), prefix })
     }
-}
 
-/// The main port as an alias shows it.
-pub(crate) fn router(main: Router, prefix: &'static str) -> Router {
-    let shifted = move |mut request: Request<Body>| {
-        if let Some(uri) = shifted(request.uri(), prefix) {
-            *request.uri_mut() = uri;
-        }
-        request
-    };
-    Router::new().fallback_service(MapRequest::new(main, shifted))
+    /// Whose settings hold for it: those of the listener that has the same.
+    pub(crate) fn listener(&self) -> &'static str {
+        if self.prefix == METRICS { "expose_metrics" } else { "http" }
+    }
 }
 
 /// The path on the main port, if it is another one.
-fn shifted(uri: &Uri, prefix: &str) -> Option<Uri> {
+pub(crate) fn shifted(uri: &Uri, prefix: &str) -> Option<Uri> {
     let path = uri.path();
     let is_below =
         path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::Router;
 use tokio::net::TcpListener;
 
-use crate::access::{Doors, Entrance, guarded, is_local};
-use crate::alias::{self, Alias};
+use crate::access::{Behind, Doors, Entrance, guarded, is_local};
+use crate::alias::{Alias, METRICS};
 use crate::error::ServerError;
 use crate::listen::{Listeners, bind};
 use crate::options::ServerOptions;
@@ -41,7 +41,7 @@ pub(crate) struct Bound {
     grpc: Port,
     otlp: Port,
     exposed: Option<Port>,
-    aliases: Vec<(Port, &'static str)>,
+    aliases: Vec<(Port, Alias)>,
     is_secure: [bool; 3],
 }
 
@@ -67,7 +67,7 @@ impl Bound {
         let mut aliases = Vec::new();
         for text in &options.aliases {
             let alias = Alias::parse(text).map_err(ServerError::Setting)?;
-            aliases.push((Port::new("--listen-aliases", &alias.address).await?, alias.prefix));
+            aliases.push((Port::new("--listen-aliases", &alias.address).await?, alias));
         }
         let is_secure = ["http", "otlp_grpc", "otlp_http"].map(|name| doors.of(name).tls.is_some());
         Ok(Self { http, grpc, otlp, exposed, aliases, is_secure })
@@ -77,7 +77,7 @@ impl Bound {
     pub(crate) fn addresses(&self) -> Result<Addresses, ServerError> {
         let aliases = self.aliases.iter();
         let aliases: Result<Vec<_>, ServerError> =
-            aliases.map(|(port, prefix)| Ok((port.address()?, *prefix))).collect();
+            aliases.map(|(port, alias)| Ok((port.address()?, alias.prefix))).collect();
         Ok(Addresses {
             http: self.http.address()?,
             otlp_grpc: self.grpc.address()?,
@@ -91,25 +91,69 @@ impl Bound {
     /// Begins to serve.
     pub(crate) fn serve(self, listeners: &mut Listeners, serving: &Serving) {
         let Serving { shared, main, doors, entrance, base_path } = serving;
-        let mut serve = |port: Port, name: &str, router: Router, base_path: &str| {
+        let mut serve = |port: Port, name: &str, router: Router, behind: Behind| {
             let door = doors.of(name);
-            let is_local = is_local(&port.asked);
-            let router = guarded(entrance, router, door.methods, base_path, is_local);
+            let base_path = if name == "http" { base_path.as_str() } else { "" };
+            let router = guarded(entrance, router, door.methods, base_path, behind);
             listeners.serve(port.listener, router, door.tls);
         };
         let otlp_only = router::otlp(shared);
         let exposition = prometheus::exposition(shared);
-        serve(self.http, "http", main.clone(), base_path);
-        serve(self.grpc, "otlp_grpc", otlp_only.clone(), "");
-        serve(self.otlp, "otlp_http", otlp_only, "");
+        serve(self.http, "http", main.clone(), Behind::Main);
+        serve(self.grpc, "otlp_grpc", otlp_only.clone(), Behind::Main);
+        serve(self.otlp, "otlp_http", otlp_only, Behind::Main);
         if let Some(port) = self.exposed {
-            serve(port, "expose_metrics", exposition.clone(), "");
+            serve(port, "expose_metrics", exposition.clone(), Behind::Exposition);
         }
-        for (port, prefix) in self.aliases {
-            match prefix {
-                alias::METRICS => serve(port, "expose_metrics", exposition.clone(), ""),
-                prefix => serve(port, "http", alias::router(main.clone(), prefix), base_path),
-            }
+        for (port, alias) in self.aliases {
+            let (router, behind) = match alias.prefix {
+                METRICS => (&exposition, Behind::Exposition),
+                prefix => (main, Behind::Alias(prefix)),
+            };
+            serve(port, alias.listener(), router.clone(), behind);
         }
+    }
+}
+
+/// What whoever starts a server should see each time: addresses that others can reach without TLS or
+/// a login, because `insecure_listen` allows it.
+pub(crate) fn open_addresses(options: &ServerOptions) -> Option<String> {
+    let listening = options.listening();
+    let reachable = listening.iter().filter(|(_, address)| !is_local(address));
+    let open: Vec<String> = reachable
+        .filter_map(|(name, address)| {
+            let lacks = options.access.lacks(name).unwrap_or_default();
+            (!lacks.is_empty())
+                .then(|| format!("{name} at {address} without {}", lacks.join(" and ")))
+        })
+        .collect();
+    (!open.is_empty()).then(|| {
+        format!(
+            "others can reach this server, since insecure_listen is set: {}; whoever gets there \
+             reads and writes what the listener has",
+            open.join("; ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_that_are_open_to_others_are_named_with_what_they_lack() {
+        let mut options = ServerOptions::default();
+        options.access.insecure_listen = true;
+        assert_eq!(open_addresses(&options), None, "nobody else reaches loopback");
+        options.http = "0.0.0.0:3200".to_owned();
+        options.aliases = vec!["[::]:16686=/jaeger".to_owned()];
+        let warning = open_addresses(&options).unwrap();
+        for part in ["http at 0.0.0.0:3200 without TLS", "a login (auth)", "[::]:16686"] {
+            assert!(warning.contains(part), "{warning}");
+        }
+        assert!(!warning.contains("4317") && !warning.contains('\n'), "{warning}");
+        options.access.auth = vec!["bearer".to_owned()];
+        let warning = open_addresses(&options).unwrap();
+        assert!(warning.contains("TLS") && !warning.contains("a login"), "{warning}");
     }
 }

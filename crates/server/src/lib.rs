@@ -17,7 +17,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`server`], [`options`] | starting, stopping, settings |
-//! | `listen` | sockets, connections, their limits |
+//! | `listen`, `heads` | sockets, connections, their limits; clients that begin to ask and never end |
 //! | [`access`] | who may connect and ask |
 //! | `audience`, `durable` | who is recorded; documents that change while the server runs |
 //! | `bound`, `alias` | all ports together, and those that other systems had |
@@ -50,6 +50,7 @@ mod durable;
 mod error;
 pub mod format;
 mod grpc;
+mod heads;
 pub mod inlet;
 mod jaeger;
 mod jsonpb;

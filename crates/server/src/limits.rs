@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
-/// A connection must send its first request within this time, must end a request head that it has
-/// begun, and may idle so long between requests. Senders export every 60 s by default, and one that
-/// finds its connection closed under its hands loses a try.
-pub const HEAD_TIMEOUT: Duration = Duration::from_secs(150);
+/// A connection must send its first request within this time, and may idle so long between requests.
+/// Senders export every 60 s by default, and one that finds its connection closed under its hands
+/// loses a try.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(150);
+
+/// From the first byte of a request's head to its end: it is sent at once, and who takes longer only
+/// holds a place.
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Between two pieces of a request body. A sender that is slower holds memory for nothing.
 pub const BODY_PAUSE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -35,8 +39,11 @@ pub const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
 pub const FRAME_BYTES: u32 = 256 << 10;
 /// Requests at once on one connection.
 pub const MAX_STREAMS: u32 = 256;
-/// Bytes of all headers of a request.
+/// Bytes of all headers of a request of HTTP/2.
 pub const MAX_HEADER_BYTES: u32 = 64 << 10;
+/// Bytes that are held of a connection of HTTP/1 before they are understood: its whole head, of which
+/// the address may be 64 KiB. Thousands may be begun at once.
+pub const MAX_HEAD_BYTES: usize = 128 << 10;
 
 /// Connections that are alive but silent are asked after this time, and closed when they do not
 /// answer.
@@ -59,6 +66,8 @@ pub const UNAVAILABLE_RETRY: Duration = Duration::from_secs(10);
 
 /// Pause after `accept` failed, mostly for want of file descriptors.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How often that is said.
+pub const ACCEPT_WARNING_EVERY: Duration = Duration::from_secs(30);
 
 /// Requests that an inlet (`kymo run`) has read and nobody has worked off yet. Some seconds of what
 /// the busiest program sends; one request alone may be larger.
@@ -169,10 +178,15 @@ pub const OVERRIDES_MAX_BYTES: usize = 128 << 10;
 pub const OVERRIDES_MAX_FILTERED: usize = 128;
 /// A question for a new token.
 pub const TOKEN_MAX_REQUEST_BYTES: usize = 64 << 10;
+/// Lines in the log about logins that failed, in [`LOGIN_LINES_EVERY`]: enough to see an attack.
+pub const LOGIN_LINES: u32 = 20;
+/// The time after which there may be as many again.
+pub const LOGIN_LINES_EVERY: Duration = Duration::from_secs(10);
 /// The time for a small document to come.
 pub const SMALL_BODY_TIMEOUT: Duration = Duration::from_secs(20);
-/// How often a node looks whether another has changed tokens or flags, where others write.
-pub const SETTINGS_POLL_EVERY: Duration = Duration::from_secs(1);
+/// How often a node looks whether another has changed tokens or flags, where others write: they are
+/// to be in force within a second, and to look takes a while.
+pub const SETTINGS_POLL_EVERY: Duration = Duration::from_millis(500);
 /// How often a change to a setting is made anew on what others have changed meanwhile.
 pub const SETTING_TRIES: usize = 5;
 

@@ -1,14 +1,16 @@
 //! Sockets: binding, accepting, and serving HTTP/1 and HTTP/2 on every port.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
+use axum::body::Body;
 use hyper::service::{Service, service_fn};
-use hyper::{Request, body::Incoming};
+use hyper::{Request, Version, body::Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
@@ -22,6 +24,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
 use crate::error::ServerError;
+use crate::heads::{Answered, Heads, Timed};
 use crate::limits;
 use crate::telemetry::Telemetry;
 
@@ -128,7 +131,8 @@ pub(crate) fn builder() -> auto::Builder<TokioExecutor> {
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(limits::HEAD_TIMEOUT)
+        .header_read_timeout(limits::IDLE_TIMEOUT)
+        .max_buf_size(limits::MAX_HEAD_BYTES)
         .keep_alive(true);
     builder
         .http2()
@@ -157,6 +161,7 @@ struct Port {
 
 impl Port {
     async fn accept(mut self) -> GracefulShutdown {
+        let mut warned: Option<Instant> = None;
         loop {
             let accepted = tokio::select! {
                 _ = self.phase.wait_for(|phase| *phase >= Phase::Stopping) => return self.graceful,
@@ -166,7 +171,10 @@ impl Port {
                 Ok(accepted) => accepted,
                 Err(error) if is_of_one_connection(&error) => continue,
                 Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection; is the limit of open files (ulimit -n) too low?");
+                    if warned.is_none_or(|at| at.elapsed() >= limits::ACCEPT_WARNING_EVERY) {
+                        tracing::warn!(%error, "cannot accept connections; is the limit of open files (ulimit -n) too low?");
+                        warned = Some(Instant::now());
+                    }
                     tokio::time::sleep(limits::ACCEPT_PAUSE).await;
                     continue;
                 }
@@ -203,7 +211,9 @@ impl Port {
             let served = async {
                 let Some(tls) = tls else { return serving.run(stream, peer).await };
                 // Why a handshake fails has been logged where it is known.
-                let Ok(accepted) = tls.accept(stream, HANDSHAKE_TIMEOUT).await else { return };
+                let Ok(accepted) = tls.accept(stream, address, HANDSHAKE_TIMEOUT).await else {
+                    return;
+                };
                 peer.is_secure = true;
                 peer.certificate = accepted.peer;
                 serving.run(accepted.stream, peer).await;
@@ -229,13 +239,23 @@ impl Serving {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let has_asked = Arc::new(AtomicBool::new(false));
+        let (has_asked, heads) = (Arc::new(AtomicBool::new(false)), Heads::default());
+        let stream = Timed::new(stream, heads.clone(), limits::HEAD_TIMEOUT);
         let router = TowerToHyperService::new(self.router);
         let asked = has_asked.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
             asked.store(true, Ordering::Relaxed);
             request.extensions_mut().insert(peer.clone());
-            router.call(request)
+            // In HTTP/2 nobody looks at heads.
+            let under_way = (request.version() < Version::HTTP_2).then(|| heads.asked());
+            let answer = router.call(request);
+            async move {
+                let answer = answer.await?;
+                Ok::<_, Infallible>(match under_way {
+                    Some(under_way) => answer.map(|body| Body::new(Answered::new(body, under_way))),
+                    None => answer,
+                })
+            }
         });
         let connection = self.server.serve_connection(TokioIo::new(stream), service).into_owned();
         let watched = self.watcher.watch(connection);
@@ -243,7 +263,7 @@ impl Serving {
             ended = watched => if let Err(error) = ended {
                 tracing::debug!(%error, "a connection broke");
             },
-            () = silence(&has_asked, limits::HEAD_TIMEOUT) => {
+            () = silence(&has_asked, limits::IDLE_TIMEOUT) => {
                 tracing::debug!("a connection asked for nothing");
             }
         }

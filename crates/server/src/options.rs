@@ -144,8 +144,12 @@ impl ServerOptions {
         ];
         let exposed = self.expose_metrics.as_deref().filter(|_| self.expose);
         all.extend(exposed.map(|address| ("expose_metrics", address)));
-        let aliases = self.aliases.iter().filter_map(|alias| alias.split_once('='));
-        all.extend(aliases.map(|(address, _)| ("http", address.trim())));
+        for text in &self.aliases {
+            let (Ok(alias), Some((address, _))) = (Alias::parse(text), text.split_once('=')) else {
+                continue;
+            };
+            all.push((alias.listener(), address.trim()));
+        }
         all
     }
 }

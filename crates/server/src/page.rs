@@ -22,9 +22,9 @@ use crate::router::Shared;
 
 /// Prefixes of systems whose links are known.
 const SYSTEMS: [&str; 4] = ["/jaeger", "/prometheus", "/grafana", "/tempo"];
-/// First parts of the paths of pages.
-const PAGES: [&str; 8] =
-    ["", "traces", "trace", "metrics-explorer", "dashboards", "logs", "alerts", "targets"];
+/// First parts of the paths of pages, beside the first page.
+const PAGES: [&str; 7] =
+    ["traces", "trace", "metrics-explorer", "dashboards", "logs", "alerts", "targets"];
 
 /// The pages.
 pub(crate) fn over_http(base_path: &str) -> Router<Shared> {
@@ -44,7 +44,9 @@ pub(crate) fn over_http(base_path: &str) -> Router<Shared> {
 
 /// Whether a path is that of a page.
 pub(crate) fn is_one(path: &str) -> bool {
-    PAGES.contains(&path.trim_start_matches('/').split('/').next().unwrap_or_default())
+    // One slash: what follows two is a host for browsers.
+    let first = path.strip_prefix('/').map(|rest| rest.split('/').next().unwrap_or_default());
+    path == "/" || first.is_some_and(|first| PAGES.contains(&first))
 }
 
 /// Where a link of another system leads, if it is one.
@@ -131,6 +133,7 @@ fn answers(path: &str, query: &str) -> Vec<(&'static str, String)> {
             ("Alerts", "/prometheus/api/v1/alerts".to_owned()),
             ("Sessions", "/api/sessions".to_owned()),
             ("Metrics of this server", "/metrics".to_owned()),
+            ("Who is recorded, for admins", "/admin/audience".to_owned()),
         ],
     }
 }
@@ -174,6 +177,20 @@ mod tests {
         assert_eq!(location("", "/jaeger/api/nothing"), None);
         assert_eq!(location("", "/jaegers/trace/1"), None);
         assert_eq!(location("", "/elsewhere"), None);
+    }
+
+    #[test]
+    fn no_link_leads_to_another_server() {
+        for system in SYSTEMS {
+            for way in
+                ["//traces", "//logs/x", "///trace/1", "//alerts?x=1", "//targets@evil.example"]
+            {
+                let uri = format!("{system}{way}");
+                let leads = location("", &uri).unwrap_or_else(|| "/".to_owned());
+                assert!(!leads.starts_with("//"), "{uri} leads to {leads}");
+            }
+        }
+        assert!(is_one("/") && is_one("/logs/x") && !is_one("//logs") && !is_one("logs"));
     }
 
     #[test]

@@ -204,9 +204,11 @@ pub(crate) fn main(shared: &Shared, main: Main) -> Router {
     }
     let mut all = receiving.merge(queries).merge(own).merge(over_grpc);
     if parts.page {
-        all = all.merge(page::over_http(&base_path));
+        all = all.merge(page::over_http(&base_path)).merge(audience::page_over_http());
+    } else {
+        all = all.merge(switched_off("/admin", "page.enabled"));
     }
-    let links = Links { base_path: base_path.into(), has_pages: parts.page, parts };
+    let links = Links { base_path: base_path.into(), parts };
     let fallback = move |request| async move { links.answer(request).await };
     all.fallback(fallback).with_state(shared.clone())
 }
@@ -219,10 +221,8 @@ struct Off {
 
 /// What a part answers that is off.
 fn switched_off(prefix: &'static str, key: &'static str) -> Router<Shared> {
-    let answer = move || async move {
-        let message = format!("{prefix} is switched off here: {key} is false");
-        json_error(StatusCode::NOT_FOUND, &message)
-    };
+    let answer =
+        move || async move { json_error(StatusCode::NOT_FOUND, &off_message(prefix, key)) };
     Router::new().route(prefix, any(answer)).route(&format!("{prefix}/{{*rest}}"), any(answer))
 }
 
@@ -230,24 +230,45 @@ fn switched_off(prefix: &'static str, key: &'static str) -> Router<Shared> {
 #[derive(Clone)]
 struct Links {
     base_path: Arc<str>,
-    has_pages: bool,
     parts: Parts,
 }
 
 impl Links {
     async fn answer(self, request: Request<Body>) -> Response {
-        let path = request.uri().path();
-        let is_grafana = path == "/grafana" || path.starts_with("/grafana/");
-        if is_grafana && !self.parts.grafana {
-            let message = "/grafana is switched off here: api.grafana.enabled is false";
-            return json_error(StatusCode::NOT_FOUND, message);
-        }
-        let redirected = self.has_pages.then(|| page::redirected(&self.base_path, &request));
-        match redirected.flatten() {
-            Some(response) => response,
-            None => unknown(request).await,
+        let redirected = page::redirected(&self.base_path, &request);
+        match self.off(request.uri().path(), redirected.is_some()) {
+            Some(message) => json_error(StatusCode::NOT_FOUND, &message),
+            None => match redirected {
+                Some(response) => response,
+                None => unknown(request).await,
+            },
         }
     }
+
+    /// What is said of a path that would be something if its part were on. The rest of what is below
+    /// the prefixes of systems has routes that say so.
+    fn off(&self, path: &str, leads_to_page: bool) -> Option<String> {
+        let parts = &self.parts;
+        let systems = [
+            ("/grafana", parts.grafana, "api.grafana.enabled"),
+            ("/jaeger", parts.jaeger, "api.jaeger.enabled"),
+            ("/prometheus", parts.prometheus, "api.prometheus.enabled"),
+            ("/tempo", parts.tempo, "api.tempo.enabled"),
+        ];
+        let is_below = |prefix: &str| {
+            path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let off = systems.into_iter().find(|(prefix, is_on, _)| !is_on && is_below(prefix));
+        if let Some((prefix, _, key)) = off {
+            return Some(off_message(prefix, key));
+        }
+        let is_page = leads_to_page || page::is_one(path);
+        (is_page && !parts.page).then(|| off_message("this page", "page.enabled"))
+    }
+}
+
+fn off_message(what: &str, key: &str) -> String {
+    format!("{what} is switched off here: {key} is false")
 }
 
 async fn destinations(State(shared): State<Shared>) -> Response {
@@ -308,7 +329,7 @@ async fn unknown(request: Request<Body>) -> Response {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::options::ServerOptions;
     use kymo_journal::OsDisk;
@@ -316,7 +337,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
-    fn shared(data: &std::path::Path) -> Shared {
+    pub(crate) fn shared(data: &std::path::Path) -> Shared {
         let options = ServerOptions::default();
         let (journal, store) = (options.journal, options.store);
         let store = Store::open_dir(Arc::new(OsDisk), data, None, journal, store).unwrap();
@@ -341,6 +362,23 @@ mod tests {
             audience: AudienceSettings::default(),
             destinations: Arc::new(destinations),
         })
+    }
+
+    #[test]
+    fn a_part_that_is_off_says_so_whatever_its_path() {
+        let off = |parts: Parts, path: &str, leads_to_page| {
+            Links { base_path: "".into(), parts }.off(path, leads_to_page).unwrap_or_default()
+        };
+        let no_page = Parts { page: false, ..Parts::default() };
+        for path in ["/", "/traces", "/trace/1", "/dashboards/x"] {
+            assert!(off(no_page, path, false).contains("page.enabled is false"), "{path}");
+        }
+        assert!(off(no_page, "/jaeger/search", true).contains("page.enabled is false"));
+        assert_eq!(off(no_page, "/elsewhere", false), "");
+        let no_jaeger = Parts { jaeger: false, ..Parts::default() };
+        assert!(off(no_jaeger, "/jaeger/", true).contains("api.jaeger.enabled is false"));
+        assert_eq!(off(no_jaeger, "/jaegers", false), "");
+        assert_eq!(off(Parts::default(), "/jaeger/", true), "");
     }
 
     #[tokio::test]

@@ -4,17 +4,18 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use kymo_edge::forwarded::WrongNetwork;
-use kymo_edge::{SecurityHeaders, TrustedProxies};
+use kymo_edge::{AllowedHosts, SecurityHeaders, TrustedProxies};
 use kymo_engine::Engine;
 use kymo_forward::destination::{Destinations, StartOptions};
 use kymo_identity::Identity;
 use kymo_journal::OsDisk;
 use kymo_store::Store;
 use tokio::runtime::Handle;
+use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
-use crate::access::{Entrance, Provider, tokens};
-use crate::bound::{Bound, Serving};
+use crate::access::{Entrance, Failures, Provider, tokens};
+use crate::bound::{Bound, Serving, open_addresses};
 use crate::collect::Collecting;
 use crate::error::ServerError;
 use crate::limits::{LAST_FLUSH_TIMEOUT, SETTINGS_POLL_EVERY};
@@ -68,6 +69,9 @@ impl Server {
         let wrong = options.access.check(&options.listening());
         if !wrong.is_empty() {
             return Err(ServerError::Setting(wrong.join("; ")));
+        }
+        if let Some(warning) = open_addresses(&options) {
+            tracing::warn!("{warning}");
         }
         let doors = options.access.doors().map_err(ServerError::Setting)?;
         let entrance = entrance(&options)?;
@@ -127,8 +131,9 @@ impl Server {
         for certificates in doors.certificates() {
             watching.spawn(certificates.watch());
         }
-        if options.store_url.as_deref().is_some_and(|url| url.contains("://")) {
-            watching.spawn(keep_fresh(refreshing));
+        // Others may write where the store is not in our own directory.
+        if options.store_url.is_some() {
+            watching.spawn(keep_fresh(refreshing, shared.changing.clone()));
         }
         let main = router::main(
             &shared,
@@ -217,11 +222,18 @@ fn entrance(options: &ServerOptions) -> Result<Arc<Entrance>, ServerError> {
     let networks =
         networks.map_err(|error: WrongNetwork| setting(format!("trusted_proxies: {error}")))?;
     let headers = SecurityHeaders::new(&options.access.security_headers);
+    let hosts = AllowedHosts::new(&options.access.allowed_hosts);
+    let hosts = hosts.map_err(|error| setting(error.to_string()))?;
+    let listening = options.listening();
+    let names = listening.iter().map(|(_, address)| *address);
+    let names = names.chain(options.collect.external_url.as_deref());
     Ok(Arc::new(Entrance {
         identity: Arc::new(identity),
         trusted: TrustedProxies::new(networks),
+        hosts: names.fold(hosts, AllowedHosts::with),
         headers: headers.map_err(|error| setting(error.to_string()))?,
         allowed_origins: options.allowed_origins.clone(),
+        failures: Failures::default(),
     }))
 }
 
@@ -236,12 +248,22 @@ struct Refreshing {
 }
 
 impl Refreshing {
+    /// Both are tried: flags that cannot be read must not keep a revoked token alive.
     async fn refresh(&mut self) -> Result<(), String> {
+        let audience = self.refresh_audience().await;
+        self.refresh_tokens().await.and(audience)
+    }
+
+    async fn refresh_audience(&mut self) -> Result<(), String> {
         let (version, book) = audience::load(&self.engine).await?;
         if self.audience != version {
             self.receiver.audience().replace(book);
             self.audience = version;
         }
+        Ok(())
+    }
+
+    async fn refresh_tokens(&mut self) -> Result<(), String> {
         let (version, tokens) = tokens::load(&self.engine).await?;
         if self.tokens != version {
             self.identity.set_tokens(Arc::new(tokens));
@@ -252,11 +274,14 @@ impl Refreshing {
 }
 
 /// Looks again and again whether another node has changed them.
-async fn keep_fresh(mut refreshing: Refreshing) {
+async fn keep_fresh(mut refreshing: Refreshing, changing: Arc<Mutex<()>>) {
     let mut last_failure = None;
     loop {
         tokio::time::sleep(SETTINGS_POLL_EVERY).await;
+        // Not while this node changes them, or what was read before would undo the change.
+        let turn = changing.lock().await;
         let failure = refreshing.refresh().await.err();
+        drop(turn);
         if let Some(why) = failure.as_ref().filter(|_| failure != last_failure) {
             tracing::warn!("tokens and flags are not looked for: {why}");
         }
@@ -290,20 +315,16 @@ const LEFT: &str = "what it held is in the journal, and in queries again after t
 
 async fn open_store(options: &ServerOptions) -> Result<Store, ServerError> {
     let options = options.clone();
+    let store_options =
+        kymo_store::Options { is_detached: !options.store_enabled, ..options.store };
     let opened = tokio::task::spawn_blocking(move || {
         Store::open_dir(
             Arc::new(OsDisk),
             &options.data,
             options.store_url.as_deref(),
             options.journal,
-            options.store,
+            store_options,
         )
-        .and_then(|store| {
-            if !options.store_enabled {
-                store.detach()?;
-            }
-            Ok(store)
-        })
     });
     match opened.await {
         Ok(store) => Ok(store?),

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::block::meta::{BlockMeta, LATE_DAY};
 use crate::block::read::TailCheck;
@@ -71,6 +72,9 @@ impl Store {
     /// Takes everything acknowledged into heads and writes all heads to blocks.
     pub fn flush(&self) -> Result<(), StoreError> {
         self.writable()?;
+        if self.detached.load(Ordering::Acquire) {
+            return Ok(());
+        }
         let end = self.journal.end();
         loop {
             let is_complete = self.apply_all(end)?;

@@ -42,6 +42,8 @@ pub struct Options {
     pub block_cache_bytes: usize,
     /// Bytes that the store may be behind the journal before requests are refused.
     pub lag_bytes: u64,
+    /// Whether nothing is taken in: see [`Store::open`](crate::Store::open).
+    pub is_detached: bool,
     /// How old a known commit log may be before a snapshot reads it again.
     /// Zero where other nodes commit too.
     pub log_refresh: Duration,
@@ -66,6 +68,7 @@ impl Default for Options {
             column_cache_bytes: crate::limits::COLUMN_CACHE_BYTES,
             block_cache_bytes: 64 << 20,
             lag_bytes: 1 << 30,
+            is_detached: false,
             log_refresh: Duration::from_secs(3600),
         }
     }

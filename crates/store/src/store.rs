@@ -124,6 +124,10 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Store {
     /// Opens the store on a journal. Records after the last flush are applied by
     /// the first call that needs them.
+    ///
+    /// With [`Options::is_detached`] nothing is taken in but what the journal still
+    /// keeps for the store, which is flushed now; from then on the journal keeps
+    /// nothing for it.
     pub fn open(
         disk: Arc<dyn Disk>,
         journal: Journal,
@@ -133,6 +137,15 @@ impl Store {
         check_node(&options)?;
         let node = NodeObject::get(&*objects, &options.node)?
             .unwrap_or_else(|| NodeObject::new(&options.node));
+        // Without a cursor, what the journal has came while the store was detached.
+        let is_owed = journal.cursors().iter().any(|cursor| cursor.name == CURSOR);
+        if options.is_detached && !is_owed {
+            let from = journal.end();
+            let state = State::new(node, Heads::default(), from);
+            let store = Self::build(disk, journal, None, objects, options, state);
+            store.detached.store(true, Ordering::Release);
+            return Ok(store);
+        }
         journal.register(
             CURSOR,
             CursorOptions { budget_bytes: Some(options.lag_bytes), back_pressure: true },
@@ -140,7 +153,11 @@ impl Store {
         journal.advance(CURSOR, node.position())?;
         let from = node.position().max(journal.oldest());
         let state = State::new(node, Heads::default(), from);
-        Ok(Self::build(disk, journal, None, objects, options, state))
+        let store = Self::build(disk, journal, None, objects, options, state);
+        if store.options.is_detached {
+            store.detach()?;
+        }
+        Ok(store)
     }
 
     /// Opens journal and store in a directory, as every command does: the
@@ -239,8 +256,8 @@ impl Store {
 
     /// Takes in and flushes what the journal has, and nothing from then on: the journal keeps no
     /// more records for this store. What is in blocks can be read as before. A store that is opened
-    /// the next time takes in what the journal has then.
-    pub fn detach(&self) -> Result<(), StoreError> {
+    /// attached the next time takes in what the journal has then.
+    fn detach(&self) -> Result<(), StoreError> {
         self.ingest()?;
         self.flush()?;
         self.detached.store(true, Ordering::Release);

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use backends::{on_each_backend, open};
 use bytes::Bytes;
-use kymo_journal::{Compression, Format, OsDisk, Record};
+use kymo_journal::{Compression, CursorOptions, Format, OsDisk, Record};
 use kymo_store::block::catalogue::Scope;
 use kymo_store::block::listing;
 use kymo_store::check::check;
@@ -104,18 +104,32 @@ fn user(number: u64) -> Predicate {
 }
 
 #[test]
-fn a_store_that_lets_go_keeps_what_was_there_and_takes_no_more() {
+fn a_detached_store_keeps_what_was_there_and_takes_no_more() {
+    let detached = || Options { is_detached: true, ..Options::default() };
     on_each_backend("detach", |dir, objects| {
         let store = open(dir, objects, Options::default());
         append(&store, 0..3);
-        store.detach().unwrap();
+        drop(store);
+        let store = open(dir, objects, detached());
+        assert!(store.journal().cursors().is_empty(), "nobody needs what comes now");
+        assert_eq!((count(&store, None), spans_of(&store, 0)), (30, 10), "what was owed to it");
+        // Somebody else keeps the journal's records.
+        store.journal().register("forward/hub", CursorOptions::default()).unwrap();
         append(&store, 3..4);
         assert_eq!((count(&store, None), spans_of(&store, 3)), (30, 0));
-        assert!(store.journal().cursors().is_empty(), "nobody needs what comes now");
         store.flush().unwrap();
+        drop(store);
+        let store = open(dir, objects, detached());
+        let cursors = store.journal().cursors();
+        let names: Vec<_> = cursors.iter().map(|cursor| cursor.name.as_str()).collect();
+        assert_eq!(names, ["forward/hub"]);
+        assert_eq!((count(&store, None), spans_of(&store, 3)), (30, 0), "also after a restart");
         store.close().unwrap();
+        let store = open(dir, objects, detached());
+        assert_eq!(count(&store, None), 30);
+        drop(store);
         let store = open(dir, objects, Options::default());
-        assert_eq!(spans_of(&store, 0), 10);
+        assert_eq!((spans_of(&store, 0), spans_of(&store, 3)), (10, 10), "what is there is taken");
     });
 }
 

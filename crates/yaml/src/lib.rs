@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  text ─> tree (keys, values, places) ─> references (${env:X}) ─> read: serde ─> settings
-//!                    └─> write (secrets hidden)                        └─> Problem: place, what was meant
+//!                    └─> write                                         └─> Problem: place, what was meant
 //! ```
 //!
 //! | module | what it is for |
@@ -15,8 +15,10 @@
 //! | [`amounts`] | durations, sizes and counts as people write them |
 //! | [`nearest()`] | the known name that is nearest to one that is not known |
 //! | [`mod@write`] | a tree as text |
+//! | [`limits`] | every limit, with its reason |
 
 pub mod amounts;
+pub mod limits;
 mod nearest;
 pub mod problem;
 pub mod read;

@@ -50,6 +50,15 @@ impl Value<'_> {
         Problem::at(self.at, message)
     }
 
+    /// The same where more than a word is wanted. What stands there instead may be a secret that is
+    /// in the wrong place, so it is not shown.
+    fn without_parts(self, expected: &str) -> Problem {
+        match self.node {
+            Node::Scalar(_) => Problem::at(self.at, format!("is one value: expected {expected}")),
+            _ => self.wrong(expected),
+        }
+    }
+
     fn number<T>(self, read: impl Fn(&str) -> Option<T>, expected: &str) -> Result<T, Problem> {
         self.node.as_text().and_then(read).ok_or_else(|| self.wrong(expected))
     }
@@ -183,7 +192,7 @@ impl<'de> Deserializer<'de> for Value<'_> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        let Node::List(items) = self.node else { return Err(self.wrong("a list")) };
+        let Node::List(items) = self.node else { return Err(self.without_parts("a list")) };
         let items = Items { items: items.iter(), nth: 0 };
         visitor.visit_seq(items).map_err(|problem| self.placed(problem))
     }
@@ -210,7 +219,7 @@ impl<'de> Deserializer<'de> for Value<'_> {
             Node::Map(entries) => entries.as_slice(),
             // A group of which everything is commented out.
             Node::Null => &[],
-            _ => return Err(self.wrong("keys and values")),
+            _ => return Err(self.without_parts("keys and values")),
         };
         let entries = Entries { entries: entries.iter(), value: None };
         visitor.visit_map(entries).map_err(|problem| self.placed(problem))
@@ -455,8 +464,10 @@ mod tests {
         );
         assert_eq!(
             problem("destinations: 5\n"),
-            "line 1, column 15: destinations: \"5\" is not it: expected a list"
+            "line 1, column 15: destinations: is one value: expected a list"
         );
+        let misplaced = problem("destinations: [{name: a, protocol: grpc, values: hush}]\n");
+        assert!(misplaced.ends_with("values: is one value: expected keys and values"));
         assert_eq!(problem(""), "line 1, column 1: destinations is missing");
     }
 }

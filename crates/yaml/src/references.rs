@@ -1,7 +1,7 @@
 //! `${env:NAME}` in a configuration: variables of the environment, so that a file has no secrets.
 //!
-//! `${env:NAME:-words}` has words for a variable that is not set. `$${env:NAME}` is the text
-//! `${env:NAME}` itself.
+//! `${env:NAME:-words}` has words for a variable that is not set, or empty, as shells have it.
+//! `$${env:NAME}` is the text `${env:NAME}` itself.
 
 use crate::problem::Problem;
 use crate::tree::{Entry, Node, Place};
@@ -61,7 +61,10 @@ fn expanded(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Str
             Some((name, otherwise)) => (name, Some(otherwise)),
             None => (&inner[..end], None),
         };
-        let value = variable(name).or_else(|| otherwise.map(str::to_owned));
+        let value = match (variable(name), otherwise) {
+            (Some(value), Some(otherwise)) if value.is_empty() => Some(otherwise.to_owned()),
+            (value, otherwise) => value.or_else(|| otherwise.map(str::to_owned)),
+        };
         let Some(value) = value else {
             let name = crate::printable(name);
             return Err(format!(
@@ -76,6 +79,16 @@ fn expanded(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Str
     Ok(whole)
 }
 
+/// Whether a text is a reference and nothing else, without words of its own: such a text is no
+/// secret, whatever it refers to.
+#[must_use]
+pub fn is_reference(text: &str) -> bool {
+    let name = text.strip_prefix(START).and_then(|inner| inner.strip_suffix('}'));
+    name.is_some_and(|name| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,7 +96,12 @@ mod tests {
 
     fn text(yaml: &str) -> Result<String, String> {
         let mut entries = parse(yaml).unwrap();
-        let problems = expand(&mut entries, &|name| (name == "A").then(|| "x".to_owned()));
+        let variable = |name: &str| match name {
+            "A" => Some("x".to_owned()),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        };
+        let problems = expand(&mut entries, &variable);
         match problems.first() {
             Some(problem) => Err(problem.to_string()),
             None => Ok(entries[0].node.as_text().unwrap().to_owned()),
@@ -94,8 +112,17 @@ mod tests {
     fn references_become_what_they_refer_to() {
         assert_eq!(text("a: '${env:A}-${env:A}'").unwrap(), "x-x");
         assert_eq!(text("a: '${env:B:-none}'").unwrap(), "none");
+        assert_eq!(text("a: '${env:EMPTY:-none}${env:EMPTY}'").unwrap(), "none");
         assert_eq!(text("a: '$${env:A}'").unwrap(), "${env:A}");
         assert_eq!(text("a: '$5 ${other}'").unwrap(), "$5 ${other}");
+    }
+
+    #[test]
+    fn a_reference_alone_is_told_from_words() {
+        assert!(is_reference("${env:A_1}"));
+        for other in ["", "x", "${env:}", "${env:A:-hush}", "hush${env:A}", "${env:A}}"] {
+            assert!(!is_reference(other), "{other}");
+        }
     }
 
     #[test]

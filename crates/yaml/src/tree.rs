@@ -5,7 +5,8 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Location, MessageFormatter, Spanned, UserMessageFormatter};
 
-use crate::{Problem, printable};
+use crate::limits::MAX_TEXT_BYTES;
+use crate::{Problem, amounts, printable};
 
 /// Line and column, from one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,8 +90,12 @@ impl Node {
 /// Reads a file; an empty one is an empty map.
 ///
 /// # Errors
-/// It is not YAML, or not keys and values.
+/// It is not YAML, not keys and values, or more than [`MAX_TEXT_BYTES`].
 pub fn parse(text: &str) -> Result<Vec<Entry>, Problem> {
+    if text.len() > MAX_TEXT_BYTES {
+        let most = amounts::size_text(MAX_TEXT_BYTES as u64);
+        return Err(Problem::at_or_nowhere(None, format!("expected YAML of at most {most}")));
+    }
     let root: Option<Spanned<Parsed>> = serde_saphyr::from_str(text).map_err(|error| {
         Problem::at_or_nowhere(error.location().map(place), message(error.without_snippet()))
     })?;
@@ -288,5 +293,39 @@ mod tests {
         assert_eq!((twice.at.unwrap().line, twice.message.as_str()), (2, "a is there twice"));
         let torn = parse("a: [1, 2\nb: 3\n").unwrap_err();
         assert!(torn.at.is_some() && !torn.message.is_empty() && !torn.message.contains('\n'));
+    }
+
+    #[test]
+    fn a_mark_of_the_byte_order_changes_nothing() {
+        let entries = parse("\u{feff}a: 007\nb: {c: 1.10}\n").unwrap();
+        assert_eq!(entries[0].node.as_text(), Some("007"));
+        assert_eq!(entries[1].node.get("c").unwrap().node.as_text(), Some("1.10"));
+    }
+
+    #[test]
+    fn what_would_grow_without_end_is_refused() {
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for nth in 1..12 {
+            let before = format!("*a{}, ", nth - 1).repeat(9);
+            bomb.push_str(&format!("a{nth}: &a{nth} [{before}]\n"));
+        }
+        assert!(parse(&bomb).is_err());
+        let deep = format!("a: {}1{}", "[".repeat(5000), "]".repeat(5000));
+        assert!(parse(&deep).is_err());
+        let indented: String =
+            (0..5000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
+        assert!(parse(&indented).is_err());
+        let large = format!("a: {}\n", "x".repeat(MAX_TEXT_BYTES));
+        assert!(parse(&large).unwrap_err().message.contains("at most 8MiB"));
+    }
+
+    #[test]
+    fn tabs_and_loose_ends_are_told_with_their_place() {
+        for text in ["a:\n\tb: 1\n", "a: 'x\n", "a: *b\n", "a: {b: 1\n", "a: b: c\n", "a: \u{7}\n"]
+        {
+            let problem = parse(text).unwrap_err();
+            assert!(problem.at.is_some_and(|at| at.line >= 1 && at.column >= 1), "{text:?}");
+            assert!(!problem.message.contains(['\n', '\u{7}']), "{problem}");
+        }
     }
 }

@@ -2,42 +2,33 @@
 
 use crate::tree::{Entry, Node};
 
-/// What stands for a value that is hidden.
-pub const HIDDEN: &str = "***";
-
-/// Keys and values as YAML, each level two spaces further in than its key. What `is_hidden` says of
-/// a path (`destinations.headers.authorization`, lists without numbers) is shown as [`HIDDEN`].
+/// Keys and values as YAML, each level two spaces further in than its key.
 #[must_use]
-pub fn write(entries: &[Entry], is_hidden: &dyn Fn(&str) -> bool) -> String {
-    let mut writer = Writer { text: String::new(), is_hidden };
-    writer.map(entries, "", 0);
+pub fn write(entries: &[Entry]) -> String {
+    let mut writer = Writer::default();
+    writer.map(entries, 0);
     writer.text
 }
 
-struct Writer<'a> {
+#[derive(Default)]
+struct Writer {
     text: String,
-    is_hidden: &'a dyn Fn(&str) -> bool,
 }
 
-impl Writer<'_> {
-    fn map(&mut self, entries: &[Entry], path: &str, depth: usize) {
+impl Writer {
+    fn map(&mut self, entries: &[Entry], depth: usize) {
         for (nth, entry) in entries.iter().enumerate() {
             if nth > 0 || !self.text.ends_with("- ") {
                 self.indent(depth);
             }
-            let path = match path {
-                "" => entry.key.clone(),
-                path => format!("{path}.{}", entry.key),
-            };
             self.text.push_str(&scalar(&entry.key));
             self.text.push(':');
-            self.value(&entry.node, &path, depth);
+            self.value(&entry.node, depth);
         }
     }
 
-    fn value(&mut self, node: &Node, path: &str, depth: usize) {
+    fn value(&mut self, node: &Node, depth: usize) {
         match node {
-            _ if (self.is_hidden)(path) => self.line(HIDDEN),
             Node::Null => self.text.push('\n'),
             Node::Scalar(value) if value.is_typed => self.line(&value.text),
             Node::Scalar(value) => self.line(&scalar(&value.text)),
@@ -51,15 +42,15 @@ impl Writer<'_> {
                     match &item.node {
                         Node::Map(entries) if !entries.is_empty() => {
                             self.text.push(' ');
-                            self.map(entries, path, depth + 2);
+                            self.map(entries, depth + 2);
                         }
-                        node => self.value(node, path, depth + 1),
+                        node => self.value(node, depth + 1),
                     }
                 }
             }
             Node::Map(entries) => {
                 self.text.push('\n');
-                self.map(entries, path, depth + 1);
+                self.map(entries, depth + 1);
             }
         }
     }
@@ -114,13 +105,20 @@ mod tests {
     use crate::tree::parse;
 
     #[test]
-    fn what_is_written_reads_back_and_secrets_are_hidden() {
-        let text = "a: 007\nb:\n  - c: 'it''s'\n    d: [x, 'on', \"\\n\\u0007\"]\n  - 5\n  - {}\n\
-                    e: {f: }\ng: {password: x, h: [[1, 2], []]}\n";
-        let written = write(&parse(text).unwrap(), &|path| path == "g.password");
-        assert!(written.contains("password: ***") && written.contains("  - c: 'it''s'\n    d:"));
-        let normal = |text: &str| write(&parse(text).unwrap(), &|_| false);
-        let shown = normal(&text.replace("password: x", "password: '***'"));
-        assert_eq!(normal(&written.replace("***", "'***'")), shown);
+    fn what_is_written_reads_back_as_the_same() {
+        let text = "a: 007\nb:\n  - c: 'it''s'\n    d: [x, 'on', \"\\n\\u0007\", '***', '12', '~']\n  \
+                    - 5\n  - {}\ne: {f: }\ng: {h: [[1, 2], []], '${x}': ' y '}\n";
+        let written = write(&parse(text).unwrap());
+        assert!(written.contains("  - c: 'it''s'\n    d:"), "{written}");
+        let again = parse(&written).unwrap();
+        assert_eq!(write(&again), written);
+        let values = again[1].node.clone();
+        let Node::List(items) = values else { panic!("{again:?}") };
+        let Some(Node::List(texts)) = items[0].node.get("d").map(|entry| &entry.node) else {
+            panic!("{items:?}")
+        };
+        let texts: Vec<_> = texts.iter().map(|item| item.node.clone()).collect();
+        let expected = ["x", "on", "\n\u{7}", "***", "12", "~"].map(Node::text);
+        assert_eq!(texts, expected, "{written}");
     }
 }

@@ -197,6 +197,7 @@ impl FlagBook {
             Some(_) => Change::Updated,
         };
         let rule = Rule::new(flag)?;
+        rule.check_signals()?;
         let entry = AuditEntry::new(key, before, Some(rule.flag()), author)?;
         let others = self.flags().filter(|flag| flag.key != key);
         let size_bytes: usize =

@@ -76,7 +76,8 @@ pub struct Flag {
     /// Users whose whole name matches are selected.
     #[serde(default)]
     pub regex: Option<String>,
-    /// The attributes that name the user: the first of these that a record has.
+    /// The attributes that name users. The user of a record is named by the first of these that it
+    /// has; all others that it names have to be allowed too.
     pub attributes: Vec<String>,
     /// Whether records of unknown users are kept.
     pub unknown: Unknown,

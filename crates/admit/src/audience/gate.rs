@@ -5,8 +5,8 @@
 //!
 //! What it promises:
 //! - A record is kept only if every flag that is about it allows its trace's user.
-//! - If it names a user itself, that one has to be allowed too: a record of an excluded user is never
-//!   kept, whoever its trace began with.
+//! - Whoever is named in it has to be allowed too, wherever that is: a record that names an excluded
+//!   user is never kept, whoever its trace began with.
 //! - A trace's user is the one that was named first, in whichever request.
 //! - Flags do not change between two records of a request.
 
@@ -37,6 +37,14 @@ pub struct Gate {
     named: HashMap<(TraceId, usize), Arc<str>>,
     /// Flags that allow the user of a trace.
     traces: HashMap<TraceId, Bits>,
+}
+
+/// Whom a record names, as one source sees it.
+struct Own {
+    /// Its user, if it names one.
+    user: Option<Arc<str>>,
+    /// The flags that allow everybody whom it names.
+    allowing: Bits,
 }
 
 impl Gate {
@@ -88,13 +96,14 @@ impl Gate {
         let mut allowing = Bits::MAX;
         for nth in 0..self.spaces.len() {
             let flags = self.rules.sources().get(nth).map_or(0, |source| source.flags);
-            let own = match trace_id {
+            let mut own = match trace_id {
                 Some(trace_id) => self.learn_by(nth, trace_id, record),
-                None => Some(self.own(nth, record).map_or(self.allowing_unknown, |(_, bits)| bits)),
+                None => self.own(nth, record),
             };
-            if let Some(own) = own {
-                allowing &= own | !flags;
+            if trace_id.is_none() && own.user.is_none() {
+                own.allowing &= self.allowing_unknown;
             }
+            allowing &= own.allowing | !flags;
         }
         if about == 0 {
             return true;
@@ -114,28 +123,42 @@ impl Gate {
         }
     }
 
-    /// Flags that allow the user whom a record of a trace names, if it names one. The trace has that
-    /// user if it has none yet.
-    fn learn_by(&mut self, nth: usize, trace_id: TraceId, record: &Record<'_>) -> Option<Bits> {
-        let (user, bits) = self.own(nth, record)?;
-        if let Entry::Vacant(entry) = self.named.entry((trace_id, nth)) {
-            entry.insert(user);
+    /// Whom a record of a trace names. The trace has that user if it has none yet.
+    fn learn_by(&mut self, nth: usize, trace_id: TraceId, record: &Record<'_>) -> Own {
+        let own = self.own(nth, record);
+        if let Some(user) = &own.user
+            && let Entry::Vacant(entry) = self.named.entry((trace_id, nth))
+        {
+            entry.insert(Arc::clone(user));
             // What was decided while the user was not known does not bind what follows.
             self.traces.remove(&trace_id);
         }
-        Some(bits)
+        own
     }
 
-    /// The user whom a record names, and the flags that allow them.
-    fn own(&mut self, nth: usize, record: &Record<'_>) -> Option<(Arc<str>, Bits)> {
-        let name = self.rules.sources().get(nth)?.user(record)?;
-        if let Some((user, bits)) = self.people.get_key_value(name.as_ref()) {
-            return Some((Arc::clone(user), *bits));
-        }
-        let user: Arc<str> = Arc::from(name);
-        let bits = self.rules.allowing(Some(&user));
-        self.people.insert(Arc::clone(&user), bits);
-        Some((user, bits))
+    /// Whom a record names.
+    fn own(&mut self, nth: usize, record: &Record<'_>) -> Own {
+        let Self { rules, people, .. } = self;
+        let mut own = Own { user: None, allowing: Bits::MAX };
+        let Some(source) = rules.sources().get(nth) else { return own };
+        let mut least = usize::MAX;
+        source.each_user(record, |rank, name| {
+            let (user, bits) = match people.get_key_value(name.as_ref()) {
+                Some((user, bits)) => (Arc::clone(user), *bits),
+                None => {
+                    let user: Arc<str> = Arc::from(name);
+                    let bits = rules.allowing(Some(&user));
+                    people.insert(Arc::clone(&user), bits);
+                    (user, bits)
+                }
+            };
+            own.allowing &= bits;
+            if let Some(rank) = rank.filter(|rank| *rank < least) {
+                least = rank;
+                own.user = Some(user);
+            }
+        });
+        own
     }
 
     /// Flags that allow the user of a trace, or those who are not known.

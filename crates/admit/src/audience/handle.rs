@@ -3,10 +3,14 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use kymo_condition::{Record, edit};
+use kymo_wire::Signal;
+
 use super::book::FlagBook;
 use super::gate::Gate;
 use super::memory::Memory;
 use super::rule_set::RuleSet;
+use crate::rules::{self, Applied, ApplyError, Rules};
 
 /// Who is recorded, now. Clones share what they know.
 ///
@@ -20,27 +24,32 @@ pub struct Audience {
 struct Current {
     book: Arc<FlagBook>,
     rules: Arc<RuleSet>,
-}
-
-impl Current {
-    fn new(book: Arc<FlagBook>) -> Self {
-        Self { rules: Arc::new(RuleSet::new(&book)), book }
-    }
+    /// How often the flags were replaced.
+    changes: u64,
 }
 
 impl Audience {
     /// An audience with these flags. With none, everybody is recorded.
     #[must_use]
     pub fn new(book: FlagBook) -> Self {
-        let current = Arc::new(RwLock::new(Current::new(Arc::new(book))));
-        Self { current, memory: Arc::new(Memory::new()) }
+        let current =
+            Current { rules: Arc::new(RuleSet::new(&book)), book: Arc::new(book), changes: 0 };
+        Self { current: Arc::new(RwLock::new(current)), memory: Arc::new(Memory::new()) }
     }
 
     /// Puts other flags in force, for all requests whose [`Gate`] is made from now on. Whose a trace
     /// is stays known, so that open traces are decided anew by the same users.
     pub fn replace(&self, book: FlagBook) {
-        let current = Current::new(Arc::new(book));
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
+        let rules = Arc::new(RuleSet::new(&book));
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let changes = current.changes + 1;
+        *current = Current { rules, book: Arc::new(book), changes };
+    }
+
+    /// How often flags were replaced. Who has decided on a request while they were decides anew: a
+    /// large one takes a while, and what is kept of it may be written a second after the change.
+    pub(crate) fn changes(&self) -> u64 {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).changes
     }
 
     /// The flags in force.
@@ -62,6 +71,31 @@ impl Audience {
             Arc::clone(&current.rules)
         };
         Some(Gate::new(rules, Arc::clone(&self.memory), tenant))
+    }
+}
+
+impl Audience {
+    /// Leaves out of a request of OTLP that was inspected what is not to be recorded, and applies
+    /// rules to the rest.
+    ///
+    /// # Errors
+    ///
+    /// The request is not well-formed, or would become too large.
+    pub fn apply(
+        &self,
+        tenant: &str,
+        signal: Signal,
+        protobuf: &[u8],
+        rules: &Rules,
+    ) -> Result<Applied, ApplyError> {
+        let Some(mut gate) = self.gate(tenant).filter(|gate| gate.is_about(signal)) else {
+            return rules.apply(signal, protobuf);
+        };
+        if gate.learns_from(signal) {
+            edit::records(signal, protobuf, |record| gate.learn(record))?;
+        }
+        let mut admit = |record: &Record<'_>| gate.records(record);
+        rules::process(signal, protobuf, rules, Some(&mut admit))
     }
 }
 

@@ -20,7 +20,8 @@
 //!
 //! What it does not do: it takes nothing back that was recorded before a change, and it does not
 //! remember over a restart whose a trace is. Users are looked for in attributes of a record, of its
-//! scope and of its resource; those of events, links and exemplars decide nothing.
+//! scope and of its resource. Those of events, links and exemplars name nobody as the user, but have to
+//! be allowed too.
 //!
 //! ```
 //! use kymo_admit::audience::{Audience, AudienceSettings, Author, FlagBook, api, ofrep};

@@ -7,8 +7,8 @@
 //!
 //! A flag is a boolean: whether records of the user are kept. The answer is what admission decides,
 //! apart from `where` and `signals`, since the question is about a user and not about a record. The
-//! user is the first of the flag's attributes that the context has, else its `targetingKey`; if it
-//! has neither, the user is not known.
+//! user is whom the flag's attributes name in the context, else its `targetingKey`; if it has
+//! neither, the user is not known.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,6 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::answer::Answer;
 use super::book::FlagBook;
-use super::flag::Flag;
 use super::limits::MAX_REQUEST_BYTES;
 use super::rule::{Decision, Rule};
 
@@ -68,6 +67,12 @@ impl Unanswerable {
         let failure = Failure { key, error_code: self.code, error_details: self.details };
         Answer::json(status, &failure)
     }
+}
+
+/// A question that could not be read at all.
+#[must_use]
+pub fn failed(status: u16, details: String) -> Answer {
+    Unanswerable { code: "GENERAL", details }.answer(status, None)
 }
 
 /// Evaluates one flag: 200, 400 if the question is wrong, 404 if there is no such flag.
@@ -135,7 +140,7 @@ fn read(body: &[u8]) -> Result<Context, Unanswerable> {
 
 fn evaluated<'a>(rule: &'a Rule, context: &Context) -> Evaluated<'a> {
     let flag = rule.flag();
-    let Decision { is_recorded, reason } = rule.decide(user(flag, context).as_deref());
+    let Decision { is_recorded, reason } = decided(rule, context);
     Evaluated {
         key: &flag.key,
         reason: reason.name(),
@@ -145,22 +150,37 @@ fn evaluated<'a>(rule: &'a Rule, context: &Context) -> Evaluated<'a> {
     }
 }
 
-fn user<'a>(flag: &Flag, context: &'a Context) -> Option<Cow<'a, str>> {
-    let attributes = flag.attributes.iter().map(String::as_str);
-    attributes.chain([TARGETING_KEY]).find_map(|name| name_of(context.get(name)?))
+/// What admission decides on a record with these attributes: everybody whom it names has to be
+/// allowed.
+fn decided(rule: &Rule, context: &Context) -> Decision {
+    let mut names = Vec::new();
+    for attribute in &rule.flag().attributes {
+        each_name(context.get(attribute), &mut names);
+    }
+    if names.is_empty() {
+        each_name(context.get(TARGETING_KEY), &mut names);
+    }
+    let decisions = || names.iter().map(|name| rule.decide(Some(name)));
+    let refused = decisions().find(|decision| !decision.is_recorded);
+    refused.or_else(|| decisions().next()).unwrap_or_else(|| rule.decide(None))
 }
 
-/// The name that a value is, as it is for attributes of records.
-fn name_of(value: &Value) -> Option<Cow<'_, str>> {
-    let name = match value {
-        Value::String(text) => Cow::Borrowed(text.as_str()),
+/// The names that a value has, as it is for attributes of records. JSON is not nested deeper than its
+/// reader allows.
+fn each_name<'a>(value: Option<&'a Value>, names: &mut Vec<Cow<'a, str>>) {
+    match value {
+        None | Some(Value::Null) => {}
+        Some(Value::String(text)) if text.is_empty() => {}
+        Some(Value::String(text)) => names.push(Cow::Borrowed(text.as_str())),
         // A record would have such a number as a double, and its text is without the fraction.
-        Value::Number(number) => match number.as_f64() {
+        Some(Value::Number(number)) => names.push(match number.as_f64() {
             Some(double) if number.is_f64() => Cow::Owned(double.to_string()),
             _ => Cow::Owned(number.to_string()),
-        },
-        Value::Bool(value) => Cow::Owned(value.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => return None,
-    };
-    Some(name).filter(|name| !name.is_empty())
+        }),
+        Some(Value::Bool(value)) => names.push(Cow::Owned(value.to_string())),
+        Some(Value::Array(members)) => members.iter().for_each(|one| each_name(Some(one), names)),
+        Some(Value::Object(members)) => {
+            members.values().for_each(|one| each_name(Some(one), names))
+        }
+    }
 }

@@ -72,6 +72,18 @@ impl Rule {
         Ok(Self { flag, regex, condition })
     }
 
+    /// Refuses a flag that names signals of which its condition never holds: it would let pass what it
+    /// seems to be about.
+    pub(crate) fn check_signals(&self) -> Result<(), FlagError> {
+        let is_about_spans = self.condition.as_ref().is_some_and(Condition::is_about_spans);
+        if is_about_spans && self.flag.signals.iter().any(|signal| *signal != Signal::Traces) {
+            let message = "is about spans, which metrics and logs are not; \
+                           set signals to traces alone, or ask for .x or resource.x";
+            return Err(FlagError::invalid("where", message));
+        }
+        Ok(())
+    }
+
     /// The flag.
     #[must_use]
     pub const fn flag(&self) -> &Flag {
@@ -239,6 +251,20 @@ mod tests {
         }
         let error = rule(r#"{"where": "span.a ="}"#).unwrap_err();
         assert!(matches!(error, FlagError::Invalid { field: "where", .. }), "{error}");
+    }
+
+    #[test]
+    fn a_condition_on_spans_is_refused_for_other_signals() {
+        let on_spans = rule(r#"{"where": "span.a = 1"}"#).unwrap();
+        let error = on_spans.check_signals().unwrap_err();
+        assert!(matches!(error, FlagError::Invalid { field: "where", .. }), "{error}");
+        for json in [
+            r#"{"where": "span.a = 1", "signals": ["traces"]}"#,
+            r#"{"where": ".a = 1 && resource.b = 2 && name = \"c\""}"#,
+            "{}",
+        ] {
+            assert_eq!(rule(json).unwrap().check_signals(), Ok(()), "{json}");
+        }
     }
 
     #[test]

@@ -6,8 +6,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use kymo_condition::Record;
-use kymo_wire::{AnyValueView, Signal};
+use kymo_condition::{Part, Record};
+use kymo_wire::limits::MAX_NESTING;
+use kymo_wire::{AnyValueView, Signal, array_values, kvlist_entries};
 
 use super::book::FlagBook;
 use super::limits::MAX_FLAGS;
@@ -103,64 +104,98 @@ impl Source {
         Self { attributes, label_names, flags }
     }
 
-    /// The user that a record names: by the first of the attributes that it, its scope or its
-    /// resource has. Labels of metrics cannot have dots, so that for those `user_id` is `user.id`.
-    pub(crate) fn user<'a>(&self, record: &Record<'a>) -> Option<Cow<'a, str>> {
-        let find = |name: &String| named_by(record, name.as_bytes());
-        let found = self.attributes.iter().find_map(find);
-        match record.signal() {
-            Some(Signal::Metrics) => found.or_else(|| self.label_names.iter().find_map(find)),
-            _ => found,
-        }
+    /// Shows everybody whom a record names: in its own attributes, in those of its scope and its
+    /// resource, with a rank, and in those of its events, links and exemplars, without one. The user
+    /// of the record is the one with the least rank: attributes come in the flag's order, and of one
+    /// attribute the record's before the scope's before the resource's. Labels of metrics cannot have
+    /// dots, so that for those `user_id` is `user.id`.
+    pub(crate) fn each_user<'a>(
+        &self,
+        record: &Record<'a>,
+        mut show: impl FnMut(Option<usize>, Cow<'a, str>),
+    ) {
+        let is_metric = record.signal() == Some(Signal::Metrics);
+        let label_names = if is_metric { self.label_names.as_slice() } else { &[] };
+        let rank = |key: &[u8]| {
+            let mut names = self.attributes.iter().chain(label_names);
+            names.position(|name| name.as_bytes() == key)
+        };
+        let mut show = |part: Part, key: &[u8], value: AnyValueView<'a>| {
+            let place = match part {
+                Part::Own => Some(0),
+                Part::Scope => Some(1),
+                Part::Resource => Some(2),
+                Part::Within => None,
+            };
+            let rank = place.and_then(|place| Some(rank(key)? * 3 + place));
+            each_name(value, MAX_NESTING, &mut |name| show(rank, name));
+        };
+        record.each_attribute(|key| rank(key).is_some(), &mut show);
     }
 }
 
-/// The user whom an attribute names: that of the record, else of its scope, else of its resource.
-fn named_by<'a>(record: &Record<'a>, key: &[u8]) -> Option<Cow<'a, str>> {
-    let value = record.attribute(key)?;
-    // One that is there and names nobody does not hide one that does.
-    name_of(value).or_else(|| {
-        let scope = record.scope().map(|scope| scope.attributes);
-        let resource = record.resource().map(|resource| resource.attributes);
-        let outer = scope.into_iter().chain(resource).flatten().flatten();
-        outer
-            .filter(|attribute| attribute.key == key)
-            .find_map(|attribute| name_of(attribute.value))
-    })
-}
-
-/// The name that a value is. Lists, maps and bytes name nobody, and neither does an empty text.
-fn name_of(value: AnyValueView<'_>) -> Option<Cow<'_, str>> {
+/// Shows the names that a value has: of a list or a map those of all its members. An empty text names
+/// nobody.
+fn each_name<'a>(value: AnyValueView<'a>, levels_left: u32, show: &mut dyn FnMut(Cow<'a, str>)) {
     let name = match value {
-        AnyValueView::String(bytes) => match kymo_wire::text(bytes) {
+        AnyValueView::String(bytes) | AnyValueView::Bytes(bytes) => match kymo_wire::text(bytes) {
             Cow::Borrowed(text) => Cow::Borrowed(bounded(text)),
             Cow::Owned(text) => Cow::Owned(bounded(&text).to_owned()),
         },
         AnyValueView::Int(value) => Cow::Owned(value.to_string()),
         AnyValueView::Double(value) => Cow::Owned(value.to_string()),
         AnyValueView::Bool(value) => Cow::Owned(value.to_string()),
-        _ => return None,
+        AnyValueView::Empty | AnyValueView::StringIndex(_) => return,
+        AnyValueView::Array(_) | AnyValueView::KvList(_) => {
+            // What is nested deeper was refused at admission.
+            let Some(levels_left) = levels_left.checked_sub(1) else { return };
+            match value {
+                AnyValueView::Array(raw) => array_values(raw)
+                    .flatten()
+                    .for_each(|member| each_name(member, levels_left, show)),
+                AnyValueView::KvList(raw) => kvlist_entries(raw)
+                    .flatten()
+                    .for_each(|entry| each_name(entry.value, levels_left, show)),
+                _ => {}
+            }
+            return;
+        }
     };
-    Some(name).filter(|name| !name.is_empty())
+    if !name.is_empty() {
+        show(name);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kymo_condition::edit::value;
+    use kymo_wire::View;
+
+    fn names(value: AnyValueView<'_>) -> Vec<String> {
+        let mut names = Vec::new();
+        each_name(value, MAX_NESTING, &mut |name| names.push(name.into_owned()));
+        names
+    }
 
     #[test]
     fn values_of_other_types_name_a_user_by_their_text() {
-        let names = [
-            AnyValueView::String(b"ada"),
-            AnyValueView::Int(-42),
-            AnyValueView::Double(42.0),
-            AnyValueView::Bool(true),
-            AnyValueView::String(b""),
-            AnyValueView::Bytes(b"ada"),
-            AnyValueView::Empty,
-        ];
-        let names = names.map(|value| name_of(value).map(Cow::into_owned));
-        let expected = [Some("ada"), Some("-42"), Some("42"), Some("true"), None, None, None];
-        assert_eq!(names, expected.map(|name| name.map(str::to_owned)));
+        for (value, expected) in [
+            (AnyValueView::String(b"ada"), Some("ada")),
+            (AnyValueView::Int(-42), Some("-42")),
+            (AnyValueView::Double(42.0), Some("42")),
+            (AnyValueView::Bool(true), Some("true")),
+            (AnyValueView::String(b""), None),
+            (AnyValueView::Bytes(b"ada"), Some("ada")),
+            (AnyValueView::Empty, None),
+        ] {
+            assert_eq!(names(value), Vec::from_iter(expected), "{value:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_names_all_its_members() {
+        let list = value::texts(["ada", "", "bob"]);
+        assert_eq!(names(AnyValueView::parse(&list).unwrap()), ["ada", "bob"]);
     }
 }

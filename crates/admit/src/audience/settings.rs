@@ -9,7 +9,7 @@ use super::flag::{FlagError, Unknown, check_attributes};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AudienceSettings {
-    /// The attributes that name the user, the first that a record has.
+    /// The attributes that name users, those that count most first.
     pub attributes: Vec<String>,
     /// Whether records of unknown users are kept.
     pub unknown: Unknown,

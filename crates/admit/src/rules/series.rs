@@ -70,11 +70,16 @@ struct Judge<'r, 'g> {
 
 impl Judge<'_, '_> {
     /// What becomes of a series with so many points.
-    fn series(&mut self, labels: &[Label<'_>], points: usize) -> Result<Fate, ApplyError> {
+    fn series(
+        &mut self,
+        labels: &[Label<'_>],
+        exemplar_labels: &[Label<'_>],
+        points: usize,
+    ) -> Result<Fate, ApplyError> {
         // A series without points counts as one.
         let count = points.max(1) as u64;
         if let Some(admit) = &mut self.admit
-            && !admit(&Record::series(labels))
+            && !admit(&Record::series_with_exemplars(labels, exemplar_labels))
         {
             self.tally.by_audience += count;
             return Ok(Fate::Gone);
@@ -177,7 +182,7 @@ fn label_text(value: AnyValueView<'_>) -> Vec<u8> {
 /// Goes through a request of 1.0; nothing if it stays as it is.
 fn request_1(body: &[u8], judge: &mut Judge<'_, '_>) -> Result<Option<Vec<u8>>, ApplyError> {
     let mut fates = Vec::new();
-    let mut labels: Vec<Label<'_>> = Vec::new();
+    let (mut labels, mut exemplar_labels) = (Vec::<Label<'_>>::new(), Vec::<Label<'_>>::new());
     for series in WriteRequestView::parse(body)?.series {
         let series = series?;
         labels.clear();
@@ -185,8 +190,15 @@ fn request_1(body: &[u8], judge: &mut Judge<'_, '_>) -> Result<Option<Vec<u8>>, 
             let label = label?;
             labels.push((label.name, label.value));
         }
+        exemplar_labels.clear();
+        for exemplar in series.exemplars {
+            for label in exemplar?.labels {
+                let label = label?;
+                exemplar_labels.push((label.name, label.value));
+            }
+        }
         let points = series.samples.count() + series.histograms.count();
-        fates.push(judge.series(&labels, points)?);
+        fates.push(judge.series(&labels, &exemplar_labels, points)?);
     }
     if fates.iter().all(|fate| matches!(fate, Fate::Same)) {
         return Ok(None);
@@ -231,13 +243,17 @@ fn request_2(body: &[u8], judge: &mut Judge<'_, '_>) -> Result<Option<Vec<u8>>, 
     let request = remote_write::RequestView::parse(body)?;
     let symbols = request.symbols.table()?;
     let mut fates = Vec::new();
-    let mut labels: Vec<Label<'_>> = Vec::new();
+    let (mut labels, mut exemplar_labels) = (Vec::<Label<'_>>::new(), Vec::<Label<'_>>::new());
     for series in request.series {
         let series = series?;
         labels.clear();
         labels.extend(symbols.labels(&series.labels).flatten());
+        exemplar_labels.clear();
+        for exemplar in series.exemplars {
+            exemplar_labels.extend(symbols.labels(&exemplar?.labels).flatten());
+        }
         let points = series.samples.count() + series.histograms.count();
-        fates.push(judge.series(&labels, points)?);
+        fates.push(judge.series(&labels, &exemplar_labels, points)?);
     }
     if fates.iter().all(|fate| matches!(fate, Fate::Same)) {
         return Ok(None);

@@ -6,7 +6,12 @@ use kymo_yaml::Node;
 use crate::Translator;
 use crate::document::{Map, Value};
 use crate::extensions;
-use crate::section::Section;
+use crate::limits::MAX_CONCURRENCY;
+use crate::references::refers;
+use crate::section::{Section, Taken};
+
+/// The longest wait between tries, of the collector and here, if nothing is said.
+const LONGEST_WAIT_NANOS: u64 = 30_000_000_000;
 
 /// TLS of a client, and whether it is to go without.
 #[derive(Debug, Default)]
@@ -40,6 +45,18 @@ pub(super) fn tls(section: &mut Section<'_>) -> ClientTls {
     );
     found.finish();
     tls
+}
+
+/// Takes a URL. What is none would be refused by whoever reads the configuration.
+pub(super) fn url(section: &mut Section<'_>, key: &str) -> Option<Taken<String>> {
+    let found = section.text(key)?;
+    let is_url = ["http://", "https://"].iter().any(|scheme| found.value.starts_with(scheme));
+    if is_url || refers(&found.value) {
+        return Some(found);
+    }
+    let what = format!("{}.{key}: expected a URL with http:// or https://", section.path);
+    section.notes.lost(found.at, what);
+    None
 }
 
 /// Headers and login.
@@ -120,8 +137,15 @@ pub(super) fn compression(section: &mut Section<'_>, settings: &mut Map) {
 
 /// Timeout, retries and queue.
 pub(super) fn delivery(section: &mut Section<'_>, settings: &mut Map) {
-    if let Some(timeout) = section.duration("timeout") {
-        settings.set("timeout", Value::Word(timeout.value));
+    match section.duration("timeout") {
+        Some(timeout) if timeout.value == "0s" => {
+            let what = format!("{}.timeout: an answer is not waited for without end", section.path);
+            section.notes.noted(timeout.at, what);
+        }
+        Some(timeout) => {
+            settings.set("timeout", Value::Word(timeout.value));
+        }
+        None => {}
     }
     if let Some(found) = section.section("retry_on_failure") {
         settings.set_filled("retry", retry(found));
@@ -138,9 +162,14 @@ fn retry(mut section: Section<'_>) -> Map {
             format!("{}: what can be sent again is, until the budget is used up", section.path);
         section.notes.lost(section.at, what);
     }
-    for (key, ours) in [("initial_interval", "first"), ("max_interval", "longest")] {
-        retry.set_some(ours, section.duration(key).map(|wait| Value::Word(wait.value)));
-    }
+    let first = wait(&mut section, "initial_interval");
+    let longest = wait(&mut section, "max_interval");
+    let nanos = |wait: &Option<String>| wait.as_deref().and_then(crate::durations::nanos);
+    // The first is the longest where it is longer.
+    let is_longer = nanos(&first) > nanos(&longest).or(Some(LONGEST_WAIT_NANOS));
+    let longest = if is_longer { first.clone() } else { longest };
+    retry.set_some("first", first.map(Value::Word));
+    retry.set_some("longest", longest.map(Value::Word));
     section.noted(
         &["max_elapsed_time"],
         "what waits is on disk and is sent when that is possible; budget bounds it, not a time",
@@ -150,17 +179,21 @@ fn retry(mut section: Section<'_>) -> Map {
     retry
 }
 
+/// A wait between tries. None at all would be no wait, but an attack.
+fn wait(section: &mut Section<'_>, key: &str) -> Option<String> {
+    let least = std::time::Duration::from_millis(1);
+    section.duration_within(key, least, std::time::Duration::MAX).map(|wait| wait.value)
+}
+
 fn queue(mut section: Section<'_>, settings: &mut Map) {
     if section.flag("enabled") == Some(false) {
         let what = format!("{}: there is a queue in any case, which is the journal", section.path);
         section.notes.noted(section.at, what);
     }
-    if let Some(consumers) = section.number("num_consumers") {
-        concurrency(consumers.value, settings);
-    }
+    concurrency(&mut section, settings);
     let sizer = section.text("sizer").map(|sizer| sizer.value);
     match (sizer.as_deref(), section.number("queue_size")) {
-        (Some("bytes"), Some(bytes)) => {
+        (Some("bytes"), Some(bytes)) if bytes.value > 0 => {
             let size = kymo_yaml::amounts::size_text(bytes.value);
             settings.set("budget", Value::Word(size));
         }
@@ -183,9 +216,10 @@ fn queue(mut section: Section<'_>, settings: &mut Map) {
 }
 
 /// Requests at once.
-pub(super) fn concurrency(consumers: u64, settings: &mut Map) {
-    if consumers > 1 {
+pub(super) fn concurrency(section: &mut Section<'_>, settings: &mut Map) {
+    let consumers = section.number_within("num_consumers", 0, MAX_CONCURRENCY);
+    if let Some(consumers) = consumers.filter(|consumers| consumers.value > 1) {
         let comment = "1 keeps the order of requests";
-        settings.set_with("concurrency", Value::word(consumers), comment);
+        settings.set_with("concurrency", Value::word(consumers.value), comment);
     }
 }

@@ -3,7 +3,7 @@
 use super::add;
 use crate::Translator;
 use crate::document::{Map, Value};
-use crate::limits::DEFAULT_ROTATION_MEGABYTES;
+use crate::limits::{DEFAULT_BACKUPS, DEFAULT_ROTATION_MEGABYTES, MAX_ROTATED_FILES};
 use crate::model::Signal;
 use crate::section::Section;
 
@@ -31,12 +31,20 @@ pub(super) fn translate(
         let mut rotate = Map::default();
         let megabytes =
             rotation.number("max_megabytes").map_or(DEFAULT_ROTATION_MEGABYTES, |size| size.value);
+        // Zero is the default for the collector.
+        let megabytes = if megabytes == 0 { DEFAULT_ROTATION_MEGABYTES } else { megabytes };
         rotate.set("max_size", Value::Word(format!("{megabytes}MiB")));
-        rotate.set_some(
-            "max_files",
-            // Of ours, the one that is being written counts as well.
-            rotation.number("max_backups").map(|files| Value::word(files.value.saturating_add(1))),
-        );
+        // Of ours, the one that is being written counts as well; zero keeps all of them.
+        let most = MAX_ROTATED_FILES - 1;
+        let backups = match rotation.number_within("max_backups", 0, most) {
+            None => DEFAULT_BACKUPS,
+            Some(all) if all.value == 0 => {
+                rotation.bounded("max_backups", "all", &most.to_string(), all.at);
+                most
+            }
+            Some(backups) => backups.value,
+        };
+        rotate.set("max_files", Value::word(backups + 1));
         rotation.lost(&["max_days"], "old files go by their number, max_files");
         rotation.noted(&["localtime"], "names of files have no local time");
         rotation.finish();

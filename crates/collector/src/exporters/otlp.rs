@@ -4,7 +4,6 @@ use super::{add, client};
 use crate::Translator;
 use crate::document::{Map, Value};
 use crate::model::Signal;
-use crate::references::refers;
 use crate::section::{Section, Taken};
 
 /// Over gRPC: `host:4317` has a scheme here.
@@ -44,24 +43,19 @@ pub(super) fn http(
 ) {
     let is_json = section.text("encoding").is_some_and(|encoding| encoding.value == "json");
     let mut settings = Map::of("protocol", Value::text(if is_json { "http/json" } else { "http" }));
-    let endpoint = section.text("endpoint");
+    let endpoint = client::url(&mut section, "endpoint");
     let mut urls = Map::default();
     for signal in Signal::ALL {
         let key = format!("{}_endpoint", signal.word());
-        urls.set_some(&key, section.text(&key).map(|url| Value::Text(url.value)));
+        let url = client::url(&mut section, &key);
+        urls.set_some(&key, url.map(|url| Value::Text(url.value)));
     }
     if endpoint.is_none() && urls.is_empty() {
         no_endpoint(section);
         return;
     }
     if let Some(endpoint) = endpoint {
-        let url = endpoint.value.trim_end_matches('/');
-        if !url.contains("://") && !refers(url) {
-            let what =
-                format!("{}.endpoint: expected a URL with http:// or https://", section.path);
-            section.notes.lost(endpoint.at, what);
-        }
-        settings.set("endpoint", Value::text(url));
+        settings.set("endpoint", Value::text(endpoint.value.trim_end_matches('/')));
         note_store(&endpoint, &signals, &section);
     }
     settings.append(urls);

@@ -32,7 +32,7 @@ pub(super) fn translate(
     section.notes.translated(section.at, format!("{}: expose.metrics", section.path));
     listener("expose_metrics", &address, section.at, &mut section, translator);
     naming(&mut section, translator);
-    if let Some(age) = section.duration("metric_expiration") {
+    if let Some(age) = section.duration("metric_expiration").filter(|age| age.value != "0s") {
         translator.out.prometheus.set("lookback", Value::Word(age.value));
     }
     labels(&mut section, "const_labels", translator);

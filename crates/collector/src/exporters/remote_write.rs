@@ -16,7 +16,7 @@ pub(super) fn translate(
         section.notes.lost(section.at, format!("{}: it carries metrics only", section.path));
         return;
     }
-    let Some(endpoint) = section.text("endpoint") else {
+    let Some(endpoint) = client::url(&mut section, "endpoint") else {
         let what =
             format!("{}: expected an endpoint; there is no destination for it", section.path);
         section.notes.lost(section.at, what);
@@ -35,9 +35,7 @@ pub(super) fn translate(
     settings.set_filled("tls", tls.settings);
     client::delivery(&mut section, &mut settings);
     if let Some(mut queue) = section.section("remote_write_queue") {
-        if let Some(consumers) = queue.number("num_consumers") {
-            client::concurrency(consumers.value, &mut settings);
-        }
+        client::concurrency(&mut queue, &mut settings);
         queue.noted(&["enabled", "queue_size"], "what waits lies on disk in the journal");
         queue.finish();
     }

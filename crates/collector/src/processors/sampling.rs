@@ -1,7 +1,10 @@
 //! The processors `probabilistic_sampler` and `tail_sampling`: which traces go to destinations.
 
+use std::time::Duration;
+
 use crate::Translator;
 use crate::document::{Map, Value};
+use crate::limits::{MAX_TAIL_TRACES, MAX_TAIL_WAIT_SECS};
 use crate::model::{Component, Pipeline, Signal};
 use crate::ottl::{Context, said};
 use crate::section::Section;
@@ -92,9 +95,12 @@ fn tail(mut section: Section<'_>) -> Option<Map> {
     tail.set_some("where", any_of(&policies.conditions).map(Value::Text));
     tail.set_some("ratio", policies.ratio.map(ratio));
     let has_policies = !tail.is_empty();
-    let wait = section.duration("decision_wait").map_or("30s".to_owned(), |wait| wait.value);
+    let longest = Duration::from_secs(MAX_TAIL_WAIT_SECS);
+    let wait = section.duration_within("decision_wait", Duration::ZERO, longest);
+    let wait = wait.map_or("30s".to_owned(), |wait| wait.value);
     tail.set("wait", Value::Word(wait));
-    if let Some(traces) = section.number("num_traces") {
+    let traces = section.number_within("num_traces", 0, MAX_TAIL_TRACES);
+    if let Some(traces) = traces.filter(|traces| traces.value > 0) {
         tail.set("max_traces", Value::word(traces.value));
     }
     section.noted(

@@ -1,12 +1,17 @@
 //! The receiver `hostmetrics`: the probe, whose names are node-exporter's.
 
+use std::time::Duration;
+
 use crate::document::Value;
+use crate::limits::MIN_PROBE_INTERVAL_MILLIS;
 use crate::output::Output;
 use crate::section::Section;
 
 pub(super) fn translate(mut section: Section<'_>, out: &mut Output) {
     out.probe.set("enabled", Value::word(true));
-    if let Some(interval) = section.duration("collection_interval") {
+    let least = Duration::from_millis(MIN_PROBE_INTERVAL_MILLIS);
+    let interval = section.duration_within("collection_interval", least, Duration::MAX);
+    if let Some(interval) = interval {
         out.probe.set("interval", Value::Word(interval.value));
     } else {
         out.probe.set_with("interval", Value::word("1m"), "the collector's default");

@@ -3,6 +3,7 @@
 use super::{address, listener};
 use crate::Translator;
 use crate::document::Value;
+use crate::limits::{MAX_REQUEST_MIB, MIN_REQUEST_BYTES};
 use crate::section::{Section, Taken};
 
 pub(super) fn translate(mut section: Section<'_>, translator: &mut Translator<'_>) {
@@ -26,8 +27,10 @@ pub(super) fn translate(mut section: Section<'_>, translator: &mut Translator<'_
     }
     if let Some(mut grpc) = grpc {
         listen(&mut grpc, "otlp_grpc", 4317, translator);
-        if let Some(mebibytes) = grpc.number("max_recv_msg_size_mib") {
-            bound(mebibytes.value.saturating_mul(1 << 20), translator);
+        // The collector's default is what is said by zero.
+        let largest = grpc.number_within("max_recv_msg_size_mib", 0, MAX_REQUEST_MIB);
+        if let Some(mebibytes) = largest.filter(|size| size.value > 0) {
+            bound(mebibytes.value << 20, translator);
         }
         grpc.noted(
             &["keepalive", "read_buffer_size", "write_buffer_size", "max_concurrent_streams"],
@@ -37,8 +40,9 @@ pub(super) fn translate(mut section: Section<'_>, translator: &mut Translator<'_
     }
     if let Some(mut http) = http {
         listen(&mut http, "otlp_http", 4318, translator);
-        if let Some(bytes) = http.number("max_request_body_size").filter(|bytes| bytes.value > 0) {
-            bound(bytes.value, translator);
+        let largest = http.number_within("max_request_body_size", 0, MAX_REQUEST_MIB << 20);
+        if let Some(bytes) = largest.filter(|bytes| bytes.value > 0) {
+            bound(bytes.value.max(MIN_REQUEST_BYTES), translator);
         }
         http.noted(&["cors"], "OTLP is taken from pages of every origin");
         http.noted(
@@ -51,7 +55,7 @@ pub(super) fn translate(mut section: Section<'_>, translator: &mut Translator<'_
             ],
             "connections are bounded by max_connections and request_timeout",
         );
-        http.noted(&["compression_algorithms"], "gzip, deflate, zstd and snappy are taken");
+        http.noted(&["compression_algorithms"], "gzip, deflate and zstd are taken");
         for signal in ["traces", "metrics", "logs"] {
             let key = format!("{signal}_url_path");
             if let Some(path) = http.text(&key)

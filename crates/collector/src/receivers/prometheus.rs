@@ -63,9 +63,10 @@ fn add(section: &Section<'_>, entry: &Entry, out: &mut Output) {
             }
         }
         None => {
-            let text = kymo_yaml::write::write(&entries, &|_| false);
+            let text = kymo_yaml::write::write(&entries);
             out.files.push(ExtraFile { name: FILE.to_owned(), text });
-            out.prometheus.set("config", Value::text(FILE));
+            let path = out.path(FILE);
+            out.prometheus.set("config", Value::text(path));
         }
     }
     let what = format!("{}.config: {FILE}, named by prometheus.config", section.path);
@@ -113,7 +114,7 @@ fn joined(text: &str, added: &[Entry]) -> Option<String> {
     let mut entries = kymo_yaml::parse(text).ok()?;
     let others = |entries: &[Entry]| {
         let others: Vec<_> = entries.iter().filter(|entry| entry.key != LIST).cloned().collect();
-        kymo_yaml::write::write(&others, &|_| false)
+        kymo_yaml::write::write(&others)
     };
     if others(&entries) != others(added) {
         return None;
@@ -129,5 +130,5 @@ fn joined(text: &str, added: &[Entry]) -> Option<String> {
     if let Node::List(items) = &mut list.node {
         items.extend(added);
     }
-    Some(kymo_yaml::write::write(&entries, &|_| false))
+    Some(kymo_yaml::write::write(&entries))
 }

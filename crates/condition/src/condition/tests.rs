@@ -79,6 +79,8 @@ fn a_condition_on_a_span_means_what_it_means_in_a_query() {
         ".n = 1 && .n = 2",
         ".why = \"batch\"",
         "nestedSetParent < 0",
+        "span:parentID = \"\" && !(span:parentID != \"\")",
+        "span:parentID =~ \".*\"",
     ] {
         assert!(holds(Signal::Traces, TRACES, condition), "{condition}");
     }
@@ -97,6 +99,30 @@ fn a_condition_on_a_span_means_what_it_means_in_a_query() {
 }
 
 #[test]
+fn every_intrinsic_of_a_span_is_there_or_empty_as_in_a_query() {
+    // What a span says of itself if it says next to nothing.
+    let bare = r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{
+        "traceId":"0000000000000000000000000000000c","spanId":"00000000000000cc",
+        "parentSpanId":"00000000000000dd"}]}]}]}"#;
+    for condition in [
+        "name = \"\" && statusMessage = \"\" && duration = 0s",
+        "kind = unspecified && status = unset && kind != server && status != error",
+        "span:parentID = \"00000000000000DD\" && span:parentID != \"\"",
+        "!(nestedSetParent < 0)",
+        "!(instrumentation:name =~ \".*\") && !(instrumentation:version =~ \".*\")",
+        "!(event:name = \"x\") && !(link:spanID = \"x\")",
+    ] {
+        assert!(holds(Signal::Traces, bare, condition), "{condition}");
+    }
+    let odd = bare.replace("\"traceId\"", "\"kind\":77,\"status\":{\"code\":7},\"traceId\"");
+    for condition in
+        ["!(kind = server)", "!(kind != server)", "!(status = error || status != error)"]
+    {
+        assert!(holds(Signal::Traces, &odd, condition), "{condition}");
+    }
+}
+
+#[test]
 fn log_records_and_data_points_have_a_name_and_attributes() {
     for condition in [
         "name = \"login\" && .user = \"ada\"",
@@ -106,6 +132,8 @@ fn log_records_and_data_points_have_a_name_and_attributes() {
     ] {
         assert!(holds(Signal::Logs, LOGS, condition), "{condition}");
     }
+    let of_no_trace = LOGS.replace("0000000000000000000000000000000b", &"0".repeat(32));
+    assert!(holds(Signal::Logs, &of_no_trace, "!(trace:id =~ \".*\" || span:id =~ \".*\")"));
     assert!(holds(Signal::Metrics, METRICS, "name = \"up\" && .code = 5"));
     assert!(!holds(Signal::Metrics, METRICS, "span.code = 5"));
     assert!(!holds(Signal::Metrics, METRICS, "status = unset"));
@@ -135,6 +163,10 @@ fn what_a_record_alone_cannot_tell_is_refused_with_its_place() {
         (
             ".a = 1 && parent.b = 2",
             "column 11: parent.b cannot be known of one record alone: it needs the span's parent",
+        ),
+        (
+            "span.rootName = \"rootName\" && rootName = \"a\"",
+            "column 31: rootName cannot be known of one record alone: it needs the whole trace",
         ),
         (
             "nestedSetLeft > 3",

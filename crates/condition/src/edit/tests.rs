@@ -91,10 +91,16 @@ fn keep_is_asked_once_for_each_record_in_their_order() {
 }
 
 fn number(record: &Record<'_>) -> Option<i64> {
-    match record.attribute(b"n") {
-        Some(kymo_wire::AnyValueView::Int(number)) => Some(number),
-        _ => None,
-    }
+    let mut found = None;
+    record.each_attribute(
+        |key| key == b"n",
+        |_, _, value| {
+            if let kymo_wire::AnyValueView::Int(number) = value {
+                found = Some(number);
+            }
+        },
+    );
+    found
 }
 
 #[test]

@@ -113,6 +113,9 @@ impl Authority {
         now: OffsetDateTime,
         not_after: OffsetDateTime,
     ) -> Result<(Issued, Vec<Output>), CertsError> {
+        if self.not_after <= now {
+            return Err(CertsError::Ended { ended: self.not_after.date().to_string() });
+        }
         let (key, serial) = (new_key()?, serial()?);
         let mut params = CertificateParams::default();
         params.not_before = now - Duration::seconds(CLOCK_SKEW_SECONDS);
@@ -244,4 +247,22 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 
 fn crypto(error: impl ToString) -> CertsError {
     CertsError::Crypto(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_authority_that_has_ended_signs_nothing_and_says_so() {
+        let now = OffsetDateTime::now_utc();
+        let lifetime = Duration::days(AUTHORITY_DAYS.into());
+        let issue = |authority: &Authority| {
+            authority.issue(Leaf::client("ada"), "client-ada", now, now + Duration::days(1))
+        };
+        assert!(issue(&Authority::new(now - lifetime / 2).unwrap()).is_ok());
+        let ended = Authority::new(now - lifetime - Duration::days(1)).unwrap();
+        let error = issue(&ended).err().unwrap().to_string();
+        assert!(error.contains("has ended") && error.contains("kymo certs new"), "{error}");
+    }
 }

@@ -92,6 +92,14 @@ pub enum CertsError {
         /// The most there can be.
         most: u32,
     },
+    /// What an authority signs now would be good for nobody.
+    #[error(
+        "the authority has ended, on {ended}: make another one with `kymo certs new`, in another directory or with --force, and give its ca.pem to everybody"
+    )]
+    Ended {
+        /// The day.
+        ended: String,
+    },
     /// Cryptography failed.
     #[error("cannot make a certificate: {0}")]
     Crypto(String),

@@ -11,10 +11,10 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{Error, RootCertStore, ServerConfig};
 use time::OffsetDateTime;
 use x509_parser::prelude::{FromDer, X509Certificate};
-use x509_parser::revocation_list::CertificateRevocationList;
 
 use super::error::TlsError;
 use super::files::Named;
+use super::lists::{ByEveryList, Lists};
 use super::settings::{ClientCertificates, MinVersion, TlsSettings};
 use crate::limits::{EXPIRY_WARNING_DAYS, RESUMED_SESSIONS};
 
@@ -118,64 +118,21 @@ fn verifier(
         let added = roots.add(authority.clone());
         added.map_err(|error| named.malformed("an authority", &error))?;
     }
-    let lists = lists(settings, now, warnings)?;
-    if !lists.is_empty() {
-        every_authority_has_a_list(&authorities, &lists)?;
-    }
-    let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
-        .with_crls(lists);
-    let builder = match wanted {
-        ClientCertificates::Optional => builder.allow_unauthenticated(),
-        _ => builder,
+    let lists = Lists::read(settings, &authorities, now, warnings)?;
+    let roots = Arc::new(roots);
+    let verifier = |lists: Vec<CertificateRevocationListDer<'static>>| {
+        let builder = WebPkiClientVerifier::builder_with_provider(roots.clone(), provider.clone())
+            .with_crls(lists);
+        let builder = match wanted {
+            ClientCertificates::Optional => builder.allow_unauthenticated(),
+            _ => builder,
+        };
+        builder.build().map_err(unusable)
     };
-    builder.build().map(Some).map_err(unusable)
-}
-
-/// All lists of revoked certificates. One that is overdue is used all the same: clients that it
-/// revokes stay out, and no others are locked out because nobody wrote a new list.
-fn lists(
-    settings: &TlsSettings,
-    now: OffsetDateTime,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
-    let mut all = Vec::new();
-    for path in &settings.revoked {
-        let named = Named { setting: "revoked", path };
-        for list in named.lists()? {
-            let expected = "a list of revoked certificates";
-            let (_, parsed) = CertificateRevocationList::from_der(&list)
-                .map_err(|error| named.malformed(expected, &error))?;
-            let next = parsed.next_update().map(|next| next.to_datetime());
-            if next.is_some_and(|next| next < now) {
-                let (path, issuer) = (path.display(), parsed.issuer());
-                warnings.push(format!(
-                    "the list of revoked certificates of {issuer} in {path} is overdue: it is used, but may lack some"
-                ));
-            }
-            all.push(list);
-        }
-    }
-    Ok(all)
-}
-
-/// Where there are lists, a certificate whose authority has none is refused. That is said when it is
-/// configured, not when the clients come.
-fn every_authority_has_a_list(
-    authorities: &[CertificateDer<'_>],
-    lists: &[CertificateRevocationListDer<'_>],
-) -> Result<(), TlsError> {
-    for authority in authorities {
-        let Ok(authority) = parse(authority) else { continue };
-        let subject = authority.subject();
-        let has_list = lists.iter().any(|list| {
-            CertificateRevocationList::from_der(list)
-                .is_ok_and(|(_, list)| list.issuer().as_raw() == subject.as_raw())
-        });
-        if !has_list {
-            return Err(TlsError::NoListOf { authority: subject.to_string() });
-        }
-    }
-    Ok(())
+    let first = verifier(lists.turned(0))?;
+    let others: Result<Vec<_>, TlsError> =
+        (1..lists.turns()).map(|turn| verifier(lists.turned(turn))).collect();
+    Ok(Some(ByEveryList::join(first, others?)))
 }
 
 /// What there is to say about the age of a certificate. It is served all the same: clients then say
@@ -198,7 +155,9 @@ fn ageing(certificate: &X509Certificate<'_>, now: OffsetDateTime) -> Option<Stri
     }
 }
 
-fn parse<'a>(certificate: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, String> {
+pub(super) fn parse<'a>(
+    certificate: &'a CertificateDer<'_>,
+) -> Result<X509Certificate<'a>, String> {
     let parsed = X509Certificate::from_der(certificate);
     parsed.map(|(_, certificate)| certificate).map_err(|error| error.to_string())
 }

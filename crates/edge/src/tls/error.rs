@@ -82,6 +82,16 @@ pub enum TlsError {
         /// The subject of the authority.
         authority: String,
     },
+    /// More lists of one authority than are taken.
+    #[error(
+        "tls.revoked: there are more than {most} lists of {authority}; put what they have into one"
+    )]
+    TooManyLists {
+        /// The subject of the authority.
+        authority: String,
+        /// The most there can be.
+        most: usize,
+    },
     /// The library refuses it.
     #[error("tls: the certificates cannot be used: {why}")]
     Unusable {

@@ -2,9 +2,12 @@
 //!
 //! Anyone who reaches a port can make handshakes fail, so each is a line of level `debug` and no
 //! more. Clients that are refused for their certificates are something to be mended: the first of
-//! them in a while is a warning, which also says how many there were since the last one.
+//! them in a while for each reason is a warning, which also says how many there were since the last.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -33,7 +36,7 @@ pub enum HandshakeError {
     NoCertificate,
     /// The client's certificate is not good.
     #[error("the client's certificate is refused: {0}")]
-    Certificate(String),
+    Certificate(Cow<'static, str>),
     /// The client refused us.
     #[error("the client refused this server: {0}")]
     RefusedByClient(String),
@@ -57,9 +60,14 @@ impl HandshakeError {
         }
     }
 
-    /// Whether it is about the certificate that clients show.
-    fn is_of_certificates(&self) -> bool {
-        matches!(self, Self::NoCertificate | Self::Certificate(_))
+    /// What is wrong with the certificate of a client, if that is it: one of a few words.
+    fn of_certificate(&self) -> Option<&'static str> {
+        match self {
+            Self::NoCertificate => Some("none"),
+            Self::Certificate(Cow::Borrowed(why)) => Some(why),
+            Self::Certificate(Cow::Owned(_)) => Some("other"),
+            _ => None,
+        }
     }
 }
 
@@ -87,7 +95,7 @@ fn is_gone(error: &io::Error) -> bool {
 }
 
 /// What is wrong with a client's certificate, for people.
-fn certificate(why: &CertificateError) -> String {
+fn certificate(why: &CertificateError) -> Cow<'static, str> {
     match why {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
@@ -99,9 +107,14 @@ fn certificate(why: &CertificateError) -> String {
             "it is not for clients"
         }
         CertificateError::UnknownRevocationStatus => "revoked has no list of its authority",
-        other => return other.to_string(),
+        // The library has no name for it. Programs that make certificates that sign for themselves
+        // make them so.
+        CertificateError::Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            "it is that of an authority, or signed for itself"
+        }
+        other => return other.to_string().into(),
     }
-    .to_owned()
+    .into()
 }
 
 /// What clients mean by their alerts.
@@ -116,9 +129,9 @@ fn refusal(alert: AlertDescription) -> String {
     }
 }
 
-/// Says of refused clients what is worth a warning, once in a while.
+/// Says of refused clients what is worth a warning, once in a while for each reason.
 #[derive(Debug, Default)]
-pub(super) struct RefusalLog(Mutex<Refusals>);
+pub(super) struct RefusalLog(Mutex<BTreeMap<&'static str, Refusals>>);
 
 #[derive(Debug, Default)]
 struct Refusals {
@@ -129,19 +142,18 @@ struct Refusals {
 
 impl RefusalLog {
     /// Takes note of a failure.
-    pub(super) fn failed(&self, error: &HandshakeError) {
-        tracing::debug!(%error, "a handshake failed");
-        if !error.is_of_certificates() {
-            return;
-        }
-        if let Some(others) = self.due(Instant::now()) {
-            tracing::warn!(others, "refused a connection: {error}");
+    pub(super) fn failed(&self, error: &HandshakeError, address: SocketAddr) {
+        tracing::debug!(%error, %address, "a handshake failed");
+        let Some(why) = error.of_certificate() else { return };
+        if let Some(others) = self.due(why, Instant::now()) {
+            tracing::warn!(%address, others, "refused a connection: {error}");
         }
     }
 
     /// How many were not said since the last warning, if another one may be given now.
-    fn due(&self, now: Instant) -> Option<u64> {
-        let mut refusals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn due(&self, why: &'static str, now: Instant) -> Option<u64> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let refusals = all.entry(why).or_default();
         let is_due = refusals.said.is_none_or(|said| now - said >= REFUSAL_LOG_EVERY);
         if !is_due {
             refusals.unsaid += 1;
@@ -155,15 +167,18 @@ impl RefusalLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn refusals_are_said_once_in_a_while_and_counted_meanwhile() {
         let (log, start) = (RefusalLog::default(), Instant::now());
-        assert_eq!(log.due(start), Some(0));
-        assert_eq!(log.due(start), None);
-        assert_eq!(log.due(start + REFUSAL_LOG_EVERY / 2), None);
-        assert_eq!(log.due(start + REFUSAL_LOG_EVERY), Some(2));
-        assert_eq!(log.due(start + REFUSAL_LOG_EVERY), None);
+        let due = |after| log.due("none", start + after);
+        assert_eq!(due(Duration::ZERO), Some(0));
+        assert_eq!(due(Duration::ZERO), None);
+        assert_eq!(due(REFUSAL_LOG_EVERY / 2), None);
+        assert_eq!(log.due("it is revoked", start), Some(0), "who shows none hides nobody else");
+        assert_eq!(due(REFUSAL_LOG_EVERY), Some(2));
+        assert_eq!(due(REFUSAL_LOG_EVERY), None);
     }
 
     #[test]

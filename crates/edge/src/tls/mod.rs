@@ -8,8 +8,8 @@
 //!
 //! let tls = ServerTls::load(TlsSettings::new("server.pem", "server.key"))?;
 //! tokio::spawn(tls.clone().watch());
-//! let (stream, _) = listener.accept().await?;
-//! let accepted = tls.accept(stream, HANDSHAKE_TIMEOUT).await?;
+//! let (stream, address) = listener.accept().await?;
+//! let accepted = tls.accept(stream, address, HANDSHAKE_TIMEOUT).await?;
 //! // hyper serves accepted.stream; accepted.peer goes with its requests.
 //! # Ok(())
 //! # }
@@ -24,6 +24,7 @@
 //! | `settings` | what is configured |
 //! | `files` | files, and how to see that they have changed |
 //! | `config` | files into what a handshake needs |
+//! | `lists` | lists of revoked certificates |
 //! | `handshake` | handshakes that fail |
 //! | `peer` | certificates that clients show |
 //! | `error` | why it cannot be set up |
@@ -32,10 +33,12 @@ mod config;
 mod error;
 mod files;
 mod handshake;
+mod lists;
 mod peer;
 mod settings;
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -184,10 +187,12 @@ impl ServerTls {
         }
     }
 
-    /// Does a handshake. What fails has been logged, as far as it is worth it.
+    /// Does a handshake with a client at an address. What fails has been logged, as far as it is
+    /// worth it.
     pub async fn accept<S>(
         self: &Arc<Self>,
         stream: S,
+        address: SocketAddr,
         timeout: Duration,
     ) -> Result<Accepted<S>, HandshakeError>
     where
@@ -199,7 +204,7 @@ impl ServerTls {
             Ok(ended) => ended.map_err(HandshakeError::from),
             Err(_) => Err(HandshakeError::Timeout),
         };
-        let stream = ended.inspect_err(|error| self.refusals.failed(error))?;
+        let stream = ended.inspect_err(|error| self.refusals.failed(error, address))?;
         let shown = stream.get_ref().1.peer_certificates();
         let peer = PeerCertificate::new(self, current.generation, shown);
         Ok(Accepted { stream, peer })

@@ -68,10 +68,10 @@ impl Server {
         let (sender, ended) = mpsc::unbounded_channel();
         let shared = tls.clone();
         tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
+            while let Ok((stream, address)) = listener.accept().await {
                 let (tls, sender) = (shared.clone(), sender.clone());
                 tokio::spawn(async move {
-                    let accepted = tls.accept(stream, timeout).await;
+                    let accepted = tls.accept(stream, address, timeout).await;
                     let (stream, end) = match accepted {
                         Ok(accepted) => (Some(accepted.stream), Ok(accepted.peer)),
                         Err(error) => (None, Err(error)),

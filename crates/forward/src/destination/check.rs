@@ -12,8 +12,8 @@ use super::settings::{
 };
 use super::tail::Tail;
 use crate::limits::{
-    MAX_CONCURRENCY, MAX_DESTINATION_NAME_BYTES, MAX_ROTATE_FILES, MAX_TAIL_TRACES, MAX_TAIL_WAIT,
-    MIN_ROTATE_BYTES,
+    MAX_CONCURRENCY, MAX_DESTINATION_NAME_BYTES, MAX_DESTINATION_WAIT, MAX_ROTATE_FILES,
+    MAX_TAIL_TRACES, MAX_TAIL_WAIT, MIN_ROTATE_BYTES,
 };
 use crate::settings::{OtlpSettings, Protocol};
 
@@ -38,13 +38,20 @@ impl fmt::Display for DestinationProblem {
 #[must_use]
 pub fn check(all: &[DestinationSettings]) -> Vec<DestinationProblem> {
     let mut problems = Vec::new();
-    let mut names = HashSet::new();
+    let (mut names, mut paths) = (HashSet::new(), HashSet::new());
     for settings in all {
         if !names.insert(settings.name.as_str()) {
             problems.push(DestinationProblem {
                 destination: settings.name.clone(),
                 key: "name",
                 message: "two destinations have this name, expected another for each".to_owned(),
+            });
+        }
+        if settings.path.as_ref().is_some_and(|path| !paths.insert(path)) {
+            problems.push(DestinationProblem {
+                destination: settings.name.clone(),
+                key: "path",
+                message: "two destinations write this file, expected another for each".to_owned(),
             });
         }
         let mut checking = Checking { settings, problems: &mut problems };
@@ -256,11 +263,16 @@ impl Checking<'_> {
         if !(1..=MAX_CONCURRENCY).contains(&settings.concurrency) {
             self.wrong("concurrency", format!("expected 1 to {MAX_CONCURRENCY}"));
         }
-        if settings.timeout.is_zero() {
-            self.wrong("timeout", "expected more than 0");
+        if settings.timeout.is_zero() || settings.timeout > MAX_DESTINATION_WAIT {
+            let most = MAX_DESTINATION_WAIT.as_secs() / 3600;
+            self.wrong("timeout", format!("expected more than 0 and at most {most}h"));
         }
         if settings.retry.first.is_zero() || settings.retry.first > settings.retry.longest {
             self.wrong("retry", "expected first to be more than 0 and not longer than longest");
+        }
+        if settings.retry.longest > MAX_DESTINATION_WAIT {
+            let most = MAX_DESTINATION_WAIT.as_secs() / 3600;
+            self.wrong("retry", format!("expected longest to be at most {most}h"));
         }
         if settings.budget == 0 {
             self.wrong("budget", "nothing could wait for it; expected a size such as 10GiB");

@@ -75,6 +75,9 @@ impl RotatingFile {
         let mut file = options.create(true).read(true).append(true).open(&self.path)?;
         let found = file.metadata()?;
         let mut size_bytes = found.len();
+        if size_bytes == 0 {
+            sync_parent(&self.path);
+        }
         if size_bytes > 0 && !ends_with_newline(&mut file)? {
             // A line that a crash cut off. Its record comes again.
             file.write_all(b"\n")?;
@@ -125,6 +128,13 @@ fn write(file: &mut BufWriter<File>, lines: &[Vec<u8>]) -> io::Result<u64> {
     file.flush()?;
     file.get_ref().sync_data()?;
     Ok(added_bytes)
+}
+
+/// Sees to it that a file that was just made, or put aside, is still there after a loss of power. Not
+/// every file system can do that, so that it is no error.
+pub(super) fn sync_parent(path: &Path) {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let _ = File::open(dir.unwrap_or(Path::new("."))).and_then(|dir| dir.sync_all());
 }
 
 fn ends_with_newline(file: &mut File) -> io::Result<bool> {

@@ -14,12 +14,15 @@ use http_body_util::{BodyExt, Limited};
 use kymo_journal::{Compression, Format};
 use kymo_wire::Signal;
 use reqwest::Url;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout_at;
 
 use super::body::Encoded;
 use super::connect::{build, url_of};
 use super::credentials::{Credentials, Stamp};
 use super::outgoing::Outgoing;
 use super::pack::{joined, pack, unpack};
+use super::redact::Redactor;
 use super::settings::{CompressionSetting, DestinationProtocol, DestinationSettings};
 use super::verdict::{Hope, Reply, Verdict};
 use crate::limits::{CERTIFICATES_CHECK, MAX_ANSWER_BYTES};
@@ -32,6 +35,7 @@ pub(crate) struct HttpSender {
     headers: HeaderMap,
     tenant_header: Option<HeaderName>,
     credentials: Credentials,
+    redactor: Redactor,
     client: Mutex<Held>,
     /// Encodings that the server does not know, by the bits of their codes.
     unknown_encodings: AtomicU8,
@@ -77,6 +81,7 @@ impl HttpSender {
             headers,
             tenant_header,
             credentials: Credentials::new(settings),
+            redactor: Redactor::new(settings),
             client: Mutex::new(held),
             unknown_encodings: AtomicU8::new(0),
             settings: settings.clone(),
@@ -148,30 +153,45 @@ impl HttpSender {
     /// Sends a request once.
     pub(crate) async fn send(&self, outgoing: &Outgoing, encoded: &Encoded) -> Verdict {
         let timeout = self.settings.timeout;
-        match tokio::time::timeout(timeout, self.try_send(outgoing, encoded)).await {
-            Ok(verdict) => verdict,
+        let deadline = tokio::time::Instant::now() + timeout;
+        match self.try_send(outgoing, encoded, deadline).await {
+            Ok(Verdict::Taken(None)) => Verdict::Taken(None),
+            Ok(verdict) => {
+                let sent = self.credentials.header().ok().flatten();
+                self.redactor.verdict(verdict, sent.as_ref().and_then(|sent| sent.to_str().ok()))
+            }
             Err(_) => Verdict::later(format!("no answer within {:.1} s", timeout.as_secs_f64())),
         }
     }
 
-    async fn try_send(&self, outgoing: &Outgoing, encoded: &Encoded) -> Verdict {
+    async fn try_send(
+        &self,
+        outgoing: &Outgoing,
+        encoded: &Encoded,
+        deadline: tokio::time::Instant,
+    ) -> Result<Verdict, Elapsed> {
         let request = match self.request(outgoing, encoded) {
             Ok(request) => request,
-            Err(why) => return Verdict::Later { why, asked: None, hope: Hope::Somebody },
+            Err(why) => return Ok(Verdict::Later { why, asked: None, hope: Hope::Somebody }),
         };
-        let response = match request.send().await {
+        let response = match timeout_at(deadline, request.send()).await? {
             Ok(response) => response,
             Err(error) => {
                 self.look_at_files_next_time();
-                return Verdict::later(cause(&error));
+                return Ok(Verdict::later(cause(&error)));
             }
         };
         let (head, body) = http::Response::from(response).into_parts();
-        let body = match Limited::new(body, MAX_ANSWER_BYTES).collect().await {
-            Ok(body) => body,
-            // What it said was in the status.
-            Err(_) if head.status.is_success() && !self.is_grpc() => return Verdict::Taken(None),
-            Err(error) => return Verdict::later(format!("the answer broke off: {error}")),
+        let body = timeout_at(deadline, Limited::new(body, MAX_ANSWER_BYTES).collect()).await;
+        // What it said was in the status, whatever becomes of the rest.
+        let is_taken = head.status.is_success() && !self.is_grpc();
+        let body = match body {
+            Ok(Err(_)) | Err(_) if is_taken => return Ok(Verdict::Taken(None)),
+            Ok(Ok(body)) => body,
+            Ok(Err(error)) => {
+                return Ok(Verdict::later(format!("the answer broke off: {error}")));
+            }
+            Err(elapsed) => return Err(elapsed),
         };
         let reply = Reply {
             status: head.status.as_u16(),
@@ -180,7 +200,7 @@ impl HttpSender {
             body: body.to_bytes(),
         };
         let is_packed = encoded.is_packed();
-        match self.settings.protocol {
+        Ok(match self.settings.protocol {
             DestinationProtocol::Grpc => Verdict::of_grpc(outgoing.signal, &reply, is_packed),
             // It is always packed, and its specification has all errors of servers tried again.
             DestinationProtocol::RemoteWrite => {
@@ -193,7 +213,7 @@ impl HttpSender {
                 }
             }
             _ => Verdict::of_http(outgoing.signal, &reply, is_packed),
-        }
+        })
     }
 
     fn is_grpc(&self) -> bool {

@@ -23,6 +23,7 @@
 //! | `deliver`, `verdict` | one request until it is taken; what answers mean |
 //! | `http`, `connect`, `body` | one try; the client for it; its bytes |
 //! | `credentials`, `tls` | who we are, and whom we trust |
+//! | `redact` | what servers say, without our credentials |
 //! | `lines`, `file` | the console, and files that are put aside when they are full |
 //! | `prometheus` | OTLP's metrics as remote-write, and back |
 //! | `refused` | what a server did not want |
@@ -43,6 +44,7 @@ mod prepare;
 mod progress;
 mod prometheus;
 mod ratio;
+mod redact;
 mod refused;
 mod selection;
 pub mod settings;
@@ -190,12 +192,7 @@ impl Destinations {
     /// How each is, in the order of the settings.
     #[must_use]
     pub fn status(&self) -> Vec<DestinationStatus> {
-        let status = |running: &Running| {
-            let Running { settings, meter } = running;
-            let (target, cursor) = (settings.target(), settings.cursor());
-            let protocol = settings.protocol.word();
-            meter.status(&settings.name, protocol, &target, &self.journal, &cursor)
-        };
+        let status = |running: &Running| running.meter.status(&running.settings, &self.journal);
         self.running.iter().map(status).collect()
     }
 
@@ -242,6 +239,8 @@ fn worker(
     };
     let tail = settings.sampling.as_ref().and_then(|sampling| sampling.tail.as_ref());
     let tail = tail.map(Tail::new).transpose().map_err(wrong)?;
+    let dir = options.data_dir.join("forward").join(&settings.name);
+    let tail = tail.map(|tail| tail.with_decisions_in(&dir));
     let remote_write = (settings.protocol == DestinationProtocol::RemoteWrite).then(|| {
         let version = if settings.version == Some(2) { Version::Two } else { Version::One };
         (version, Translator::default())
@@ -279,7 +278,7 @@ fn worker(
         tail,
         target,
         retry: settings.retry,
-        refused: RefusedFile::new(&options.data_dir, &settings.name),
+        refused: RefusedFile::new(dir),
         meter: Arc::clone(meter),
         stop: Arc::clone(stop),
     }))

@@ -109,10 +109,11 @@ impl Preparer {
         };
         let is_other_version = matches!(entry.format, Format::RemoteWrite1 | Format::RemoteWrite2);
         let bytes = if is_whole && is_other_version {
-            convert_version(&plain, *version).map_err(|error| format!("is damaged: {error}"))?
+            convert_version(&plain, *version)
         } else {
-            translator.translate(&wanted, *version).map_err(not_otlp)?
+            translator.translate(&wanted, *version)
         };
+        let bytes = bytes.map_err(|error| error.to_string())?;
         Ok(Some(if bytes.is_empty() { Prepared::Nothing } else { request(format, bytes.into()) }))
     }
 }
@@ -123,14 +124,14 @@ fn request(format: Format, bytes: Bytes) -> Prepared {
 
 /// A request as OTLP in protobuf.
 fn as_otlp(signal: Signal, format: Format, plain: &Bytes) -> Result<Bytes, String> {
-    let damaged = |error| format!("is damaged: {error}");
+    let converted = |version| to_otlp(plain, version).map(Bytes::from);
     match format {
         Format::OtlpProtobuf => Ok(plain.clone()),
         Format::OtlpJson => kymo_wire::json::decode(signal, plain)
             .map(Bytes::from)
             .map_err(|error| format!("is not OTLP: {error}")),
-        Format::RemoteWrite1 => to_otlp(plain, Version::One).map(Bytes::from).map_err(damaged),
-        Format::RemoteWrite2 => to_otlp(plain, Version::Two).map(Bytes::from).map_err(damaged),
+        Format::RemoteWrite1 => converted(Version::One).map_err(|error| error.to_string()),
+        Format::RemoteWrite2 => converted(Version::Two).map_err(|error| error.to_string()),
         Format::Loki => Err("is of Loki's format, which is not forwarded".to_owned()),
     }
 }

@@ -25,6 +25,7 @@ use base64::engine::general_purpose::STANDARD;
 use kymo_journal::{Compression, Format};
 use serde::Serialize;
 
+use super::file::sync_parent;
 use super::outgoing::Outgoing;
 use super::pack::joined;
 use super::status::unix_millis;
@@ -55,9 +56,8 @@ struct Line<'a> {
 }
 
 impl RefusedFile {
-    /// The file of a destination. It is made when there is something to write.
-    pub(crate) fn new(data_dir: &Path, destination: &str) -> Self {
-        let dir = data_dir.join("forward").join(destination);
+    /// The file in the directory of a destination. Both are made when there is something to write.
+    pub(crate) fn new(dir: PathBuf) -> Self {
         Self { dir, max_bytes: MAX_REFUSED_FILE_BYTES }
     }
 
@@ -77,13 +77,18 @@ impl RefusedFile {
         line.push(b'\n');
         fs::create_dir_all(&self.dir)?;
         let path = self.dir.join("refused.jsonl");
-        let size_bytes = fs::metadata(&path).map_or(0, |found| found.len());
+        let mut size_bytes = fs::metadata(&path).map_or(0, |found| found.len());
         if size_bytes > 0 && size_bytes + line.len() as u64 > self.max_bytes {
             fs::rename(&path, self.dir.join("refused.1.jsonl"))?;
+            size_bytes = 0;
         }
         let mut file = private(&path)?;
         file.write_all(&line)?;
-        file.sync_data()
+        file.sync_data()?;
+        if size_bytes == 0 {
+            sync_parent(&path);
+        }
+        Ok(())
     }
 }
 
@@ -124,7 +129,7 @@ mod tests {
     #[test]
     fn refused_requests_are_kept_as_they_are_and_not_for_ever() {
         let dir = tempfile::tempdir().unwrap();
-        let mut file = RefusedFile::new(dir.path(), "hub");
+        let mut file = RefusedFile::new(dir.path().join("hub"));
         file.max_bytes = 300;
         let refusal = |byte: u8| Refusal {
             outgoing: Outgoing {
@@ -140,7 +145,7 @@ mod tests {
         for byte in 1..=3 {
             file.write(&refusal(byte)).unwrap();
         }
-        let read = |name: &str| fs::read_to_string(dir.path().join("forward/hub").join(name));
+        let read = |name: &str| fs::read_to_string(dir.path().join("hub").join(name));
         let newest = read("refused.jsonl").unwrap();
         let line: serde_json::Value = serde_json::from_str(&newest).unwrap();
         assert_eq!(line["why"], "no\nsuch tenant");

@@ -150,6 +150,13 @@ impl DestinationSettings {
         possible.iter().copied().filter(is_asked).collect()
     }
 
+    /// Whether records of a signal may go there.
+    #[must_use]
+    pub fn is_routed(&self, signal: Signal) -> bool {
+        let has_route = self.routes.iter().any(|route| route.signal.signal() == signal);
+        self.carried().contains(&signal) && (self.routes.is_empty() || has_route)
+    }
+
     /// The name of its cursor in the journal.
     #[must_use]
     pub fn cursor(&self) -> String {

@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use kymo_journal::{Journal, LossReason};
+use kymo_journal::{Journal, LossKey, LossReason};
 use kymo_wire::Signal;
 use serde::Serialize;
 
 use super::outgoing::Outgoing;
+use super::settings::DestinationSettings;
 use crate::limits::LOG_INTERVAL;
 
 /// A destination, as it is now. Counts are since it was started.
@@ -32,6 +33,9 @@ pub struct DestinationStatus {
     pub early_decisions: u64,
     /// Bytes of the journal that it has still to send.
     pub lag_bytes: u64,
+    /// Bytes of the journal that the disk did not give back as they were written, before it got them:
+    /// of which signal they were nobody knows.
+    pub damaged_bytes: u64,
     /// How long ago the oldest record was received that it has read and not sent.
     pub oldest_age_millis: Option<u64>,
     /// What went wrong last.
@@ -69,7 +73,8 @@ pub struct SignalStatus {
     pub refused_records: u64,
     /// Their bytes.
     pub refused_bytes: u64,
-    /// Records of the journal that were lost since it lagged more than its budget.
+    /// Records of the journal that were lost since it lagged more than its budget, if their signal
+    /// goes there.
     pub lost_records: u64,
     /// Their bytes.
     pub lost_bytes: u64,
@@ -186,28 +191,33 @@ impl Meter {
         is_due
     }
 
-    /// The status of a destination whose cursor is named.
+    /// The status of a destination.
     pub(crate) fn status(
         &self,
-        name: &str,
-        protocol: &'static str,
-        target: &str,
+        settings: &DestinationSettings,
         journal: &Journal,
-        cursor: &str,
     ) -> DestinationStatus {
+        let cursor = settings.cursor();
         let lost = journal.stats().lost;
-        let lost_of = |signal: Signal| {
-            let of_signal = lost.iter().filter(|(key, _)| {
-                let is_of = key.signal.is_some_and(|known| wire_signal(known) == signal);
-                key.cursor == cursor && key.reason == LossReason::Budget && is_of
-            });
-            of_signal.fold((0, 0), |(records, bytes), (_, count)| {
+        let lost = |reason: LossReason, signal: Option<Signal>| {
+            let is_asked = |key: &LossKey| {
+                key.cursor == cursor
+                    && key.reason == reason
+                    && key.signal.map(wire_signal) == signal
+            };
+            let found = lost.iter().filter(|(key, _)| is_asked(key));
+            found.fold((0, 0), |(records, bytes), (_, count)| {
                 (records + count.records, bytes + count.bytes)
             })
         };
+        let (_, damaged_bytes) = lost(LossReason::Damage, None);
         let signals = Signal::ALL.map(|signal| {
             let counts = self.counts(signal);
-            let (lost_records, lost_bytes) = lost_of(signal);
+            // What would not have gone there is not lost to it.
+            let (lost_records, lost_bytes) = match settings.is_routed(signal) {
+                true => lost(LossReason::Budget, Some(signal)),
+                false => (0, 0),
+            };
             SignalStatus {
                 signal: signal.name(),
                 sent_requests: get(&counts.sent_requests),
@@ -223,15 +233,16 @@ impl Meter {
         let found = journal.cursors().into_iter().find(|known| known.name == cursor);
         let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         DestinationStatus {
-            name: name.to_owned(),
-            protocol,
-            target: target.to_owned(),
+            name: settings.name.clone(),
+            protocol: settings.protocol.word(),
+            target: settings.target(),
             state: told.state,
             since_unix_millis: unix_millis(told.since),
             signals: signals.into(),
             retries: get(&self.retries),
             early_decisions: get(&self.early_decisions),
             lag_bytes: found.map_or(0, |cursor| cursor.lag_bytes),
+            damaged_bytes,
             oldest_age_millis: age_millis(get(&self.oldest_nanos)),
             last_error: told.last_error.as_ref().map(|(message, at)| LastError {
                 message: message.clone(),

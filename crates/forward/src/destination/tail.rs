@@ -1,14 +1,18 @@
 //! Whole traces, chosen when they are complete: those that failed, were slow, or meet a condition.
 //!
 //! Spans are held by trace until `wait` after the first of them was read; then all spans of the trace
-//! go, or none. Spans that come later follow the decision, as long as it is remembered. The records
+//! go, or none. Spans that come later follow the decision, as long as it is remembered, also through a
+//! restart. The records
 //! that held spans are of are held, too, so that after a crash they are read again: nothing that was
 //! not decided on gets lost.
 //!
 //! Bounded: when there are more than `max_traces` traces, or more bytes than
 //! [`MAX_TAIL_BYTES`], the oldest are decided on early, and counted.
 
+mod decisions;
+
 use std::collections::{HashMap, VecDeque};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,7 +26,8 @@ use super::outgoing::{Outgoing, Part, Trial};
 use super::progress::{Progress, Ticket};
 use super::ratio::Ratio;
 use super::settings::TailSettings;
-use crate::limits::{MAX_TAIL_BYTES, MAX_TAIL_DECISIONS};
+use crate::limits::MAX_TAIL_BYTES;
+use decisions::Decisions;
 
 /// `STATUS_CODE_ERROR`.
 const ERROR: i32 = 2;
@@ -98,6 +103,12 @@ impl Tail {
         })
     }
 
+    /// The same with the decisions that a directory keeps.
+    pub(crate) fn with_decisions_in(mut self, dir: &Path) -> Self {
+        self.decided = Decisions::kept_in(dir);
+        self
+    }
+
     /// Takes the spans of a request. What goes at once is given back: late spans of traces that
     /// were chosen, and traces that had to be decided on early.
     ///
@@ -141,6 +152,7 @@ impl Tail {
                 break;
             }
         }
+        self.decided.save();
         Ok(ready.outgoing)
     }
 
@@ -150,6 +162,7 @@ impl Tail {
         while self.due.front().is_some_and(|(at, _)| *at <= now) {
             self.decide_oldest(&mut ready, progress);
         }
+        self.decided.save();
         ready.outgoing
     }
 
@@ -321,29 +334,6 @@ impl Ready {
             Some(last) if last.can_join(&next) => last.parts.extend(next.parts),
             _ => self.outgoing.push(next),
         }
-    }
-}
-
-/// The last decisions.
-#[derive(Default)]
-struct Decisions {
-    by_key: HashMap<Key, bool>,
-    order: VecDeque<Key>,
-}
-
-impl Decisions {
-    fn get(&self, key: &Key) -> Option<bool> {
-        self.by_key.get(key).copied()
-    }
-
-    fn insert(&mut self, key: Key, is_chosen: bool) {
-        if self.order.len() >= MAX_TAIL_DECISIONS
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.by_key.remove(&oldest);
-        }
-        self.by_key.insert(key.clone(), is_chosen);
-        self.order.push_back(key);
     }
 }
 

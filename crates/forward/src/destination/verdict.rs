@@ -102,14 +102,24 @@ impl Verdict {
             (Answer::Refused(why), None | Some(2 | 13)) => {
                 Self::Later { why, asked: None, hope: Hope::Doubtful }
             }
-            // Servers say "exhausted" of messages that are too large for them, too, and of nothing
-            // else in these words.
-            (Answer::Later(why, None), Some(8)) if why.contains("larger than max") => {
-                Self::Refused(why)
-            }
+            // What is too large today is so tomorrow.
+            (Answer::Later(why, None), Some(8 | 11)) if is_too_large(&why) => Self::Refused(why),
             (answer, _) => answer.into(),
         }
     }
+}
+
+/// Whether a server says of a message that it is too large for it. Libraries of gRPC say "exhausted"
+/// or "out of range" then, which stand for other things too, and of nothing else in these words: those
+/// of Go and C++, Java, .NET, Rust.
+fn is_too_large(why: &str) -> bool {
+    const WORDS: [&str; 4] = [
+        "larger than max",
+        "exceeds maximum size",
+        "exceeds the maximum configured message size",
+        "message length too large",
+    ];
+    WORDS.iter().any(|words| why.contains(words))
 }
 
 impl From<Answer> for Verdict {
@@ -182,6 +192,9 @@ mod tests {
             (200, Some("14"), "", false, "time"),
             (200, Some("8"), "quota", false, "time"),
             (200, Some("8"), "received message larger than max (9 vs. 4)", false, "refused"),
+            (200, Some("8"), "gRPC message exceeds maximum size 4: 9", false, "refused"),
+            (200, Some("11"), "decoded message length too large: found 9 bytes", true, "refused"),
+            (200, Some("11"), "", false, "time"),
             (200, None, "", false, "doubtful"),
             (200, Some("garbage"), "", false, "doubtful"),
             (403, None, "", false, "somebody"),

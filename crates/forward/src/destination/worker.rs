@@ -35,6 +35,7 @@ use super::stop::Stop;
 use super::tail::Tail;
 use crate::limits::{MAX_GATHERED_RECORDS, READ_WAIT, READ_WAIT_IN_FLIGHT, STOP_WAIT};
 use crate::retry::jittered;
+use doubt::InDoubt;
 
 /// Where a worker's requests go.
 pub(crate) enum Target {
@@ -68,8 +69,7 @@ pub(crate) struct Worker {
     progress: Progress,
     ready: VecDeque<Outgoing>,
     in_flight: HashMap<u64, (Outgoing, AbortHandle)>,
-    /// Requests in doubt, and whether it may be their signal that is not taken.
-    in_doubt: Vec<(Outgoing, bool)>,
+    in_doubt: InDoubt,
     next_number: u64,
     ended: (Sender<Ended>, Receiver<Ended>),
 }
@@ -102,7 +102,7 @@ impl Worker {
             progress: Progress::default(),
             ready: VecDeque::new(),
             in_flight: HashMap::new(),
-            in_doubt: Vec::new(),
+            in_doubt: InDoubt::new(),
             next_number: 0,
             ended: channel(),
         }

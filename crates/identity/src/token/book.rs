@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::json::VERSION;
 use super::text::{self, TokenHash, TokenText};
 use crate::grant::Grant;
-use crate::limits::{MAX_BOOK_BYTES, MAX_NAME_BYTES, MAX_TOKENS};
+use crate::limits::{EXPIRED_TOKENS_LISTED_FOR, MAX_BOOK_BYTES, MAX_NAME_BYTES, MAX_TOKENS};
 use crate::method::Method;
 use crate::role::{Role, Tenants};
 
@@ -34,6 +34,15 @@ pub enum TokenError {
     /// There are too many.
     #[error("there are {MAX_TOKENS} tokens, which is as many as can be; revoke some")]
     Full,
+    /// They would take too much.
+    #[error(
+        "the book would have {size_bytes} bytes, expected at most {MAX_BOOK_BYTES}; revoke some \
+         tokens, or name fewer tenants"
+    )]
+    NoRoom {
+        /// What it would have.
+        size_bytes: usize,
+    },
     /// The system has no random numbers.
     #[error("the system gave no random numbers")]
     NoRandom,
@@ -134,7 +143,8 @@ impl TokenBook {
         Self::default()
     }
 
-    /// Makes a token. Its text is returned here and nowhere else.
+    /// Makes a token. Its text is returned here and nowhere else. Those that expired long ago make
+    /// room for it, and so do all that have expired if there is no other.
     ///
     /// # Errors
     ///
@@ -154,7 +164,8 @@ impl TokenBook {
         if asked.expires_unix_secs.is_some_and(|expires| expires <= now_unix_secs) {
             return Err(TokenError::Expired);
         }
-        if self.tokens.len() >= MAX_TOKENS {
+        self.forget_expired(now_unix_secs.saturating_sub(EXPIRED_TOKENS_LISTED_FOR.as_secs()));
+        if self.tokens.len() >= MAX_TOKENS && self.forget_expired(now_unix_secs) == 0 {
             return Err(TokenError::Full);
         }
         let token = self.unused()?;
@@ -285,6 +296,27 @@ mod tests {
         assert!(book.find(token.reveal(), NOW + 10).is_none());
         assert_eq!(book.forget_expired(NOW + 9), 0);
         assert_eq!(book.forget_expired(NOW + 10), 1);
+    }
+
+    #[test]
+    fn expired_tokens_make_room_for_others() {
+        let mut book = TokenBook::new();
+        let mut short = asked("short");
+        short.expires_unix_secs = Some(NOW + 10);
+        book.make(short.clone(), NOW).unwrap();
+        let listed_until = NOW + 9 + EXPIRED_TOKENS_LISTED_FOR.as_secs();
+        book.make(asked("ci"), listed_until).unwrap();
+        assert_eq!(book.list().len(), 2);
+        book.make(asked("ci"), listed_until + 1).unwrap();
+        assert!(book.list().iter().all(|token| token.name == "ci"));
+        book.make(short, NOW).unwrap();
+        while book.list().len() < MAX_TOKENS {
+            book.make(asked("ci"), NOW).unwrap();
+        }
+        assert!(matches!(book.make(asked("more"), NOW), Err(TokenError::Full)));
+        book.make(asked("more"), NOW + 10).unwrap();
+        assert!(matches!(book.make(asked("more"), NOW + 10), Err(TokenError::Full)));
+        assert!(book.to_json().is_ok(), "as many as can be can be kept");
     }
 
     #[test]

@@ -20,11 +20,16 @@ impl TokenBook {
     ///
     /// # Errors
     ///
-    /// It cannot be written, which does not happen.
+    /// It has more bytes than can be read again.
     pub fn to_json(&self) -> Result<Vec<u8>, TokenError> {
         let tokens = self.sorted().into_iter().map(Line::of);
         let book = Book { version: VERSION, tokens: tokens.collect() };
-        serde_json::to_vec_pretty(&book).map_err(|why| TokenError::Unwritable(why.to_string()))
+        let json = serde_json::to_vec(&book);
+        let json = json.map_err(|why| TokenError::Unwritable(why.to_string()))?;
+        if json.len() > MAX_BOOK_BYTES {
+            return Err(TokenError::NoRoom { size_bytes: json.len() });
+        }
+        Ok(json)
     }
 
     /// A book of JSON.
@@ -161,6 +166,23 @@ mod tests {
         assert_eq!(again.list(), [&record]);
         assert!(again.find(token.reveal(), NOW).is_some());
         assert_eq!(again.to_json().unwrap(), json.as_bytes());
+    }
+
+    #[test]
+    fn a_book_that_could_not_be_read_again_is_not_written() {
+        let mut book = TokenBook::new();
+        let tenants: Vec<String> = (0..1000).map(|nth| format!("{nth:064}")).collect();
+        let asked = NewToken {
+            name: "many".to_owned(),
+            roles: [Role::Read].into(),
+            tenants: tenants.into(),
+            expires_unix_secs: None,
+        };
+        while let Ok(json) = book.to_json() {
+            assert!(TokenBook::from_json(&json).is_ok());
+            book.make(asked.clone(), NOW).unwrap();
+        }
+        assert!(matches!(book.to_json(), Err(TokenError::NoRoom { .. })));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use clap::Subcommand;
 use kymo_collector::Level;
 
 use super::flags::ConfigArgs;
-use super::resolve::{Problem, Resolved, resolve};
+use super::resolve::{Problem, Resolved, read, resolve};
 use super::{docs, show};
 use crate::failure::Failure;
 use crate::output;
@@ -33,6 +33,9 @@ enum Command {
     /// Print what holds and where each value is from; passwords are hidden
     Show(ShowArgs),
     /// Translate the configuration of an OpenTelemetry Collector
+    ///
+    /// The result goes to stdout, what there is to say about it to stderr. The exit code is 1 if
+    /// something could not be translated; the rest is written all the same.
     Import(ImportArgs),
     /// Print docs/configuration.md
     #[command(hide = true)]
@@ -71,6 +74,9 @@ struct ImportArgs {
     /// Write the configuration here instead of to stdout, and files that it names beside it
     #[arg(long, short, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     output: Option<PathBuf>,
+    /// Write over files that the configuration names if others are there
+    #[arg(long)]
+    force: bool,
 }
 
 /// Runs the command; false if the configuration is wrong.
@@ -99,24 +105,33 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
 
 /// Translates, and says what there is to say; false if something could not be translated.
 fn import(args: &ImportArgs) -> Result<bool, Failure> {
-    let text = std::fs::read_to_string(&args.file)
-        .map_err(|error| Failure::io("read", &args.file, error))?;
-    let translation = kymo_collector::translate(&text)
-        .map_err(|error| Failure::Other(format!("{}: {error}", args.file.display())))?;
-    let directory = match &args.output {
-        Some(path) => {
-            std::fs::write(path, &translation.yaml)
-                .map_err(|error| Failure::io("write", path, error))?;
-            path.parent().unwrap_or(Path::new("")).to_owned()
+    let Some((_, text)) = good(read(&args.file)) else { return Ok(false) };
+    // A server may be started from anywhere, and paths in its configuration are not about that.
+    let directory = match args.output.as_deref().map(directory_of) {
+        Some(directory) => {
+            std::path::absolute(directory).map_err(|error| Failure::io("find", directory, error))?
         }
-        None => {
-            output::text(&translation.yaml)?;
-            PathBuf::new()
-        }
+        None => PathBuf::new(),
     };
+    let translation = kymo_collector::translate_into(&text, &directory.to_string_lossy())
+        .map_err(|error| Failure::Other(format!("{}: {error}", args.file.display())))?;
+    let mut files = Vec::new();
     for file in &translation.files {
         let path = directory.join(&file.name);
-        std::fs::write(&path, &file.text).map_err(|error| Failure::io("write", &path, error))?;
+        if !args.force {
+            check_free(&path, &file.text)?;
+        }
+        files.push((path, &file.text));
+    }
+    match &args.output {
+        Some(path) => {
+            check_other(path, &args.file)?;
+            files.push((path.clone(), &translation.yaml));
+        }
+        None => output::text(&translation.yaml)?,
+    }
+    for (path, text) in files {
+        std::fs::write(&path, text).map_err(|error| Failure::io("write", &path, error))?;
     }
     for note in &translation.notes {
         match note.level {
@@ -124,7 +139,34 @@ fn import(args: &ImportArgs) -> Result<bool, Failure> {
             _ => output::note(&format!("{}: {note}", args.file.display())),
         }
     }
-    Ok(translation.notes.iter().all(|note| note.level != Level::NotTranslated))
+    Ok(translation.is_complete())
+}
+
+/// The directory of a file; the current one if the path has none.
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Nobody asked for a further file by its name, so one that is there stays.
+fn check_free(path: &Path, text: &str) -> Result<(), Failure> {
+    if !path.exists() || std::fs::read_to_string(path).is_ok_and(|known| known == text) {
+        return Ok(());
+    }
+    Err(Failure::Other(format!(
+        "{} is there already, and the configuration needs a file of this name: choose another \
+         directory with --output DIR/kymo.yaml, or write over it with --force",
+        path.display()
+    )))
+}
+
+/// The collector's own file stays, too.
+fn check_other(output: &Path, input: &Path) -> Result<(), Failure> {
+    let same = |one: std::io::Result<PathBuf>, other: std::io::Result<PathBuf>| matches!((one, other), (Ok(one), Ok(other)) if one == other);
+    if same(output.canonicalize(), input.canonicalize()) {
+        let what = "--output is the collector's own file: choose another";
+        return Err(Failure::Other(what.to_owned()));
+    }
+    Ok(())
 }
 
 /// Says what is wrong or odd on stderr; the configuration if it is good.
@@ -136,10 +178,10 @@ fn report(resolved: Result<Resolved, Vec<Problem>>) -> Option<Resolved> {
     Some(resolved)
 }
 
-/// Says what is wrong on stderr; the configuration if it is good.
-pub(crate) fn good(resolved: Result<Resolved, Vec<Problem>>) -> Option<Resolved> {
-    match resolved {
-        Ok(resolved) => Some(resolved),
+/// Says what is wrong on stderr; what was read if nothing is.
+pub(crate) fn good<T>(read: Result<T, Vec<Problem>>) -> Option<T> {
+    match read {
+        Ok(good) => Some(good),
         Err(problems) => {
             for problem in &problems {
                 output::error(&problem.to_string());

@@ -22,7 +22,7 @@ is from. Both take the flags of `kymo serve`.
 A dot in a key is a level in the file:
 
 ```yaml
-http: 0.0.0.0:3200
+http: 127.0.0.1:3200
 store:
   url: s3://telemetry/prod
   flush_after: 5m
@@ -39,11 +39,19 @@ tenants:
 - `none` is the absence of a limit; in YAML also `null`.
 - An environment variable that is empty counts as not set. One that begins with `KYMO_` and is not \
 known is warned about.
-- A file of variables has lines of `KEY=VALUE`; lines that begin with `#` are comments; quotes are \
-part of the value.
-
+- A file of variables has lines of `KEY=VALUE`, as compose files and shells have them: `export` may \
+stand in front, `#` behind a space begins a comment, and quotes around a value are not part of it; in \
+double quotes `\\n`, `\\t`, `\\\"` and `\\\\` are what they are elsewhere. What is set twice has its last \
+value. Names of Graphistry's `telemetry.env` are understood ([deploying](deploy.md)); a URL of Grafana \
+that ends in `/grafana` is below the one of this server.
 - `${env:NAME}` in a value of the YAML file is the environment variable, `${env:NAME:-words}` has words \
-for one that is not set, `$${env:NAME}` is the text itself. Variables of `--env-file` count too.
+for one that is not set or empty, `$${env:NAME}` is the text itself. Variables of `--env-file` count too. \
+One that is not set is an error.
+- `kymo config show` hides secrets, also those in URLs; references to variables are shown as they are.
+- Files have at most 8 MiB, in UTF-8. A key that is there twice is an error.
+
+A switch that is on has a flag to switch it off: `--no-probe` is `--probe=false`. A destination has the \
+key `enabled`, which may refer to a variable: `enabled: ${env:TO_HUB:-true}`.
 
 Lists and other shapes stand in the YAML file only: `destinations` ([routing](routing.md)), `rules` \
 ([rules](rules.md)), `listeners`, `users`, `client_certificates`, `oidc` ([auth](auth.md), \
@@ -83,6 +91,8 @@ fn row(setting: &Setting) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::resolve::{Inputs, resolve_inputs};
+
     /// `KYMO_TEST_WRITE_DOCS=1 cargo test --workspace --bin kymo` writes the page.
     #[test]
     fn the_page_in_docs_is_the_one_made_of_the_table() {
@@ -93,5 +103,15 @@ mod tests {
         }
         let kept = std::fs::read_to_string(path).unwrap_or_default();
         assert!(kept == page, "run `kymo config docs > docs/configuration.md`");
+    }
+
+    #[test]
+    fn the_example_in_the_page_is_a_configuration() {
+        let page = super::markdown();
+        let example = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next());
+        let config_file = Some(("k.yaml".into(), example.unwrap().to_owned()));
+        let inputs = Inputs { config_file, ..Inputs::default() };
+        let resolved = resolve_inputs(inputs).unwrap();
+        assert_eq!(resolved.config.server.store_url.as_deref(), Some("s3://telemetry/prod"));
     }
 }

@@ -27,11 +27,22 @@ pub(crate) struct Found {
 /// All settings in a file.
 #[derive(Debug, Default)]
 pub(crate) struct FileSettings {
+    /// The file, if there is one.
+    pub(crate) path: Option<String>,
+    /// Whether it refers to variables that are not set, which was told.
+    pub(crate) has_unresolved: bool,
     pub(crate) settings: Vec<Found>,
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) sections: Sections,
     /// The same as they stand in the file, with references to variables.
     pub(crate) sections_as_written: Vec<Entry>,
+}
+
+impl FileSettings {
+    /// A section as it stands in the file.
+    pub(crate) fn section(&self, key: &str) -> Option<&Entry> {
+        self.sections_as_written.iter().find(|entry| entry.key == key)
+    }
 }
 
 /// Reads a file, which may refer to variables.
@@ -41,20 +52,26 @@ pub(crate) fn read(
     variables: &BTreeMap<String, String>,
     problems: &mut Vec<Problem>,
 ) -> FileSettings {
-    let mut reader = Reader { path: path.display().to_string(), problems };
+    let path = path.display().to_string();
+    let mut reader = Reader { path, problems, unresolved: Vec::new() };
     let mut entries = match kymo_yaml::parse(text) {
         Ok(entries) => entries,
         Err(problem) => {
             reader.problem_of(&problem);
-            return FileSettings::default();
+            return FileSettings { path: Some(reader.path), ..FileSettings::default() };
         }
     };
     let as_written = entries.iter().filter(|entry| sections::is_one(&entry.key)).cloned();
-    let mut found =
-        FileSettings { sections_as_written: as_written.collect(), ..Default::default() };
+    let mut found = FileSettings {
+        path: Some(reader.path.clone()),
+        sections_as_written: as_written.collect(),
+        ..FileSettings::default()
+    };
     let variable = |name: &str| variables.get(name).cloned();
     for problem in kymo_yaml::references::expand(&mut entries, &variable) {
         reader.problem_of(&problem);
+        reader.unresolved.extend(problem.at);
+        found.has_unresolved = true;
     }
     for entry in &entries {
         if entry.key == TENANTS {
@@ -83,8 +100,10 @@ impl Scope {
 
 /// Reads keys and collects what is wrong.
 pub(crate) struct Reader<'a> {
-    pub(crate) path: String,
-    pub(crate) problems: &'a mut Vec<Problem>,
+    path: String,
+    problems: &'a mut Vec<Problem>,
+    /// Values that refer to variables that are not set: nothing more is to be said of them.
+    unresolved: Vec<Place>,
 }
 
 impl Reader<'_> {
@@ -97,6 +116,9 @@ impl Reader<'_> {
     }
 
     pub(crate) fn problem(&mut self, at: Place, message: impl Into<String>) {
+        if self.unresolved.contains(&at) {
+            return;
+        }
         let place = format!("{}:{}:{}", self.path, at.line, at.column);
         self.problems.push(Problem::new(place, message));
     }
@@ -111,6 +133,11 @@ impl Reader<'_> {
     ) {
         let key = format!("{prefix}{}", entry.key);
         if let Some(setting) = scope.settings().find(|setting| setting.key == key) {
+            // `a: {b: 1}` and `a.b: 2` are different keys for YAML.
+            if found.iter().any(|known| known.setting.key == key) {
+                self.problem(entry.key_at, format!("{key} is there twice"));
+                return;
+            }
             match self.value(setting, &entry.node) {
                 Ok(value) => {
                     let source = Source::File { path: self.path.clone(), line: entry.key_at.line };

@@ -34,7 +34,7 @@ impl clap::Args for ConfigArgs {
             ENV_FILE,
             "env-file",
             "Read KYMO_… variables from a file of KEY=VALUE lines",
-            "Read KYMO_… variables from a file of KEY=VALUE lines, as docker does. The environment \
+            "Read KYMO_… variables from a file of KEY=VALUE lines, as compose does. The environment \
              wins over it. [env: KYMO_ENV_FILE]",
         ));
         for group in GROUPS {
@@ -190,6 +190,7 @@ mod tests {
             "optional",
             "1.3",
             "everybody",
+            "http://x",
         ];
         let fits = |text: &&str| setting.read(text).is_ok_and(|value| value != default);
         texts.into_iter().find(fits).expect("a text")

@@ -49,7 +49,7 @@ use sections::Sections;
 
 pub(crate) use flags::ConfigArgs;
 pub(crate) use resolve::resolve;
-pub(crate) use show::without_secrets;
+pub(crate) use sections::url_without_secrets;
 
 /// All that can be set.
 #[derive(Debug, Clone)]

@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use kymo_yaml::Entry;
+use kymo_yaml::limits::MAX_TEXT_BYTES;
+use kymo_yaml::{Entry, amounts};
 
 use super::file::{self, FileSettings};
 use super::flags::ConfigArgs;
+use super::graphistry::Graphistry;
 use super::setting::Setting;
 use super::tenants::{self, Tenant};
 use super::value::Value;
-use super::variables::{self, Variables};
-use super::{Config, check, graphistry, table};
+use super::variables::{self, EnvFile, Variables};
+use super::{Config, check, table};
 
 /// Where a value is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,31 +88,44 @@ pub(crate) fn resolve(args: &ConfigArgs) -> Result<Resolved, Vec<Problem>> {
     })
 }
 
-fn read(path: &Path) -> Result<(PathBuf, String), Vec<Problem>> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok((path.to_owned(), text)),
-        Err(error) => {
-            Err(vec![Problem::new(path.display().to_string(), format!("cannot be read: {error}"))])
-        }
+/// Reads a file, up to what any configuration has: a device has no end.
+pub(crate) fn read(path: &Path) -> Result<(PathBuf, String), Vec<Problem>> {
+    let wrong = |what: String| vec![Problem::new(path.display().to_string(), what)];
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(path);
+    let limit = MAX_TEXT_BYTES as u64 + 1;
+    opened
+        .and_then(|file| file.take(limit).read_to_end(&mut bytes))
+        .map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    if bytes.len() > MAX_TEXT_BYTES {
+        let most = amounts::size_text(MAX_TEXT_BYTES as u64);
+        return Err(wrong(format!("is larger than {most}: expected a file of settings")));
     }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count();
+        wrong(format!("line {} is not UTF-8 text: save the file as UTF-8", line + 1))
+    })?;
+    Ok((path.to_owned(), text))
 }
 
 /// Resolves what was read.
 pub(crate) fn resolve_inputs(inputs: Inputs) -> Result<Resolved, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut resolver = Resolver::default();
-    let mut variables = match &inputs.env_file {
-        Some((path, text)) => variables::of_file(path, text, &mut problems),
-        None => Variables::new(),
+    let env_file = match &inputs.env_file {
+        Some((path, text)) => EnvFile::read(path, text, &mut problems),
+        None => EnvFile::default(),
     };
-    let from_file = match &inputs.config_file {
-        Some((path, text)) => {
-            let referred = variables::referred(&variables, &inputs.environment);
-            file::read(path, text, &referred, &mut problems)
-        }
+    let referred = variables::referred(&env_file, &inputs.environment);
+    let mut from_file = match &inputs.config_file {
+        Some((path, text)) => file::read(path, text, &referred, &mut problems),
         None => FileSettings::default(),
     };
-    for found in from_file.settings {
+    let mut variables = env_file.variables();
+    for found in std::mem::take(&mut from_file.settings) {
         resolver.set(found.setting, found.value, found.source, &mut problems);
     }
     variables.extend(variables::of_environment(inputs.environment, &mut problems));
@@ -118,18 +134,17 @@ pub(crate) fn resolve_inputs(inputs: Inputs) -> Result<Resolved, Vec<Problem>> {
         resolver.set(setting, value, Source::Flag, &mut problems);
     }
     let Resolver { mut config, mut sources } = resolver;
-    config.take(from_file.sections);
+    config.take(std::mem::take(&mut from_file.sections));
     tenants::apply(&mut config, &from_file.tenants, &mut problems);
-    if let Some((path, text)) = &inputs.env_file {
-        let has_config_file = inputs.config_file.is_some();
-        graphistry::apply(&mut config, &mut sources, path, text, has_config_file, &mut problems);
-    }
-    check::check(&mut config, &sources, &mut problems);
+    let graphistry = Graphistry { file: &env_file, referred: &referred };
+    let made = graphistry.apply(&mut config, &mut sources, &from_file, &mut problems);
+    check::check(&mut config, &sources, &from_file, &mut problems);
     if !problems.is_empty() {
         return Err(problems);
     }
     let warnings = variables::unknown(&variables);
-    let (tenants, sections) = (from_file.tenants, from_file.sections_as_written);
+    let FileSettings { tenants, sections_as_written: mut sections, .. } = from_file;
+    sections.extend(made);
     Ok(Resolved { config, sources, tenants, sections, warnings })
 }
 

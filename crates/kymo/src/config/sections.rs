@@ -9,7 +9,8 @@ use kymo_edge::headers::HeaderSettings;
 use kymo_forward::destination::DestinationSettings;
 use kymo_identity::{CertificateSettings, OidcSettings, UserSettings};
 use kymo_server::access::ListenerOptions;
-use kymo_yaml::{Entry, from_node};
+use kymo_yaml::references::is_reference;
+use kymo_yaml::{Entry, Node, from_node};
 use serde::de::DeserializeOwned;
 
 use super::file::Reader;
@@ -68,11 +69,69 @@ fn value<T: DeserializeOwned + Default>(reader: &mut Reader<'_>, entry: &Entry) 
     }
 }
 
-/// Whether a value of a section is not to be seen: by the last of the keys above it.
-pub(crate) fn is_secret(path: &str) -> bool {
-    let mut keys = path.rsplit('.');
-    let last = keys.next().unwrap_or_default();
-    matches!(last, "password" | "password_hash" | "bearer") || keys.next() == Some("headers")
+/// Instead of what nobody should see.
+pub(crate) const HIDDEN: &str = "***";
+
+/// Sections as they may be seen: secrets and what URLs have of them are hidden. A reference to a
+/// variable is no secret, and stays.
+pub(crate) fn without_secrets(entries: &[Entry]) -> Vec<Entry> {
+    let mut entries = entries.to_vec();
+    hide_in(&mut entries, "");
+    entries
+}
+
+fn hide_in(entries: &mut [Entry], above: &str) {
+    for entry in entries {
+        if is_secret(above, &entry.key) {
+            hide_all(&mut entry.node);
+        } else {
+            hide(&mut entry.node, &entry.key);
+        }
+    }
+}
+
+/// Hides what is secret in a value below a key.
+fn hide(node: &mut Node, key: &str) {
+    match node {
+        Node::Null => {}
+        Node::Scalar(scalar) => scalar.text = url_without_secrets(&scalar.text),
+        Node::List(items) => items.iter_mut().for_each(|item| hide(&mut item.node, key)),
+        Node::Map(entries) => hide_in(entries, key),
+    }
+}
+
+/// Hides a value that is a secret, whatever shape it has.
+fn hide_all(node: &mut Node) {
+    match node {
+        Node::Null => {}
+        Node::Scalar(scalar) if is_reference(&scalar.text) => {}
+        _ => *node = Node::text(HIDDEN),
+    }
+}
+
+/// Whether the value of a key is not to be seen: by the key, or by the one above it.
+fn is_secret(above: &str, key: &str) -> bool {
+    matches!(key, "password" | "password_hash" | "bearer") || above == "headers"
+}
+
+/// A URL without user, password and query; anything else as it is.
+pub(crate) fn url_without_secrets(text: &str) -> String {
+    let is_scheme = |scheme: &str| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte))
+    };
+    let Some((scheme, rest)) = text.split_once("://").filter(|(scheme, _)| is_scheme(scheme))
+    else {
+        return text.to_owned();
+    };
+    let (rest, query) = match rest.split_once('?') {
+        Some((rest, _)) => (rest, format!("?{HIDDEN}")),
+        None => (rest, String::new()),
+    };
+    match rest.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://{HIDDEN}@{host}{query}"),
+        None => format!("{scheme}://{rest}{query}"),
+    }
 }
 
 #[cfg(test)]
@@ -99,11 +158,34 @@ mod tests {
     }
 
     #[test]
-    fn what_is_secret_is_known_by_its_key() {
-        for path in ["destinations.basic.password", "destinations.bearer", "destinations.headers.x"]
-        {
-            assert!(is_secret(path), "{path}");
+    fn secrets_are_hidden_wherever_they_stand_and_references_stay() {
+        let text = "destinations:\n  - name: a\n    endpoint: https://ada:hush@x.test/y?token=hush\n    \
+                    bearer: hush\n    headers: {x: hush, team: '${env:TOKEN}', z: '${env:T:-hush}'}\n    \
+                    basic: {username: ada, password: [hush]}\n    tenants: [[http://u:hush@z]]\n\
+                    users:\n  - {name: ada, password_hash: hush, password: , password_file: /p}\n\
+                    rules:\n  - {where: 'name = \"a://b?c\"'}\n";
+        let entries = kymo_yaml::parse(text).unwrap();
+        let shown = kymo_yaml::write::write(&without_secrets(&entries));
+        assert!(!shown.contains("hush"), "{shown}");
+        for part in [
+            "endpoint: 'https://***@x.test/y?***'\n",
+            "bearer: '***'\n",
+            "team: '${env:TOKEN}'\n",
+            "username: ada\n",
+            "password_file: /p\n",
+            "where: 'name = \"a://b?c\"'\n",
+        ] {
+            assert!(shown.contains(part), "{part}\n{shown}");
         }
-        assert!(!is_secret("users.password_file") && !is_secret("destinations.endpoint"));
+        assert!(kymo_yaml::parse(&shown).is_ok(), "{shown}");
+    }
+
+    #[test]
+    fn urls_lose_what_may_be_secret() {
+        let shown = url_without_secrets;
+        assert_eq!(shown("s3://key:secret@bucket/x?token=t"), "s3://***@bucket/x?***");
+        assert_eq!(shown("https://u:a/b@c@host/x"), "https://***@host/x");
+        assert_eq!(shown("s3://bucket/x"), "s3://bucket/x");
+        assert_eq!(shown("/a/b@c?d"), "/a/b@c?d");
     }
 }

@@ -4,14 +4,14 @@
 
 use serde_json::{Value as Json, json};
 
+use kymo_yaml::write::scalar;
+use kymo_yaml::{Entry, Node};
+
 use super::resolve::{Resolved, Source};
-use super::sections;
+use super::sections::{self, HIDDEN, url_without_secrets};
 use super::setting::Setting;
 use super::table;
 use super::value::{Kind, Value};
-
-/// Instead of what nobody should see.
-const HIDDEN: &str = "***";
 
 /// Everything as YAML, with a comment on each line.
 pub(crate) fn yaml(resolved: &Resolved) -> String {
@@ -22,7 +22,7 @@ pub(crate) fn yaml(resolved: &Resolved) -> String {
         lines.add(&[], setting.key, yaml_value(&value), comment(setting, source));
     }
     for tenant in &resolved.tenants {
-        let prefix = ["tenants".to_owned(), yaml_text(&tenant.name)];
+        let prefix = ["tenants".to_owned(), scalar(&tenant.name)];
         for found in &tenant.settings {
             let value = shown(found.setting, &found.value);
             let comment = comment(found.setting, &found.source);
@@ -30,7 +30,7 @@ pub(crate) fn yaml(resolved: &Resolved) -> String {
         }
     }
     let mut text = lines.finish();
-    text.push_str(&kymo_yaml::write::write(&resolved.sections, &sections::is_secret));
+    text.push_str(&kymo_yaml::write::write(&sections::without_secrets(&resolved.sections)));
     text
 }
 
@@ -48,7 +48,8 @@ fn by_group() -> Vec<&'static Setting> {
     parts.into_iter().flat_map(of_part).collect()
 }
 
-/// Everything as one JSON object: `{"settings": {KEY: {value, source}}, "tenants": {…}}`.
+/// Everything as one JSON object: `{"settings": {KEY: {value, source}}, "tenants": {…},
+/// "sections": {…}}`.
 pub(crate) fn json(resolved: &Resolved) -> Json {
     let described = |setting: &Setting, value: &Value, source: &Source| {
         let value = json_value(&shown(setting, value));
@@ -72,28 +73,37 @@ pub(crate) fn json(resolved: &Resolved) -> Json {
             (tenant.name.clone(), Json::Object(own.collect()))
         })
         .collect();
-    json!({"settings": settings, "tenants": tenants})
+    let sections = json_map(&sections::without_secrets(&resolved.sections));
+    json!({"settings": settings, "tenants": tenants, "sections": sections})
+}
+
+/// A section as JSON, with the types that YAML takes its values for.
+fn json_node(node: &Node) -> Json {
+    match node {
+        Node::Null => Json::Null,
+        Node::Scalar(scalar) if scalar.is_typed => {
+            serde_json::from_str(&scalar.text).unwrap_or_else(|_| json!(scalar.text))
+        }
+        Node::Scalar(scalar) => json!(scalar.text),
+        Node::List(items) => items.iter().map(|item| json_node(&item.node)).collect(),
+        Node::Map(entries) => json_map(entries),
+    }
+}
+
+fn json_map(entries: &[Entry]) -> Json {
+    let pairs = entries.iter().map(|entry| (entry.key.clone(), json_node(&entry.node)));
+    Json::Object(pairs.collect())
 }
 
 /// The value as it may be seen.
 fn shown(setting: &Setting, value: &Value) -> Value {
     match (setting.kind, value) {
-        (Kind::Place, Value::Text(place)) => Value::Text(without_secrets(place)),
         (Kind::Secret, Value::Text(_)) => Value::Text(HIDDEN.to_owned()),
+        (_, Value::Text(text)) => Value::Text(url_without_secrets(text)),
+        (_, Value::List(texts)) => {
+            Value::List(texts.iter().map(|text| url_without_secrets(text)).collect())
+        }
         _ => value.clone(),
-    }
-}
-
-/// A URL without user, password and query.
-pub(crate) fn without_secrets(place: &str) -> String {
-    let Some((scheme, rest)) = place.split_once("://") else { return place.to_owned() };
-    let (rest, query) = match rest.split_once('?') {
-        Some((rest, _)) => (rest, format!("?{HIDDEN}")),
-        None => (rest, String::new()),
-    };
-    match rest.rsplit_once('@') {
-        Some((_, host)) => format!("{scheme}://{HIDDEN}@{host}{query}"),
-        None => format!("{scheme}://{rest}{query}"),
     }
 }
 
@@ -151,29 +161,13 @@ impl Lines {
 fn yaml_value(value: &Value) -> String {
     match value {
         Value::None => "null".to_owned(),
-        Value::Text(text) => yaml_text(text),
+        Value::Text(text) => scalar(text),
         Value::List(items) => {
-            let items: Vec<String> = items.iter().map(|item| yaml_text(item)).collect();
+            let items: Vec<String> = items.iter().map(|item| scalar(item)).collect();
             format!("[{}]", items.join(", "))
         }
         other => other.text(),
     }
-}
-
-/// A text as YAML reads it back: plain if nothing in it means something, else as in JSON.
-fn yaml_text(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
-    let starts_plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '.');
-    let means_something = ["true", "false", "null", "yes", "no", "on", "off", "y", "n", ".", ".."]
-        .iter()
-        .any(|word| text.eq_ignore_ascii_case(word))
-        || text.parse::<f64>().is_ok()
-        || text.to_ascii_lowercase().starts_with(".inf")
-        || text.eq_ignore_ascii_case(".nan");
-    if starts_plain && text.chars().all(is_plain) && !means_something {
-        return text.to_owned();
-    }
-    Json::String(text.to_owned()).to_string()
 }
 
 fn json_value(value: &Value) -> Json {
@@ -215,12 +209,18 @@ mod tests {
 
     #[test]
     fn passwords_are_not_shown() {
-        assert_eq!(without_secrets("s3://key:secret@bucket/x?token=t"), "s3://***@bucket/x?***");
-        assert_eq!(without_secrets("s3://bucket/x"), "s3://bucket/x");
-        assert_eq!(without_secrets("/a/b@c?d"), "/a/b@c?d");
-        let resolved =
-            resolve("{store: {url: 's3://key:hush@bucket'}, ci: {github: {webhook_secret: hush}}}");
-        assert!(!yaml(&resolved).contains("hush"));
-        assert!(!json(&resolved).to_string().contains("hush"));
+        let resolved = resolve(
+            "{store: {url: 's3://key:hush@bucket'}, ci: {github: {webhook_secret: hush}}, \
+             external_url: 'https://u:hush@x', cors: {allowed_origins: ['http://u:hush@y']}, \
+             destinations: [{name: a, protocol: http, endpoint: 'http://h:1', bearer: hush, \
+             signals: [traces], concurrency: 2}]}",
+        );
+        let text = yaml(&resolved);
+        assert!(!text.contains("hush") && text.contains("bearer: '***'"), "{text}");
+        assert_eq!(resolve(&text).config.server.destinations[0].concurrency, 2, "it reads back");
+        let json = json(&resolved);
+        assert!(!json.to_string().contains("hush"));
+        let destination = &json["sections"]["destinations"][0];
+        assert_eq!((&destination["name"], &destination["concurrency"]), (&"a".into(), &2.into()));
     }
 }

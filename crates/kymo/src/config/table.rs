@@ -114,7 +114,7 @@ pub(crate) static GROUPS: &[Group] = &[
             ),
             setting(
                 "external_url",
-                Kind::Text,
+                Kind::Url,
                 |c| &mut c.server.collect.external_url,
                 "Where people reach this server, base_path included: links of alerts lead there.",
             ),
@@ -132,6 +132,14 @@ pub(crate) static GROUPS: &[Group] = &[
                 |c| &mut c.server.access.trusted_proxies,
                 "Addresses or networks of reverse proxies whose X-Forwarded-… headers are believed, \
                  such as 127.0.0.1 or 10.0.0.0/8.",
+            ),
+            setting(
+                "allowed_hosts",
+                Kind::List,
+                |c| &mut c.server.access.allowed_hosts,
+                "Host names that are answered to where there is no login and no TLS, such as \
+                 hub.example or *.hub.example; * for all. Addresses by number, names without a dot, \
+                 names of this machine and that of external_url are known.",
             ),
             setting(
                 "base_path",
@@ -559,6 +567,7 @@ mod tests {
             "optional",
             "1.3",
             "everybody",
+            "http://x",
         ];
         let mut values = candidates.iter().filter_map(|text| setting.read(text).ok());
         values.find(|value| *value != setting.get(config)).expect("a candidate")

@@ -54,6 +54,8 @@ pub(crate) enum Kind {
     LogFilter,
     /// A prefix of URL paths.
     UrlPath,
+    /// Where people reach something.
+    Url,
     /// Texts separated by commas, or a YAML list.
     List,
 }
@@ -82,7 +84,7 @@ impl Kind {
             Self::Path => "DIR",
             Self::File => "FILE",
             Self::Text | Self::Secret => "TEXT",
-            Self::Place => "URL",
+            Self::Place | Self::Url => "URL",
             Self::Choice(_) => "WORD",
             Self::Name => "NAME",
             Self::LogFilter => "FILTER",
@@ -126,6 +128,7 @@ impl Kind {
             }
             Self::LogFilter => "error, warn, info, debug, trace, or kymo_store=debug,info".into(),
             Self::UrlPath => "a path such as /kymo, or nothing".into(),
+            Self::Url => "a URL, such as https://hub.example/kymo".into(),
             Self::List => "texts, separated by commas".into(),
         }
     }
@@ -157,6 +160,7 @@ impl Kind {
             Self::Name => valid_node(text).then(|| Value::Text(text.to_owned())),
             Self::LogFilter => log::filter(text).is_ok().then(|| Value::Text(text.to_owned())),
             Self::UrlPath => read_url_path(text).map(Value::Text),
+            Self::Url => is_url(text).then(|| Value::Text(text.to_owned())),
             Self::List => Some(Value::List(
                 text.split(',')
                     .map(|item| item.trim().to_owned())
@@ -353,6 +357,13 @@ fn is_address(text: &str) -> bool {
     host_is_good && port.parse::<u16>().is_ok() && port.bytes().all(|b| b.is_ascii_digit())
 }
 
+/// Whether it begins with a scheme that browsers know, and a host.
+fn is_url(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
+        && !text.contains(char::is_whitespace)
+}
+
 /// `/x` without a slash at its end; `/` is the same as nothing.
 fn read_url_path(text: &str) -> Option<String> {
     let path = text.trim_end_matches('/');
@@ -395,6 +406,16 @@ mod tests {
         assert!(Kind::Name.read(&"n".repeat(64)).is_some());
         for bad in [&"n".repeat(65), "", "a/b", "ü"] {
             assert!(Kind::Name.read(bad).is_none(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_url_has_a_scheme_and_a_host() {
+        for good in ["http://localhost", "https://hub.example:8443/kymo"] {
+            assert!(Kind::Url.read(good).is_some(), "{good}");
+        }
+        for bad in ["", "hub.example", "/kymo", "ftp://x", "https://", "http:///x", "http://a b"] {
+            assert!(Kind::Url.read(bad).is_none(), "{bad}");
         }
     }
 

@@ -6,9 +6,13 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use kymo_admit::Rules;
+use kymo_admit::audience::{Audience, FlagBook};
+use kymo_admit::rules::{AUDIENCE, Applied};
 use kymo_journal::{Compression, Format, OsDisk, Record};
 use kymo_store::Store;
 use kymo_store::compact::Effort;
+use kymo_store::settings::{SERVER, Setting};
 use kymo_wire::inspect::inspect;
 use kymo_wire::{Limits, Signal};
 
@@ -22,6 +26,8 @@ use crate::source::store_options;
 /// An open store and what waits to be acknowledged.
 pub(crate) struct Loader {
     store: Store,
+    /// Who is recorded, by the flags that the store has.
+    audience: Audience,
     tenant: String,
     batch: Vec<Waiting>,
     batch_bytes: usize,
@@ -43,8 +49,10 @@ impl Loader {
             kymo_journal::Options { recent_bytes: 2 * BATCH_BYTES, ..Default::default() };
         let options = store_options(data)?;
         let store = Store::open_dir(Arc::new(OsDisk), data, url, journal_options, options)?;
+        let audience = audience(&store)?;
         let mut loader = Self {
             store,
+            audience,
             tenant: tenant.to_owned(),
             batch: Vec::new(),
             batch_bytes: 0,
@@ -84,7 +92,7 @@ impl Loader {
         let inspected = inspect(signal, &body, &Limits::default()).map_err(|error| {
             (error.offset, format!("is not a request of {}: {}", signal.name(), error.kind))
         })?;
-        let records = inspected.items;
+        let mut records = inspected.items;
         for refused in &inspected.refused {
             add(&mut self.summary.refused, refused.reason.name(), refused.count);
         }
@@ -95,7 +103,16 @@ impl Loader {
             std::borrow::Cow::Owned(body) => Some(body),
             std::borrow::Cow::Borrowed(_) => None,
         };
-        let body = rewritten.unwrap_or(body);
+        let mut body = rewritten.unwrap_or(body);
+        let kept = self.audience.apply(&self.tenant, signal, &body, &Rules::default());
+        if let Applied::Changed { body: left, items, dropped } =
+            kept.map_err(|error| (0, error.to_string()))?
+        {
+            for left_out in dropped {
+                add(&mut self.summary.refused, AUDIENCE, left_out.count);
+            }
+            (body, records) = (left, items);
+        }
         if body.len() > MAX_REQUEST_BYTES {
             let (size, most) = (body.len(), MAX_REQUEST_BYTES);
             return Err((0, format!("has {size} bytes, more than the {most} a request may have")));
@@ -167,6 +184,17 @@ impl Loader {
         }
         Ok(bytes)
     }
+}
+
+/// The flags of a store. Without them somebody might be recorded who is not to be.
+fn audience(store: &Store) -> Result<Audience, Failure> {
+    let Some(set) = store.setting(SERVER, Setting::Audience)? else {
+        return Ok(Audience::default());
+    };
+    let book = FlagBook::from_json(&set.body).map_err(|error| {
+        Failure::Other(format!("the flags of the audience cannot be read: {error}"))
+    })?;
+    Ok(Audience::new(book))
 }
 
 fn add(counts: &mut BTreeMap<&'static str, u64>, name: &'static str, count: u64) {

@@ -8,14 +8,19 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
-use http::{HeaderMap, HeaderValue, Request, StatusCode, header};
-use kymo_edge::csrf::{csrf_refused, is_loopback_host};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, Version, header};
+use kymo_edge::csrf::csrf_refused;
 use kymo_edge::headers::{Asked, SecurityHeaders};
-use kymo_edge::{ClientOrigin, TrustedProxies, paths};
-use kymo_identity::{Denied, Grant, Identity, Methods, PeerInfo, Role, token_in_query};
+use kymo_edge::{AllowedHosts, ClientOrigin, TrustedProxies, paths};
+use kymo_identity::{
+    Denied, Grant, Identity, Methods, PeerInfo, Role, TOKEN_IN_QUERY, token_in_query,
+};
 
 use super::needs::{Need, need};
+use super::record::Failures;
+use crate::alias;
 use crate::answer::Code;
+use crate::body;
 use crate::grpc::{self, Status};
 use crate::listen::Peer;
 use crate::mcp;
@@ -26,9 +31,24 @@ use crate::tenant;
 pub(crate) struct Entrance {
     pub(crate) identity: Arc<Identity>,
     pub(crate) trusted: TrustedProxies,
+    /// Names that are answered to without a login.
+    pub(crate) hosts: AllowedHosts,
     pub(crate) headers: SecurityHeaders,
     /// Pages that may ask for more than a look.
     pub(crate) allowed_origins: Vec<String>,
+    /// Who was not let in.
+    pub(crate) failures: Failures,
+}
+
+/// What is behind a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Behind {
+    /// Everything, or what of it is for OTLP.
+    Main,
+    /// Everything, by the paths of the system that had the address.
+    Alias(&'static str),
+    /// Metrics that were received, of the tenants that a request names.
+    Exposition,
 }
 
 /// A listener's gate.
@@ -36,8 +56,7 @@ struct Gate {
     entrance: Arc<Entrance>,
     methods: Methods,
     base_path: String,
-    /// Whether only this machine can reach it.
-    is_local: bool,
+    behind: Behind,
 }
 
 /// A router behind a gate.
@@ -46,10 +65,10 @@ pub(crate) fn guarded(
     router: Router,
     methods: Methods,
     base_path: &str,
-    is_local: bool,
+    behind: Behind,
 ) -> Router {
     let (entrance, base_path) = (entrance.clone(), base_path.to_owned());
-    let gate = Arc::new(Gate { entrance, methods, base_path, is_local });
+    let gate = Arc::new(Gate { entrance, methods, base_path, behind });
     // The gate may change the path, so it stands before the router and not around its routes.
     Router::new().fallback_service(router).layer(from_fn_with_state(gate, pass))
 }
@@ -64,7 +83,10 @@ async fn pass(State(gate): State<Arc<Gate>>, mut request: Request<Body>, next: N
     let asked = Asked::of(&request);
     let mut response = match gate.allow(&mut request, peer.as_ref(), &origin).await {
         Ok(()) => next.run(request).await,
-        Err(response) => *response,
+        Err(response) => {
+            body::drain(request.into_body()).await;
+            *response
+        }
     };
     gate.entrance.headers.apply(asked, response.headers_mut());
     response
@@ -79,50 +101,70 @@ impl Gate {
         origin: &ClientOrigin,
     ) -> Result<(), Box<Response>> {
         let is_grpc = grpc::is_grpc(request.headers());
+        self.find(request, origin, is_grpc)?;
+        if let Some(name) = request.uri().query().and_then(token_in_query) {
+            let message = format!("the parameter {name} is refused: {TOKEN_IN_QUERY}");
+            return Err(Box::new(json_error(StatusCode::BAD_REQUEST, &message)));
+        }
+        let need = match self.behind {
+            Behind::Exposition => Need::Role(Role::Read),
+            Behind::Main | Behind::Alias(_) => need(request.method(), request.uri().path()),
+        };
+        self.check_host(request, peer, need)?;
+        self.check_page(request, origin, need)?;
+        let refused = |denied: Denied, grant: Option<&Grant>, request: &Request<Body>| {
+            let (failures, path) = (&self.entrance.failures, request.uri().path());
+            failures.note(&denied, grant, origin.address, path);
+            Box::new(denial(&denied, is_grpc))
+        };
+        let grant = match self.grant(request.headers(), peer, origin, need).await {
+            Ok(grant) => grant,
+            Err(denied) => return Err(refused(denied, None, request)),
+        };
+        if let Err(denied) = authorize(request, &grant, need) {
+            return Err(refused(denied, Some(&grant), request));
+        }
+        request.extensions_mut().insert(grant);
+        Ok(())
+    }
+
+    /// Gives a request the path that the router has, or says that there is none. What is decided
+    /// about it is decided by that path.
+    fn find(
+        &self,
+        request: &mut Request<Body>,
+        origin: &ClientOrigin,
+        is_grpc: bool,
+    ) -> Result<(), Box<Response>> {
         let inner = paths::strip_base(&self.base_path, &origin.prefix, request.uri());
-        match inner {
-            Some(uri) => *request.uri_mut() = uri,
+        match (inner, self.behind) {
+            (Some(uri), _) => *request.uri_mut() = uri,
+            // Who had the address had no such prefix.
+            (None, Behind::Alias(_)) => {}
             // Clients of gRPC cannot prefix their paths.
-            None if is_grpc => {}
-            None => {
+            (None, _) if is_grpc => {}
+            (None, _) => {
                 let path = request.uri().path();
                 let message =
                     format!("there is nothing at {path}; this server is at {}", self.base_path);
                 return Err(Box::new(json_error(StatusCode::NOT_FOUND, &message)));
             }
         }
-        if let Some(name) = request.uri().query().and_then(token_in_query) {
-            let message = format!(
-                "the parameter {name} looks like a secret: URLs end up in logs and histories, send it \
-                 in the header Authorization, and make a new one"
-            );
-            return Err(Box::new(json_error(StatusCode::BAD_REQUEST, &message)));
+        if let Behind::Alias(prefix) = self.behind
+            && !is_grpc
+            && let Some(uri) = alias::shifted(request.uri(), prefix)
+        {
+            *request.uri_mut() = uri;
         }
-        let need = need(request.method(), request.uri().path());
-        let trusted = &self.entrance.trusted;
-        let is_proxied = peer.is_some_and(|peer| trusted.contains(peer.address.ip()));
-        self.check_page(request, origin, need, is_proxied)?;
-        let grant = self.grant(request.headers(), peer, origin, need).await;
-        let granted = grant.and_then(|grant| self.authorize(request, &grant, need).map(|()| grant));
-        match granted {
-            Ok(grant) => {
-                request.extensions_mut().insert(grant);
-                Ok(())
-            }
-            Err(denied) => {
-                log(&denied, origin, request.uri().path());
-                Err(Box::new(denial(&denied, is_grpc)))
-            }
-        }
+        Ok(())
     }
 
-    /// Refuses what pages of others send, and pages whose name was made to point here.
+    /// Refuses what pages of others send.
     fn check_page(
         &self,
         request: &Request<Body>,
         origin: &ClientOrigin,
         need: Need,
-        is_proxied: bool,
     ) -> Result<(), Box<Response>> {
         let headers = request.headers();
         let forbidden = |message: &str| Box::new(json_error(StatusCode::FORBIDDEN, message));
@@ -131,7 +173,7 @@ impl Gate {
             value.as_bytes().get(..7).is_some_and(|word| word.eq_ignore_ascii_case(b"bearer "))
         });
         // Pages of every origin may send OTLP; what browsers add by themselves must not open that.
-        let is_open_to_pages = need == Need::Role(Role::Write) || need == Need::WriteOrRead;
+        let is_open_to_pages = matches!(need, Need::Send | Need::WriteOrRead);
         // Those who speak MCP are told in its own words, and no less strictly.
         let is_checked_behind = request.uri().path() == mcp::PATH;
         let is_let_in = is_open_to_pages && (self.methods.is_open() || has_token);
@@ -142,16 +184,32 @@ impl Gate {
                 return Err(forbidden(&why.to_string()));
             }
         }
-        let is_browser = headers.contains_key("sec-fetch-site") || headers.contains_key("origin");
-        let is_named = origin.host.as_deref().is_some_and(|host| !is_loopback_host(host));
-        let is_meant_for_this_machine = self.is_local && self.methods.is_open() && !is_proxied;
-        if is_meant_for_this_machine && is_browser && is_named && !is_open_to_pages {
-            return Err(forbidden(
-                "this address is for this machine and has no login: open it as http://127.0.0.1. For \
-                 other names set auth, or trusted_proxies if a reverse proxy asks for them",
-            ));
-        }
         Ok(())
+    }
+
+    /// Refuses pages whose name was made to point here: without TLS, browsers do not say that a
+    /// request is a page's, and it is told by the name alone. Browsers speak HTTP/2 by TLS only, and by
+    /// TLS they go nowhere with a name that the certificate does not have.
+    fn check_host(
+        &self,
+        request: &Request<Body>,
+        peer: Option<&Peer>,
+        need: Need,
+    ) -> Result<(), Box<Response>> {
+        let (hosts, trusted) = (&self.entrance.hosts, &self.entrance.trusted);
+        let is_secure = peer.is_some_and(|peer| peer.is_secure);
+        let can_be_page = !is_secure && request.version() < Version::HTTP_2;
+        // Who may send from anywhere is told nothing.
+        let tells_something = !matches!(need, Need::Nothing | Need::Send);
+        let is_proxied = peer.is_some_and(|peer| trusted.contains(peer.address.ip()));
+        let is_checked = !is_proxied || hosts.is_configured();
+        if !self.methods.is_open() || !can_be_page || !tells_something || !is_checked {
+            return Ok(());
+        }
+        match hosts.refused(request.uri(), request.headers()) {
+            Some(why) => Err(Box::new(json_error(StatusCode::FORBIDDEN, &why.to_string()))),
+            None => Ok(()),
+        }
     }
 
     /// Who it is.
@@ -178,46 +236,35 @@ impl Gate {
         };
         self.entrance.identity.check(&self.methods, headers, peer).await
     }
-
-    /// Whether he may, and for whom: a request that names no tenant gets his.
-    fn authorize(
-        &self,
-        request: &mut Request<Body>,
-        grant: &Grant,
-        need: Need,
-    ) -> Result<(), Denied> {
-        let role = match need {
-            Need::Nothing => return Ok(()),
-            Need::Server if grant.may_administer_server() => return Ok(()),
-            Need::Server => return Err(Denied::Role { role: Role::Admin }),
-            Need::Role(role) => role,
-            Need::WriteOrRead if grant.has(Role::Write) => Role::Write,
-            Need::WriteOrRead => Role::Read,
-        };
-        let named = request.headers().get(tenant::HEADER).and_then(|value| value.to_str().ok());
-        match named.map(str::trim).filter(|name| !name.is_empty()) {
-            Some(names) => names.split('|').try_for_each(|name| grant.require(role, name.trim())),
-            None => {
-                let own = grant.tenant(None)?;
-                grant.require(role, own)?;
-                if let Ok(value) = HeaderValue::from_str(own) {
-                    request.headers_mut().insert(tenant::HEADER, value);
-                }
-                Ok(())
-            }
-        }
-    }
 }
 
-/// Says in the log who was not let in. Names that nobody has are not repeated, nor are secrets.
-fn log(denied: &Denied, origin: &ClientOrigin, path: &str) {
-    let (address, reason) = (origin.address, denied.reason());
-    match denied {
-        Denied::Wrong { claimed, why, .. } => {
-            let name = claimed.as_deref().unwrap_or("unknown");
-            tracing::warn!(%address, name, why, "a login failed");
+/// Whether he may, and for whom: a request that names no tenant gets his.
+fn authorize(request: &mut Request<Body>, grant: &Grant, need: Need) -> Result<(), Denied> {
+    let lacks = |role| Err(Denied::Role { role });
+    let role = match need {
+        Need::Nothing => return Ok(()),
+        Need::WriteOrRead if grant.has(Role::Write) => return Ok(()),
+        Need::WriteOrRead if grant.has(Role::Read) => return Ok(()),
+        Need::WriteOrRead => return lacks(Role::Read),
+        Need::Held(role) if !grant.has(role) => return lacks(role),
+        Need::Held(_) => return Ok(()),
+        Need::Server(role) => return grant.require_all(role),
+        Need::Role(role) => role,
+        Need::Send => Role::Write,
+    };
+    // A name that is no text is nobody's; who may everything is told so by whoever reads it.
+    let named = request.headers().get(tenant::HEADER);
+    let named = named.map(|value| String::from_utf8_lossy(value.as_bytes()).trim().to_owned());
+    match named.filter(|names| !names.is_empty()) {
+        Some(names) => names.split('|').try_for_each(|name| grant.require(role, name.trim())),
+        None => {
+            let own = grant.tenant(None)?;
+            grant.require(role, own)?;
+            if let Ok(value) = HeaderValue::from_str(own) {
+                request.headers_mut().insert(tenant::HEADER, value);
+            }
+            Ok(())
         }
-        _ => tracing::debug!(%address, reason, path, "not allowed"),
     }
 }
 

@@ -16,6 +16,7 @@
 //! | `options` | what is configured, and what it means for each listener |
 //! | `gate` | the decision on a request |
 //! | `needs` | which role a path needs |
+//! | `record` | what is written down of it |
 //! | `tokens` | tokens over our API |
 //! | `provider` | keys of an identity provider, over HTTP |
 
@@ -23,10 +24,14 @@ mod gate;
 mod needs;
 mod options;
 mod provider;
+mod record;
+#[cfg(test)]
+mod tests;
 pub(crate) mod tokens;
 
-pub(crate) use gate::{Entrance, guarded};
+pub(crate) use gate::{Behind, Entrance, guarded};
 pub use options::{AccessOptions, LISTENERS, ListenerOptions, TlsOptions};
 pub(crate) use options::{Doors, is_local};
 pub(crate) use provider::Provider;
+pub(crate) use record::Failures;
 pub use tokens::read as read_tokens;

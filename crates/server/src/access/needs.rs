@@ -2,27 +2,40 @@
 //!
 //! | paths | role |
 //! |---|---|
-//! | `/ready`, `/healthz` | none |
-//! | OTLP, remote-write, sessions that report | `write` |
-//! | `/api/tokens`, `/api/audience`, `/api/destinations`, overrides that are changed, reloads | `admin` |
-//! | `/ofrep` | `write` or `read`: who sends asks, and so does a page |
+//! | `/ready`, `/healthz` and those of Tempo and Prometheus | none |
 //! | `/api/ci/github` | none: GitHub signs what it sends |
-//! | everything else | `read` |
+//! | `/admin/audience` | none: a page without data, which asks `/api/audience` with a login of its own |
+//! | OTLP, remote-write | `write` |
+//! | queries, posted ones too | `read` |
+//! | pages, and links of other systems that lead to them | `read` of any tenant: they have nobody's data |
+//! | `/metrics`, of the server itself | `read` of all tenants: it names them |
+//! | `/ofrep` | `write` or `read` of any tenant: who sends asks, and so does a page |
+//! | `/api/tokens` | `admin` of any tenant, who sees and gives what is his |
+//! | `/api/audience`, `/api/destinations`, reloads | `admin` of all tenants |
+//! | everything else, what is not there too | `admin` |
+//!
+//! So a path that is new is for admins until it is listed here.
 
 use http::Method;
 use kymo_identity::Role;
+
+use crate::page;
 
 /// What a request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
     /// Nothing.
     Nothing,
+    /// To write, for the tenant that the request names. Web pages of others may send, too.
+    Send,
     /// A role, for the tenants that the request names.
     Role(Role),
-    /// One of writing and reading.
+    /// A role for whichever tenant: what is asked is of none.
+    Held(Role),
+    /// One of writing and reading, for whichever tenant.
     WriteOrRead,
     /// A role for all tenants: what is asked is not of one.
-    Server,
+    Server(Role),
 }
 
 /// Paths that only say whether the server lives.
@@ -34,6 +47,31 @@ const WRITTEN: [&str; 4] =
 /// Below these is what concerns all tenants.
 const OF_THE_SERVER: [&str; 4] =
     ["/api/audience", "/api/destinations", "/prometheus/-", "/prometheus/api/v1/admin"];
+/// Below these is what is asked for by GET.
+const ASKED: [&str; 7] =
+    ["/api/sql", "/api/sessions", "/api/traceql", "/tempo", "/jaeger", "/prometheus", "/loki"];
+/// Below these, questions are posted.
+const POSTED: [&str; 19] = [
+    "/api/sql",
+    "/api/traceql/explain",
+    "/tempo/api/search",
+    "/tempo/api/metrics",
+    "/tempo/api/mcp",
+    "/tempo/api/v2/traces/diff",
+    "/jaeger/api/transform",
+    "/jaeger/api/v3/traces",
+    "/jaeger/api/v3/trace-summaries",
+    "/prometheus/api/v1/query",
+    "/prometheus/api/v1/query_range",
+    "/prometheus/api/v1/query_exemplars",
+    "/prometheus/api/v1/format_query",
+    "/prometheus/api/v1/parse_query",
+    "/prometheus/api/v1/series",
+    "/prometheus/api/v1/labels",
+    "/prometheus/api/v1/read",
+    "/tempopb.StreamingQuerier",
+    "/jaeger.api_v3.QueryService",
+];
 /// Packages of OTLP over gRPC.
 const OTLP_GRPC: &str = "/opentelemetry.proto.collector.";
 
@@ -42,33 +80,39 @@ pub(super) fn need(method: &Method, path: &str) -> Need {
     let is_below = |prefix: &str| {
         path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    if LIVE.contains(&path) || is_below("/api/ci/github") || method == Method::OPTIONS {
+    let is_any = |prefixes: &[&str]| prefixes.iter().any(|prefix| is_below(prefix));
+    let is_open = path == "/api/ci/github" || is_below("/admin/audience");
+    if LIVE.contains(&path) || is_open || method == Method::OPTIONS {
         return Need::Nothing;
     }
-    if path.starts_with(OTLP_GRPC) || WRITTEN.into_iter().any(is_below) {
-        return Need::Role(Role::Write);
+    if path.starts_with(OTLP_GRPC) || is_any(&WRITTEN) {
+        return Need::Send;
     }
     if is_below("/ofrep") {
         return Need::WriteOrRead;
     }
     if is_below("/api/tokens") {
-        return Need::Role(Role::Admin);
+        return Need::Held(Role::Admin);
     }
-    if OF_THE_SERVER.into_iter().any(is_below) {
-        return Need::Server;
+    if is_any(&OF_THE_SERVER) {
+        return Need::Server(Role::Admin);
     }
-    let is_read = matches!(*method, Method::GET | Method::HEAD);
-    if is_read {
-        return Need::Role(Role::Read);
+    let is_looked_at = matches!(*method, Method::GET | Method::HEAD);
+    if is_looked_at && path == "/metrics" {
+        return Need::Server(Role::Read);
     }
-    // Queries are posted too.
-    let role = match *method {
+    let is_page = page::is_one(path)
+        || is_below("/grafana")
+        || (is_below("/jaeger") && !is_below("/jaeger/api"));
+    if is_looked_at && is_page {
+        return Need::Held(Role::Read);
+    }
+    Need::Role(match *method {
+        Method::GET | Method::HEAD if is_any(&ASKED) => Role::Read,
+        Method::POST if is_any(&POSTED) => Role::Read,
         Method::POST if is_below("/jaeger/api/archive") => Role::Write,
-        Method::POST if is_below("/tempo/api/overrides") => Role::Admin,
-        Method::POST => Role::Read,
         _ => Role::Admin,
-    };
-    Need::Role(role)
+    })
 }
 
 #[cfg(test)]
@@ -80,34 +124,79 @@ mod tests {
         let role = Need::Role;
         for (method, path, expected) in [
             (Method::GET, "/ready", Need::Nothing),
-            (Method::GET, "/readyx", role(Role::Read)),
+            (Method::GET, "/readyx", role(Role::Admin)),
             (Method::POST, "/api/ci/github", Need::Nothing),
-            (Method::POST, "/v1/traces", role(Role::Write)),
+            (Method::POST, "/api/ci/github/x", role(Role::Admin)),
+            (Method::POST, "/v1/traces", Need::Send),
             (Method::OPTIONS, "/v1/traces", Need::Nothing),
             (
                 Method::POST,
                 "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
-                role(Role::Write),
+                Need::Send,
             ),
-            (Method::POST, "/prometheus/api/v1/write", role(Role::Write)),
+            (Method::POST, "/prometheus/api/v1/write", Need::Send),
+            (Method::POST, "/prometheus/api/v1/otlp/v1/metrics", Need::Send),
+            (Method::GET, "/prometheus/api/v1/query", role(Role::Read)),
             (Method::POST, "/prometheus/api/v1/query", role(Role::Read)),
+            (Method::POST, "/prometheus/api/v1/query_range", role(Role::Read)),
+            (Method::POST, "/prometheus/api/v1/read", role(Role::Read)),
+            (Method::GET, "/prometheus/federate", role(Role::Read)),
             (Method::POST, "/api/sql", role(Role::Read)),
-            (Method::GET, "/api/tokens", role(Role::Admin)),
-            (Method::DELETE, "/api/tokens/x", role(Role::Admin)),
-            (Method::GET, "/api/audience/flags", Need::Server),
-            (Method::POST, "/prometheus/-/reload", Need::Server),
+            (Method::GET, "/api/sessions/x/events", role(Role::Read)),
+            (Method::POST, "/api/sessions/x", role(Role::Admin)),
+            (Method::GET, "/api/tokens", Need::Held(Role::Admin)),
+            (Method::DELETE, "/api/tokens/x", Need::Held(Role::Admin)),
+            (Method::GET, "/admin/audience", Need::Nothing),
+            (Method::GET, "/admin/audience/page.js", Need::Nothing),
+            (Method::GET, "/admin/audiences", role(Role::Admin)),
+            (Method::GET, "/api/audience/flags", Need::Server(Role::Admin)),
+            (Method::GET, "/api/destinations", Need::Server(Role::Admin)),
+            (Method::POST, "/prometheus/-/reload", Need::Server(Role::Admin)),
+            (Method::PUT, "/prometheus/-/reload", Need::Server(Role::Admin)),
+            (
+                Method::POST,
+                "/prometheus/api/v1/admin/tsdb/delete_series",
+                Need::Server(Role::Admin),
+            ),
             (Method::GET, "/prometheus/-/ready", Need::Nothing),
-            (Method::POST, "/prometheus/api/v1/otlp/v1/metrics", role(Role::Write)),
+            (Method::GET, "/metrics", Need::Server(Role::Read)),
             (Method::GET, "/jaeger/api/archive", role(Role::Read)),
             (Method::POST, "/jaeger/api/archive/1", role(Role::Write)),
             (Method::DELETE, "/jaeger/api/archive/1", role(Role::Admin)),
             (Method::GET, "/tempo/api/overrides", role(Role::Read)),
             (Method::POST, "/tempo/api/overrides", role(Role::Admin)),
+            (Method::PATCH, "/tempo/api/overrides", role(Role::Admin)),
+            (Method::POST, "/tempo/api/mcp", role(Role::Read)),
+            (Method::POST, "/tempo/api/search", role(Role::Read)),
+            (Method::POST, "/tempo/api/metrics/query_range", role(Role::Read)),
             (Method::POST, "/ofrep/v1/evaluate/flags/x", Need::WriteOrRead),
             (Method::POST, "/tempopb.StreamingQuerier/Search", role(Role::Read)),
-            (Method::DELETE, "/anything", role(Role::Admin)),
+            (Method::POST, "/jaeger.api_v3.QueryService/GetTrace", role(Role::Read)),
+            (Method::GET, "/", Need::Held(Role::Read)),
+            (Method::GET, "/trace/1", Need::Held(Role::Read)),
+            (Method::GET, "/grafana/d/x", Need::Held(Role::Read)),
+            (Method::GET, "/jaeger/search", Need::Held(Role::Read)),
+            (Method::GET, "/jaeger/api/traces/1", role(Role::Read)),
         ] {
             assert_eq!(need(&method, path), expected, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_listed_is_for_admins() {
+        for (method, path) in [
+            (Method::GET, "/api/new"),
+            (Method::POST, "/api/new"),
+            (Method::POST, "/tempo/api/new"),
+            (Method::POST, "/prometheus/api/v1/new"),
+            (Method::POST, "/jaeger/api/v3/new"),
+            (Method::POST, "/new.Service/Method"),
+            (Method::PUT, "/api/sql"),
+            (Method::DELETE, "/anything"),
+            (Method::GET, "//api/tokens"),
+        ] {
+            let role = Need::Role(Role::Admin);
+            assert_eq!(need(&method, path), role, "{method} {path}");
         }
     }
 }

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kymo_edge::SecurityHeaders;
 use kymo_edge::forwarded::Network;
 use kymo_edge::headers::HeaderSettings;
 use kymo_edge::tls::{ClientCertificates, MinVersion, ServerTls, TlsSettings};
+use kymo_edge::{AllowedHosts, SecurityHeaders};
 use kymo_identity::{
     CertificateSettings, IdentitySettings, Method, Methods, OidcSettings, UserSettings,
 };
@@ -30,6 +30,8 @@ pub struct AccessOptions {
     pub insecure_listen: bool,
     /// Proxies whose words about their clients are believed.
     pub trusted_proxies: Vec<String>,
+    /// Names that are answered to where nobody has to log in, beside those that are known.
+    pub allowed_hosts: Vec<String>,
     /// Who has a password.
     pub users: Vec<UserSettings>,
     /// What certificates of clients are good for.
@@ -132,6 +134,7 @@ impl AccessOptions {
             let checked = methods.flat_map(|methods| identity.check_methods(&key, methods));
             wrong.extend(checked.map(|wrong| wrong.to_string()));
         }
+        wrong.extend(self.check_used(&identity, addresses));
         for (name, address) in addresses {
             match self.lacks(name) {
                 Ok(lacks) if lacks.is_empty() || self.insecure_listen || is_local(address) => {}
@@ -151,7 +154,45 @@ impl AccessOptions {
         if let Err(why) = SecurityHeaders::new(&self.security_headers) {
             wrong.push(why.to_string());
         }
+        if let Err(why) = AllowedHosts::new(&self.allowed_hosts) {
+            wrong.push(why.to_string());
+        }
         wrong.dedup();
+        wrong
+    }
+
+    /// Ways to log in that are set and nobody could use.
+    fn check_used(&self, identity: &IdentitySettings, addresses: &[(&str, &str)]) -> Vec<String> {
+        let (mut accepted, mut wrong) = (Vec::new(), Vec::new());
+        let mut can_show = false;
+        for (name, _) in addresses {
+            // What cannot be read is told where it is.
+            let (Ok(methods), Ok(tls)) = (self.methods_of(name), self.tls_of(name)) else {
+                return wrong;
+            };
+            let asks = tls.is_some_and(|tls| tls.client_certificates() != ClientCertificates::None);
+            let by_certificate = methods.contains(&Method::ClientCertificate);
+            if by_certificate && methods.len() == 1 && !asks {
+                wrong.push(format!(
+                    "{name} lets in by client-certificate alone and asks for none: set \
+                     tls.client_ca, or accept another way in auth"
+                ));
+            }
+            can_show |= by_certificate && asks;
+            accepted.extend(methods.iter().copied());
+        }
+        if addresses.is_empty() {
+            return wrong;
+        }
+        let is_idle = accepted.contains(&Method::ClientCertificate) && !can_show;
+        if is_idle && wrong.is_empty() {
+            wrong.push(
+                "client_certificates: no address that accepts client-certificate asks for one, so \
+                 this does nothing: set tls.client_ca, or take client-certificate out of auth"
+                    .to_owned(),
+            );
+        }
+        wrong.extend(identity.check_used(&accepted).iter().map(ToString::to_string));
         wrong
     }
 
@@ -234,6 +275,9 @@ impl Doors {
 fn methods(words: &[String]) -> Result<Methods, String> {
     const ALL: [Method; 4] =
         [Method::Basic, Method::Bearer, Method::ClientCertificate, Method::Oidc];
+    if words.len() > 1 && words.iter().any(|word| word == "open") {
+        return Err("auth: open stands alone: with it nobody is asked".to_owned());
+    }
     let methods: Result<Vec<Method>, String> = words
         .iter()
         .filter(|word| *word != "open")
@@ -283,12 +327,46 @@ mod tests {
     }
 
     #[test]
+    fn ways_to_log_in_that_nobody_could_use_are_told() {
+        let all = [("http", "127.0.0.1:3200"), ("otlp_grpc", "127.0.0.1:4317")];
+        let mut options = AccessOptions::default();
+        let settings: IdentitySettings = kymo_yaml::from_str(
+            "users: [{name: ada, password: x, roles: [read]}]\n\
+             client_certificates: [{subject: CN=a, roles: [write]}]",
+        )
+        .unwrap();
+        options.users = settings.users;
+        let wrong = options.check(&all);
+        assert!(wrong.len() == 1 && wrong[0].starts_with("users: no address asks"), "{wrong:?}");
+        options.auth = vec!["bearer".to_owned()];
+        assert_eq!(options.check(&all).len(), 1, "tokens are no passwords");
+        let basic = Some(Methods::new([Method::Basic]));
+        let own = ListenerOptions { auth: basic, ..ListenerOptions::default() };
+        options.listeners.insert("expose_metrics".to_owned(), own.clone());
+        assert_eq!(options.check(&all).len(), 1, "that one does not listen");
+        options.listeners.insert("otlp_grpc".to_owned(), own);
+        assert_eq!(options.check(&all), Vec::<String>::new());
+        options.client_certificates = settings.client_certificates;
+        assert!(options.check(&all)[0].starts_with("client_certificates: no address asks"));
+        options.auth = vec!["basic".to_owned(), "client-certificate".to_owned()];
+        assert!(options.check(&all)[0].contains("set tls.client_ca"), "{:?}", options.check(&all));
+        options.auth = vec!["client-certificate".to_owned()];
+        assert!(options.check(&all)[0].starts_with("http lets in by client-certificate alone"));
+        options.tls.certificate = Some("a.pem".into());
+        options.tls.key = Some("a.key".into());
+        options.tls.client_ca = Some("ca.pem".into());
+        assert_eq!(options.check(&all), Vec::<String>::new());
+    }
+
+    #[test]
     fn what_is_no_listener_or_way_is_told() {
         let mut options = AccessOptions::default();
         options.listeners.insert("htp".to_owned(), ListenerOptions::default());
         assert!(options.check(&[])[0].contains("listeners.htp is not one of http"));
         options.auth = vec!["baisc".to_owned()];
         assert!(options.check(&[])[0].starts_with("auth: "));
+        options.auth = vec!["open".to_owned(), "basic".to_owned()];
+        assert!(options.check(&[])[0].contains("alone"));
     }
 
     #[test]

@@ -17,10 +17,11 @@ use axum::routing::{delete, get};
 use http::header::{CACHE_CONTROL, HeaderValue};
 use http::{Request, StatusCode};
 use kymo_engine::Engine;
-use kymo_identity::{Grant, NewToken, TokenBook};
+use kymo_identity::{Action, Grant, NewToken, TokenBook};
 use kymo_store::settings::Setting;
 use serde_json::json;
 
+use super::record;
 use crate::limits::TOKEN_MAX_REQUEST_BYTES;
 use crate::reply::{json_error, typed};
 use crate::router::Shared;
@@ -65,7 +66,7 @@ async fn list(State(shared): State<Shared>, request: Request<Body>) -> Response 
 }
 
 async fn make(State(shared): State<Shared>, request: Request<Body>) -> Response {
-    let grant = grant_of(&request);
+    let (grant, address) = (grant_of(&request), record::address_of(&request));
     let body = match body::small(request.into_body(), TOKEN_MAX_REQUEST_BYTES).await {
         Ok(body) => body,
         Err(response) => return response,
@@ -95,7 +96,8 @@ async fn make(State(shared): State<Shared>, request: Request<Body>) -> Response 
     match made.await {
         Ok((book, text, record)) => {
             shared.identity.set_tokens(Arc::new(book));
-            tracing::info!(by = grant.name, id = record.id, name = record.name, "a token was made");
+            let made = Action::TokenMade { id: record.id.clone(), name: record.name.clone() };
+            record::done(made, &grant, address);
             answer(StatusCode::CREATED, &json!({ "token": text.reveal(), "record": record }))
         }
         Err(response) => *response,
@@ -107,7 +109,7 @@ async fn revoke(
     Path(id): Path<String>,
     request: Request<Body>,
 ) -> Response {
-    let grant = grant_of(&request);
+    let (grant, address) = (grant_of(&request), record::address_of(&request));
     let _turn = shared.changing.lock().await;
     let revoked = durable::change(&shared.engine, Setting::Tokens, |document| {
         let mut book = kept(document)?;
@@ -121,7 +123,7 @@ async fn revoke(
     match revoked.await {
         Ok((book, record)) => {
             shared.identity.set_tokens(Arc::new(book));
-            tracing::info!(by = grant.name, id, name = record.name, "a token was revoked");
+            record::done(Action::TokenRevoked { id }, &grant, address);
             answer(StatusCode::OK, &json!({ "revoked": record }))
         }
         Err(response) => *response,
@@ -133,9 +135,8 @@ fn kept(document: Option<&[u8]>) -> Result<TokenBook, Box<Response>> {
 }
 
 fn written(book: &TokenBook) -> Result<Vec<u8>, Box<Response>> {
-    book.to_json().map_err(|error| {
-        Box::new(json_error(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()))
-    })
+    book.to_json()
+        .map_err(|error| Box::new(json_error(StatusCode::BAD_REQUEST, &error.to_string())))
 }
 
 /// What nobody between is to keep.

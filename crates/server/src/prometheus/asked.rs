@@ -126,6 +126,12 @@ impl Asked {
         Ok(Self { tenants, parameters })
     }
 
+    /// Whether what is collected here may be told of: targets, rules and alerts are the tenant
+    /// `default`'s, as their samples are.
+    pub(super) fn is_of_collected(&self) -> bool {
+        self.tenants.names().any(|name| name == tenant::DEFAULT)
+    }
+
     /// A moment, in milliseconds.
     pub(super) fn time(&self, name: &str) -> Result<Option<i64>, Unanswered> {
         let Some(text) = self.parameters.get(name) else { return Ok(None) };

@@ -44,7 +44,7 @@ async fn rules(State(shared): State<Shared>, request: Request<Body>) -> Response
             matchers: asked.matchers()?,
         };
         let without_alerts = parameters.switch("exclude_alerts").map_err(Unanswered::Wrong)?;
-        let groups = shared.configured.rules.as_ref();
+        let groups = shared.configured.rules.as_ref().filter(|_| asked.is_of_collected());
         let groups = groups.map(|rules| rules.manager.groups()).unwrap_or_default();
         let mut shown: Vec<Value> = groups
             .iter()
@@ -129,8 +129,8 @@ fn token_of(group: &Value) -> String {
 
 /// `/api/v1/alerts`
 async fn alerts(State(shared): State<Shared>, request: Request<Body>) -> Response {
-    ask(shared, request, "prometheus_rules", async |shared, _| {
-        let rules = shared.configured.rules.as_ref();
+    ask(shared, request, "prometheus_rules", async |shared, asked| {
+        let rules = shared.configured.rules.as_ref().filter(|_| asked.is_of_collected());
         let alerts = rules.map(|rules| rules.manager.alerts()).unwrap_or_default();
         Ok(success(&json!({ "alerts": alerts }).to_string()))
     })
@@ -139,8 +139,9 @@ async fn alerts(State(shared): State<Shared>, request: Request<Body>) -> Respons
 
 /// `/api/v1/alertmanagers`
 async fn alertmanagers(State(shared): State<Shared>, request: Request<Body>) -> Response {
-    ask(shared, request, "prometheus_rules", async |shared, _| {
-        let data = match &shared.configured.rules {
+    ask(shared, request, "prometheus_rules", async |shared, asked| {
+        let rules = shared.configured.rules.as_ref().filter(|_| asked.is_of_collected());
+        let data = match rules {
             Some(rules) => json!(rules.manager.alertmanagers()),
             None => json!({ "activeAlertmanagers": [], "droppedAlertmanagers": [] }),
         };

@@ -35,7 +35,8 @@ async fn targets(State(shared): State<Shared>, request: Request<Body>) -> Respon
             _ => (true, true),
         };
         let (mut active, mut dropped, mut counts) = (Vec::new(), Vec::new(), Map::new());
-        if let Some(scraper) = &shared.configured.scraper {
+        let scraper = shared.configured.scraper.as_ref().filter(|_| asked.is_of_collected());
+        if let Some(scraper) = scraper {
             if shows_active {
                 let targets = scraper.targets().into_iter();
                 active.extend(targets.filter(|t| is_wanted(&t.scrape_pool)).map(|t| shown(&t)));
@@ -109,7 +110,8 @@ async fn metadata(State(shared): State<Shared>, request: Request<Body>) -> Respo
         let selector = selector.transpose();
         let selector = selector.map_err(|error| Unanswered::parameter("match_target", error))?;
         let mut all = Vec::new();
-        for target in shared.configured.scraper.iter().flat_map(|scraper| scraper.metadata()) {
+        let scraper = shared.configured.scraper.iter().filter(|_| asked.is_of_collected());
+        for target in scraper.flat_map(|scraper| scraper.metadata()) {
             let value = |name: &str| target.target.get(name).to_owned();
             let is_wanted =
                 selector.iter().flatten().all(|matcher| matcher.matches(&value(&matcher.name)));
@@ -138,8 +140,9 @@ async fn metadata(State(shared): State<Shared>, request: Request<Body>) -> Respo
 
 /// `/api/v1/scrape_pools`
 async fn pools(State(shared): State<Shared>, request: Request<Body>) -> Response {
-    ask(shared, request, "prometheus_targets", async |shared, _| {
-        let pools = shared.configured.scraper.as_ref().map(|scraper| scraper.scrape_pools());
+    ask(shared, request, "prometheus_targets", async |shared, asked| {
+        let scraper = shared.configured.scraper.as_ref().filter(|_| asked.is_of_collected());
+        let pools = scraper.map(|scraper| scraper.scrape_pools());
         Ok(success(&json!({ "scrapePools": pools.unwrap_or_default() }).to_string()))
     })
     .await

@@ -32,13 +32,25 @@ const OF_SIGNALS: [OfSignal; 6] = [
     ("destination_lost_bytes", "Their bytes", |s| s.lost_bytes),
 ];
 
-const WHOLE: [Whole; 3] = [
+const WHOLE: [Whole; 5] = [
     ("destination_retries", "Tries that had to be repeated", MetricType::Counter, |d| d.retries),
     (
         "destination_lag_bytes",
         "Bytes of the journal that a destination has still to get",
         MetricType::Gauge,
         |d| d.lag_bytes,
+    ),
+    (
+        "destination_damaged_bytes",
+        "Bytes of the journal that a destination did not get since the disk had damaged them",
+        MetricType::Counter,
+        |d| d.damaged_bytes,
+    ),
+    (
+        "destination_early_decisions",
+        "Traces that were decided on before their time, since there were too many",
+        MetricType::Counter,
+        |d| d.early_decisions,
     ),
     (
         "destination_is_up",

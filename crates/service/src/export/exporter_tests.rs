@@ -178,8 +178,10 @@ fn a_password_of_an_endpoint_is_sent_as_a_header() {
 
 #[test]
 fn no_error_shows_a_password() {
-    // Nobody listens where somebody did.
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // A port that is held, so that no other test gets it, and where nobody listens.
+    let held = tokio::net::TcpSocket::new_v4().unwrap();
+    held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = held.local_addr().unwrap();
     for protocol in PROTOCOLS {
         let outlet = outlet(format!("http://me:hunter2@{address}/v1/logs"), protocol);
         outlet.logs([record()]);

@@ -109,6 +109,11 @@ impl<T> State<T> {
         });
     }
 
+    fn stop_within(&mut self, time: Duration) {
+        let at = Instant::now() + time;
+        self.stop = Some(self.stop.map_or(at, |earlier| earlier.min(at)));
+    }
+
     fn drop_waiting(&mut self) {
         let count = self.waiting.len() as u64;
         self.waiting.clear();
@@ -188,27 +193,31 @@ impl<T: Send + Sync + 'static> Lane<T> {
     }
 
     /// Asks for everything that is queued now; whether nothing of it was lost comes as an answer.
-    pub(super) fn flush(&self, reply: SyncSender<bool>) {
+    /// With `end` the lane is told to end within that time, at the same moment: what it gives up as
+    /// soon as it knows of its end must not count as lost before.
+    pub(super) fn ask(&self, end: Option<Duration>, reply: SyncSender<bool>) {
         let mut state = self.lock();
         let (until, lost_before) = (state.accepted, state.lost());
         state.flushes.push(Flush { until, lost_before, reply });
         state.answer_flushes();
+        if let Some(time) = end {
+            state.stop_within(time);
+        }
         drop(state);
-        self.hurry();
+        self.hurry(end.is_some());
     }
 
     /// Tells the lane to end: it takes nothing more, and what it cannot send within `time` is
     /// dropped.
     pub(super) fn stop(&self, time: Duration) {
-        let mut state = self.lock();
-        let at = Instant::now() + time;
-        state.stop = Some(state.stop.map_or(at, |earlier| earlier.min(at)));
-        drop(state);
-        self.stopping.notify_one();
-        self.hurry();
+        self.lock().stop_within(time);
+        self.hurry(true);
     }
 
-    fn hurry(&self) {
+    fn hurry(&self, is_stopping: bool) {
+        if is_stopping {
+            self.stopping.notify_one();
+        }
         self.wake.notify_one();
         self.urgent.notify_one();
     }

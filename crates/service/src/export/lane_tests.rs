@@ -164,7 +164,7 @@ fn what_is_refused_of_a_batch_is_counted_and_the_batch_is_not_sent_again() {
             let lane = start(10, 3, &fake);
             lane.push([1, 2, 3]);
             let (reply, answers) = sync_channel(1);
-            lane.flush(reply);
+            lane.ask(None, reply);
             tokio::time::sleep(Duration::from_millis(1)).await;
             assert_eq!(answers.try_recv(), Ok(refused == 0));
             tokio::time::sleep(BATCH_AGE).await;
@@ -205,7 +205,7 @@ fn a_flush_goes_at_once_and_tells_of_losses() {
         let lane = start(10, 10, &fake);
         let flush = async || {
             let (reply, answers) = sync_channel(1);
-            lane.flush(reply);
+            lane.ask(None, reply);
             tokio::time::sleep(Duration::from_millis(1)).await;
             answers.try_recv()
         };
@@ -229,7 +229,7 @@ fn a_flush_does_not_wait_for_the_pause_of_an_outage() {
         tokio::time::sleep(Duration::from_secs(16)).await;
         fake.fail_times.store(0, Ordering::SeqCst);
         let (reply, answers) = sync_channel(1);
-        lane.flush(reply);
+        lane.ask(None, reply);
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert_eq!(answers.try_recv(), Ok(true));
     });
@@ -250,8 +250,23 @@ fn the_end_sends_what_it_can_and_counts_the_rest() {
         assert_eq!(counts.waiting, 0);
         assert!(lane.lock().is_stopped);
         let (reply, answers) = sync_channel(1);
-        lane.flush(reply);
+        lane.ask(None, reply);
         assert_eq!(answers.try_recv(), Ok(true));
+    });
+}
+
+#[test]
+fn who_tells_the_end_hears_of_what_was_given_up_at_once() {
+    run(async {
+        let fake = Fake::new(away);
+        fake.fail_times.store(usize::MAX, Ordering::SeqCst);
+        let lane = start(10, 1, &fake);
+        lane.push([1]);
+        let (reply, answers) = sync_channel(1);
+        // Too soon for a second try.
+        lane.ask(Some(FIRST_PAUSE / 2), reply);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!((lane.counts().failed, answers.try_recv()), (1, Ok(false)));
     });
 }
 
@@ -280,7 +295,7 @@ fn a_request_that_hangs_ends_with_the_lane_and_is_counted() {
         // Who is in more of a hurry is heard while it waits.
         lane.stop(Duration::from_secs(2));
         let (reply, answers) = sync_channel(1);
-        lane.flush(reply);
+        lane.ask(None, reply);
         tokio::time::sleep(Duration::from_millis(1999)).await;
         assert!(!lane.lock().is_stopped);
         tokio::time::sleep(Duration::from_millis(2)).await;

@@ -162,6 +162,12 @@ impl Outlet {
 
     /// [`Outlet::flush`] for some signals.
     pub(super) fn flush_signals(&self, signals: &[Signal], timeout: Duration) -> bool {
+        self.ask(signals, None, timeout)
+    }
+
+    /// Waits until the lanes of signals have sent what they have; with `end`, which they are told at
+    /// the same moment, within that time.
+    fn ask(&self, signals: &[Signal], end: Option<Duration>, timeout: Duration) -> bool {
         if !self.is_alive() {
             return false;
         }
@@ -170,9 +176,9 @@ impl Outlet {
         for signal in signals {
             let (inner, reply) = (&self.inner, reply.clone());
             let is_asked = match signal {
-                Signal::Traces => inner.spans.as_ref().map(|lane| lane.flush(reply)),
-                Signal::Metrics => inner.metrics.as_ref().map(|lane| lane.flush(reply)),
-                Signal::Logs => inner.logs.as_ref().map(|lane| lane.flush(reply)),
+                Signal::Traces => inner.spans.as_ref().map(|lane| lane.ask(end, reply)),
+                Signal::Metrics => inner.metrics.as_ref().map(|lane| lane.ask(end, reply)),
+                Signal::Logs => inner.logs.as_ref().map(|lane| lane.ask(end, reply)),
             };
             expected += usize::from(is_asked.is_some());
         }
@@ -191,12 +197,8 @@ impl Outlet {
     /// Ends: sends what is queued within `timeout`, then takes and sends nothing more. `false` if
     /// something was lost, which is counted by then. To call it again changes nothing.
     pub fn shutdown(&self, timeout: Duration) -> bool {
-        if !self.is_alive() {
-            return false;
-        }
-        self.inner.stop(timeout);
         // What ends, answers all who wait, once it has counted what it could not send.
-        self.flush_signals(&Signal::ALL, timeout.saturating_add(COUNTING_TIMEOUT))
+        self.ask(&Signal::ALL, Some(timeout), timeout.saturating_add(COUNTING_TIMEOUT))
     }
 
     /// What became of everything so far.

@@ -39,6 +39,14 @@ pub(super) fn folded(node: Node) -> Node {
     Node::Constant(node.eval(&At::new(&Nowhere, &structure, 0)).into())
 }
 
+impl Expression {
+    /// Whether it is true where there is nothing: no attribute, no event, no link, and no root.
+    #[must_use]
+    pub fn matches_nothing(&self) -> bool {
+        self.matches(&Nowhere, 0)
+    }
+}
+
 /// A trace without spans: constants need none.
 struct Nowhere;
 
@@ -81,6 +89,20 @@ mod tests {
             ("{ .a = 1 && false }", None),
         ] {
             assert_eq!(constant(&filter(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_a_condition_holds_that_asks_for_nothing() {
+        for (text, expected) in [
+            ("{ }", true),
+            ("{ .a = nil && !(.b = 1) }", true),
+            ("{ .a != 1 }", false),
+            ("{ event:name = \"x\" }", false),
+            ("{ nestedSetParent < 0 }", false),
+        ] {
+            let expression = Expression::new(&filter(text), &mut Slots::new()).unwrap();
+            assert_eq!(expression.matches_nothing(), expected, "{text}");
         }
     }
 

@@ -35,9 +35,34 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
-{{/* The scheme of probes and scrapes: that of all listeners, unless the main one has its own. */}}
+{{/* TLS of a listener, as YAML: its own, else that of all. Takes config and listener. */}}
+{{- define "kymo.tls" -}}
+{{- $own := dig "listeners" .listener "tls" dict .config }}
+{{- toYaml (default (default dict .config.tls) $own) }}
+{{- end }}
+
+{{/* How a listener is spoken to. Takes config and listener. */}}
 {{- define "kymo.scheme" -}}
-{{- if or (dig "listeners" "http" "tls" false .Values.config) .Values.config.tls }}https{{ else }}http{{ end }}
+{{- if include "kymo.tls" . | fromYaml }}https{{ else }}http{{ end }}
+{{- end }}
+
+{{/* Whether nobody connects to a listener without a certificate. Takes config and listener. */}}
+{{- define "kymo.wantsCertificate" -}}
+{{- $tls := include "kymo.tls" . | fromYaml }}
+{{- if eq (default (ternary "required" "none" (hasKey $tls "client_ca")) $tls.client_certificates) "required" }}true{{ end }}
+{{- end }}
+
+{{/* Whether a listener asks who it is. Takes config and listener. */}}
+{{- define "kymo.asksWho" -}}
+{{- $auth := dig "listeners" .listener "auth" (default list .config.auth) .config }}
+{{- if and (kindIs "slice" $auth) $auth }}
+{{- if not (has "open" $auth) }}true{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* What paths of the main port begin with. */}}
+{{- define "kymo.basePath" -}}
+{{- with .Values.config.base_path }}/{{ trimAll "/" . }}{{ end }}
 {{- end }}
 
 {{/* Received metrics are shown from the store. */}}
@@ -47,11 +72,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* Says why, rather than installing what would lose data or is open to everybody. */}}
 {{- define "kymo.refuse" -}}
-{{- $store := default dict .Values.config.store }}
-{{- $tls := default dict .Values.config.tls }}
-{{- $login := or .Values.config.auth (eq (toString $tls.client_certificates) "required") }}
-{{- if and (not .Values.insecureListen) (or (not $tls) (not $login)) }}
-{{- fail "config needs tls, and auth or certificates of clients: set both, or insecureListen=true if the network around the pods makes up for it" }}
+{{- $config := .Values.config }}
+{{- $store := default dict $config.store }}
+{{- $listeners := list "http" "otlp_grpc" "otlp_http" }}
+{{- if include "kymo.exposes" . }}
+{{- $listeners = append $listeners "expose_metrics" }}
+{{- end }}
+{{- range $name := $listeners }}
+{{- $listener := dict "config" $config "listener" $name }}
+{{- $asks := or (include "kymo.asksWho" $listener) (include "kymo.wantsCertificate" $listener) }}
+{{- if and (not $.Values.insecureListen) (or (eq (include "kymo.scheme" $listener) "http") (not $asks)) }}
+{{- fail (printf "config needs tls, and auth or certificates of clients, for %s: set both, or insecureListen=true if the network around the pods makes up for it" $name) }}
+{{- end }}
+{{- end }}
+{{- if include "kymo.wantsCertificate" (dict "config" $config "listener" "http") }}
+{{- fail "probes of Kubernetes show no certificate: set config.tls.client_certificates=optional with auth, or config.listeners.http.tls without client_ca" }}
 {{- end }}
 {{- if and (gt (int .Values.replicas) 1) (ne (toString $store.enabled) "false") (not $store.url) }}
 {{- fail "several replicas need a bucket that they share: set config.store.url, or config.store.enabled=false to only forward" }}

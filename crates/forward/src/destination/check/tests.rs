@@ -78,6 +78,15 @@ fn two_of_one_name_are_refused() {
 }
 
 #[test]
+fn two_of_one_file_are_refused() {
+    let file = |name: &str| read(&format!("{{name: {name}, protocol: file, path: out.jsonl}}"));
+    let problems = check(&[file("a"), file("b")]);
+    let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].starts_with("destination \"b\": path: two destinations"), "{said:?}");
+}
+
+#[test]
 fn each_wrong_key_is_named() {
     let with = |change: fn(&mut DestinationSettings)| {
         let mut settings = grpc();
@@ -98,6 +107,8 @@ fn each_wrong_key_is_named() {
     assert_eq!(with(|s| s.format = Some(FormatSetting::Json)), ["format"]);
     assert_eq!(with(|s| s.signals = Some(Vec::new())), ["signals"]);
     assert_eq!(with(|s| s.budget = 0), ["budget"]);
+    assert_eq!(with(|s| s.timeout = std::time::Duration::MAX), ["timeout"]);
+    assert_eq!(with(|s| s.retry.longest = std::time::Duration::MAX), ["retry"]);
     assert_eq!(with(|s| s.tls.key = Some("k".into())), ["tls"]);
     assert_eq!(
         with(|s| s.basic =

@@ -10,6 +10,11 @@
 //! | `versions` | remote-write 1.0 to 2.0 and back |
 //! | `otlp` | remote-write to OTLP |
 
+use kymo_wire::WireError;
+use thiserror::Error;
+
+use crate::limits::MAX_CONVERTED_BYTES;
+
 mod labels;
 mod native;
 mod otlp;
@@ -23,6 +28,22 @@ mod versions;
 pub(crate) use otlp::to_otlp;
 pub(crate) use translate::Translator;
 pub(crate) use versions::convert_version;
+
+/// Why a request cannot be said in another format.
+#[derive(Debug, Error)]
+pub(crate) enum ConvertError {
+    /// It is not what it is said to be.
+    #[error("is damaged: {0}")]
+    Damaged(#[from] WireError),
+    /// What is said once in one format and again and again in the other would be too much.
+    #[error("would have more than {MAX_CONVERTED_BYTES} bytes in the format that is sent")]
+    TooLarge,
+}
+
+/// Refuses what grows beyond all that is received.
+fn bounded(size_bytes: usize) -> Result<(), ConvertError> {
+    if size_bytes <= MAX_CONVERTED_BYTES { Ok(()) } else { Err(ConvertError::TooLarge) }
+}
 
 /// The value of a sample that says that its series has ended, bit by bit.
 const STALE_BITS: u64 = 0x7ff0_0000_0000_0002;

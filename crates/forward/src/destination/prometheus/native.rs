@@ -62,6 +62,8 @@ fn runs(buckets: &BucketsView<'_>, coarser_by: u32) -> (Vec<(i32, u32)>, Vec<f64
         }
         // A shift joins neighbours, below zero too.
         let index = (i64::from(buckets.offset) + place as i64) >> coarser_by.min(62);
+        // Beyond that nothing can be measured, and Prometheus cannot count.
+        let index = index.min(i64::from(i32::MAX) - 1);
         match merged.last_mut() {
             Some((known, sum)) if *known == index => *sum = sum.saturating_add(count),
             _ => merged.push((index, count)),

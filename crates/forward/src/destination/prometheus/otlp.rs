@@ -7,20 +7,26 @@
 //! are gauges, those of counters, buckets and summaries too.
 //!
 //! A native histogram becomes an exponential one, or one with explicit bounds if it has those; counts
-//! that are no whole numbers are rounded. The marker of an ended series becomes a point without a
-//! recorded value.
+//! that are no whole numbers are rounded. OTLP writes empty buckets, too: buckets that are far apart
+//! are joined with their neighbours until there are at most [`MAX_DENSE_BUCKETS`]. The marker of an
+//! ended series becomes a point without a recorded value.
 
 use std::collections::HashMap;
 
 use kymo_wire::encode::Writer;
-use kymo_wire::remote_write::histogram::CUSTOM_SCHEMA;
+use kymo_wire::remote_write::histogram::{CUSTOM_SCHEMA, MAX_SCHEMA};
 use kymo_wire::remote_write::{
     HistogramBuffers, HistogramView, METRIC_NAME, NativeHistogram, RequestView, SampleView,
     Version, WriteRequestView,
 };
 use kymo_wire::{AnyValueView, Repeated, View, WireError};
 
-use super::{CUMULATIVE, NANOS_PER_MILLI, NO_RECORDED_VALUE, STALE_BITS};
+use super::{CUMULATIVE, ConvertError, NANOS_PER_MILLI, NO_RECORDED_VALUE, STALE_BITS, bounded};
+use crate::limits::MAX_DENSE_BUCKETS;
+
+/// Powers of two around all doubles but zero.
+const LEAST_POWER: i64 = -1075;
+const MOST_POWER: i64 = 1024;
 
 /// Fields of OTLP's messages.
 mod field {
@@ -80,8 +86,8 @@ struct Exemplar<'a> {
 /// A request of remote-write as one of OTLP. Neither is packed.
 ///
 /// # Errors
-/// It is damaged.
-pub(crate) fn to_otlp(request: &[u8], version: Version) -> Result<Vec<u8>, WireError> {
+/// It is damaged, or too large when it is OTLP, where each sample has all of its labels.
+pub(crate) fn to_otlp(request: &[u8], version: Version) -> Result<Vec<u8>, ConvertError> {
     let all = match version {
         Version::One => read_1(request)?,
         Version::Two => read_2(request)?,
@@ -174,7 +180,7 @@ fn write_series(
     series: &Series<'_>,
     buffers: &mut HistogramBuffers,
     w: &mut Writer,
-) -> Result<(), WireError> {
+) -> Result<(), ConvertError> {
     let name = label(&series.labels, METRIC_NAME);
     let attributes: Vec<Label<'_>> = series
         .labels
@@ -192,12 +198,13 @@ fn write_series(
                 for (place, sample) in series.samples.iter().enumerate() {
                     let exemplars = if place == last { &series.exemplars[..] } else { &[] };
                     write_sample(&sample?, &attributes, exemplars, w);
+                    bounded(w.as_slice().len())?;
                 }
                 if is_sum {
                     w.varint_field(field::TEMPORALITY, CUMULATIVE);
                     w.varint_field(field::IS_MONOTONIC, 1);
                 }
-                Ok::<_, WireError>(())
+                Ok::<_, ConvertError>(())
             })
         })?;
     }
@@ -210,6 +217,7 @@ fn write_series(
                 w.bytes_field(field::NAME, name);
                 write_histogram(&resolved, times, &attributes, w);
             });
+            bounded(w.as_slice().len())?;
         }
     }
     Ok(())
@@ -314,19 +322,28 @@ fn write_explicit(histogram: &NativeHistogram<'_>, w: &mut Writer) {
 }
 
 fn write_exponential(histogram: &NativeHistogram<'_>, w: &mut Writer) {
-    w.sint32_field(field::SCALE, histogram.schema);
-    w.fixed64_field(field::ZERO_COUNT, whole(histogram.zero_count));
-    for (number, spans, counts) in [
+    let sides = [
         (field::POSITIVE, histogram.positive_spans, histogram.positive),
         (field::NEGATIVE, histogram.negative_spans, histogram.negative),
-    ] {
-        let mut found = buckets(spans, counts).peekable();
-        let Some((first, _)) = found.peek().copied() else { continue };
+    ]
+    .map(|(number, spans, counts)| (number, otlp_buckets(histogram.schema, spans, counts)));
+    let coarser_by = sides.iter().map(|(_, buckets)| coarser_by(buckets)).max().unwrap_or(0);
+    w.sint32_field(field::SCALE, histogram.schema - coarser_by);
+    w.fixed64_field(field::ZERO_COUNT, whole(histogram.zero_count));
+    for (number, buckets) in sides {
+        let Some((first, _)) = buckets.first() else { continue };
+        let first = first >> coarser_by;
         w.message(number, |w| {
-            // What OTLP calls a bucket is one less.
-            w.sint32_field(field::OFFSET, i32::try_from(first - 1).unwrap_or_default());
+            w.sint32_field(field::OFFSET, i32::try_from(first).unwrap_or_default());
             let mut next = first;
-            for (index, count) in found {
+            let mut buckets = buckets.into_iter().peekable();
+            while let Some((index, mut count)) = buckets.next() {
+                let index = index >> coarser_by;
+                while let Some((_, more)) =
+                    buckets.next_if(|(other, _)| other >> coarser_by == index)
+                {
+                    count += more;
+                }
                 while next < index {
                     w.varint_field(field::COUNTS, 0);
                     next += 1;
@@ -337,6 +354,28 @@ fn write_exponential(histogram: &NativeHistogram<'_>, w: &mut Writer) {
         });
     }
     w.double_field(field::ZERO_THRESHOLD, histogram.zero_threshold);
+}
+
+/// Buckets with their numbers in OTLP, which are one less, in order. Those beyond all numbers that a
+/// double can have are the last that one can be in.
+fn otlp_buckets(schema: i32, spans: &[(i32, u32)], counts: &[f64]) -> Vec<(i64, f64)> {
+    let of_power = |power: i64| match u32::try_from(schema) {
+        Ok(finer_by) => power << finer_by.min(MAX_SCHEMA.unsigned_abs()),
+        Err(_) => power >> schema.unsigned_abs().min(u64::BITS - 1),
+    };
+    let (least, most) = (of_power(LEAST_POWER), of_power(MOST_POWER));
+    let clamped = |(index, count): (i64, f64)| ((index - 1).clamp(least, most), count);
+    buckets(spans, counts).map(clamped).collect()
+}
+
+/// How often neighbours have to be joined.
+fn coarser_by(buckets: &[(i64, f64)]) -> i32 {
+    let (Some((first, _)), Some((last, _))) = (buckets.first(), buckets.last()) else { return 0 };
+    let mut coarser_by = 0;
+    while (last >> coarser_by) - (first >> coarser_by) >= MAX_DENSE_BUCKETS {
+        coarser_by += 1;
+    }
+    coarser_by
 }
 
 /// Buckets by number, in order.

@@ -1,10 +1,12 @@
 //! The series of a request that is being made: each once, its samples in order of time.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use kymo_wire::remote_write::{Metadata, MetadataType, NativeHistogram, RequestWriter};
 
 use super::labels::Labels;
+use super::{ConvertError, bounded};
 
 /// What a metric is, for people.
 #[derive(Debug, Clone)]
@@ -86,26 +88,45 @@ impl Series {
 
 /// All of a request, by their labels.
 #[derive(Debug, Default)]
-pub(super) struct AllSeries(BTreeMap<Labels, Series>);
+pub(super) struct AllSeries {
+    by_labels: BTreeMap<Labels, Series>,
+    /// Bytes of labels and descriptions.
+    size_bytes: usize,
+}
 
 impl AllSeries {
     /// The series with these labels.
-    pub(super) fn find(&mut self, labels: Labels, description: &Description) -> &mut Series {
-        self.0.entry(labels).or_insert_with(|| Series {
+    ///
+    /// # Errors
+    /// There are too many: each bucket of a histogram has all labels of its point.
+    pub(super) fn find(
+        &mut self,
+        labels: Labels,
+        description: &Description,
+    ) -> Result<&mut Series, ConvertError> {
+        let place = match self.by_labels.entry(labels) {
+            Entry::Occupied(known) => return Ok(known.into_mut()),
+            Entry::Vacant(place) => place,
+        };
+        let labels_bytes = place.key().iter().map(|(name, value)| name.len() + value.len());
+        let description_bytes = description.help.len() + description.unit.len();
+        self.size_bytes += labels_bytes.sum::<usize>() + description_bytes;
+        bounded(self.size_bytes)?;
+        Ok(place.insert(Series {
             description: description.clone(),
             samples: Vec::new(),
             histograms: Vec::new(),
             examples: Vec::new(),
-        })
+        }))
     }
 
     /// A request of remote-write 2.0; nothing if there are no series.
     pub(super) fn into_request(self) -> Vec<u8> {
-        if self.0.is_empty() {
+        if self.by_labels.is_empty() {
             return Vec::new();
         }
         let mut request = RequestWriter::new();
-        for (labels, mut series) in self.0 {
+        for (labels, mut series) in self.by_labels {
             series.samples.sort_by_key(|(times, _)| times.millis);
             series.histograms.sort_by_key(|(times, _)| times.millis);
             series.examples.sort_by_key(|example| example.millis);

@@ -217,6 +217,88 @@ fn versions_are_converted_there_and_back() {
     assert_eq!(RequestView::parse(&two).unwrap().series.count(), 1);
 }
 
+/// A request of one native histogram with one observation in each bucket above zero.
+fn native(schema: i32, spans: &[(i32, u32)]) -> Vec<u8> {
+    let buckets: u32 = spans.iter().map(|(_, length)| length).sum();
+    let counts = vec![1.0; buckets as usize];
+    let histogram = kymo_wire::remote_write::NativeHistogram {
+        schema,
+        reset_hint: 0,
+        is_integer: true,
+        zero_threshold: 0.0,
+        zero_count: 0.0,
+        count: buckets.into(),
+        sum: 5.5,
+        positive_spans: spans,
+        negative_spans: &[],
+        positive: &counts,
+        negative: &[],
+        custom_values: &[],
+    };
+    let mut request = RequestWriter::new();
+    request.series([("__name__", "e")], None, |series| series.histogram(&histogram, 5, 0));
+    request.finish()
+}
+
+#[test]
+fn buckets_that_are_far_apart_are_joined_rather_than_the_gap_filled() {
+    for (schema, spans, expected) in [
+        (0, &[(0, 1), (4000, 1)][..], "schema 0 count 2 buckets [(0, 1), (1024, 1)] [1.0, 1.0]"),
+        // From 2^0 to 2^78: three steps coarser.
+        (8, &[(1, 1), (20_000, 1)], "schema 5 count 2 buckets [(1, 1), (2499, 1)] [1.0, 1.0]"),
+        // Where no double is.
+        (
+            8,
+            &[(i32::MIN, 1), (i32::MAX, 1), (i32::MAX, 1)],
+            "schema 0 count 3 buckets [(-1074, 1), (1073, 1), (1024, 1)] [1.0, 1.0, 1.0]",
+        ),
+        (-4, &[(i32::MAX, 1)], "schema -4 count 1 buckets [(65, 1)] [1.0]"),
+    ] {
+        let otlp = to_otlp(&native(schema, spans), Version::Two).unwrap();
+        assert!(otlp.len() < 16 << 10, "{} bytes", otlp.len());
+        let again = Translator::default().translate(&otlp, Version::One).unwrap();
+        assert_eq!(shown(&again), [format!("__name__=e {expected}")], "{schema} {spans:?}");
+    }
+}
+
+#[test]
+fn a_bucket_beyond_all_numbers_is_the_last_one() {
+    let lines = translate(&mut Translator::default(), &exponential(3, i32::MAX, r#""1","7""#));
+    let expected = format!("buckets [({}, 1)] [8.0]", i32::MAX);
+    assert!(lines[0].ends_with(&expected), "{lines:?}");
+}
+
+#[test]
+fn what_would_grow_out_of_all_proportion_is_refused() {
+    let is_too_large = |done: Result<Vec<u8>, ConvertError>| {
+        assert!(matches!(done, Err(ConvertError::TooLarge)), "{:?}", done.map(|all| all.len()));
+    };
+    let long = "x".repeat(200 << 10);
+    let copies = crate::limits::MAX_CONVERTED_BYTES / long.len() + 1;
+    let mut request = RequestWriter::new();
+    request.series([("__name__", "a"), ("b", long.as_str())], None, |series| {
+        (0..copies).for_each(|time| series.sample(1.0, time as i64 + 1, 0));
+    });
+    is_too_large(to_otlp(&request.finish(), Version::Two));
+    let mut request = RequestWriter::new();
+    for number in 0..copies {
+        let number = number.to_string();
+        let labels = [("__name__", "a"), ("b", long.as_str()), ("c", number.as_str())];
+        request.series(labels, None, |series| series.sample(1.0, 1, 0));
+    }
+    is_too_large(convert_version(&request.finish(), Version::One));
+    let bounds: Vec<String> = (0..copies).map(|bound| bound.to_string()).collect();
+    let json = metrics(&format!(
+        r#"{{"name":"h","histogram":{{"aggregationTemporality":2,"dataPoints":[{{"count":"0",
+            "attributes":[{{"key":"b","value":{{"stringValue":"{long}"}}}}],
+            "bucketCounts":[{}],"explicitBounds":[{}]}}]}}}}"#,
+        vec!["\"0\""; copies + 1].join(","),
+        bounds.join(",")
+    ));
+    let request = kymo_wire::json::decode(Signal::Metrics, json.as_bytes()).unwrap();
+    is_too_large(Translator::default().translate(&request, Version::Two));
+}
+
 #[test]
 fn damage_is_an_error() {
     for version in [Version::One, Version::Two] {

@@ -13,8 +13,7 @@ use kymo_wire::metric_names::{MetricKind, Strategy, metric_name};
 use kymo_wire::remote_write::{MetadataType, Version};
 use kymo_wire::{
     ExemplarView, ExponentialHistogramView, HistogramPointView, HistogramView, MetricData,
-    MetricView, MetricsView, NumberPointView, NumberValue, Repeated, SummaryPointView, View,
-    WireError, text,
+    MetricView, MetricsView, NumberPointView, NumberValue, Repeated, SummaryPointView, View, text,
 };
 
 use super::labels::{Labels, NAME, ResourceLabels, float, shown};
@@ -22,7 +21,7 @@ use super::native;
 use super::series::{AllSeries, Description, Example, Times};
 use super::totals::Totals;
 use super::versions::convert_version;
-use super::{DELTA, NANOS_PER_MILLI, NO_RECORDED_VALUE, STALE_BITS};
+use super::{ConvertError, DELTA, NANOS_PER_MILLI, NO_RECORDED_VALUE, STALE_BITS};
 
 /// Translates the requests of a destination, in order.
 #[derive(Debug, Default)]
@@ -42,12 +41,12 @@ impl Translator {
     /// A request of OTLP metrics as one of remote-write, not packed; nothing if it has no points.
     ///
     /// # Errors
-    /// It is not OTLP.
+    /// It is not OTLP, or too large when it is series.
     pub(crate) fn translate(
         &mut self,
         request: &[u8],
         version: Version,
-    ) -> Result<Vec<u8>, WireError> {
+    ) -> Result<Vec<u8>, ConvertError> {
         let mut all = AllSeries::default();
         for group in MetricsView::parse(request)?.resources {
             let group = group?;
@@ -66,7 +65,7 @@ impl Translator {
                     unit: String::new(),
                 };
                 let times = Times { millis, start_millis: 0 };
-                all.find(info, &description).sample(times, 1.0);
+                all.find(info, &description)?.sample(times, 1.0);
             }
         }
         let request = all.into_request();
@@ -82,7 +81,7 @@ impl Translator {
         view: &MetricView<'_>,
         resource: &ResourceLabels,
         all: &mut AllSeries,
-    ) -> Result<Option<i64>, WireError> {
+    ) -> Result<Option<i64>, ConvertError> {
         let (kind, metric_type, temporality) = match &view.data {
             MetricData::None => return Ok(None),
             MetricData::Gauge(_) => (MetricKind::Gauge, MetadataType::Gauge, 0),
@@ -122,7 +121,7 @@ impl Translator {
         metric: &Metric<'_>,
         points: &Repeated<'_, NumberPointView<'_>>,
         all: &mut AllSeries,
-    ) -> Result<Option<i64>, WireError> {
+    ) -> Result<Option<i64>, ConvertError> {
         let mut latest = None;
         for point in points.iter() {
             let point = point?;
@@ -131,7 +130,7 @@ impl Translator {
             latest = latest.max(Some(times.millis));
             let value = number(point.value);
             let value = self.value(metric, &labels, value, point.flags);
-            let series = all.find(labels, &metric.description);
+            let series = all.find(labels, &metric.description)?;
             series.sample(times, value);
             for exemplar in point.exemplars {
                 series.example(example(&exemplar?));
@@ -153,7 +152,7 @@ impl Translator {
         metric: &Metric<'_>,
         histogram: &HistogramView<'_>,
         all: &mut AllSeries,
-    ) -> Result<Option<i64>, WireError> {
+    ) -> Result<Option<i64>, ConvertError> {
         let mut latest = None;
         for point in histogram.data_points.iter() {
             let point = point?;
@@ -170,31 +169,32 @@ impl Translator {
         point: &HistogramPointView<'_>,
         times: Times,
         all: &mut AllSeries,
-    ) -> Result<(), WireError> {
+    ) -> Result<(), ConvertError> {
         let base = metric.resource.with(&point.attributes);
         let mut add = |suffix: &str, label: Option<(&str, String)>, value: f64| {
             let labels = metric.labels(base.clone(), suffix, label);
             let value = self.value(metric, &labels, value, point.flags);
-            all.find(labels, &metric.description).sample(times, value);
+            all.find(labels, &metric.description)?.sample(times, value);
+            Ok::<_, ConvertError>(())
         };
         let mut running = 0u64;
         for (bound, count) in point.explicit_bounds.iter().zip(point.bucket_counts.iter()) {
             running = running.saturating_add(count);
-            add("_bucket", Some(("le", float(bound))), running as f64);
+            add("_bucket", Some(("le", float(bound))), running as f64)?;
         }
-        add("_bucket", Some(("le", "+Inf".to_owned())), point.count as f64);
+        add("_bucket", Some(("le", "+Inf".to_owned())), point.count as f64)?;
         if let Some(sum) = point.sum {
-            add("_sum", None, sum);
+            add("_sum", None, sum)?;
         } else if point.flags & NO_RECORDED_VALUE != 0 {
-            add("_sum", None, 0.0);
+            add("_sum", None, 0.0)?;
         }
-        add("_count", None, point.count as f64);
+        add("_count", None, point.count as f64)?;
         for exemplar in point.exemplars {
             let example = example(&exemplar?);
             let bound = point.explicit_bounds.iter().find(|bound| example.value <= *bound);
             let bound = bound.map_or_else(|| "+Inf".to_owned(), float);
             let labels = metric.labels(base.clone(), "_bucket", Some(("le", bound)));
-            all.find(labels, &metric.description).example(example);
+            all.find(labels, &metric.description)?.example(example);
         }
         Ok(())
     }
@@ -204,7 +204,7 @@ fn add_exponential(
     metric: &Metric<'_>,
     histogram: &ExponentialHistogramView<'_>,
     all: &mut AllSeries,
-) -> Result<Option<i64>, WireError> {
+) -> Result<Option<i64>, ConvertError> {
     let mut latest = None;
     for point in histogram.data_points.iter() {
         let point = point?;
@@ -212,7 +212,7 @@ fn add_exponential(
         let times = times(point.time_unix_nano, point.start_time_unix_nano);
         latest = latest.max(Some(times.millis));
         let labels = metric.labels(metric.resource.with(&point.attributes), "", None);
-        let series = all.find(labels, &metric.description);
+        let series = all.find(labels, &metric.description)?;
         series.histogram(times, histogram);
         for exemplar in point.exemplars {
             series.example(example(&exemplar?));
@@ -225,7 +225,7 @@ fn add_summaries(
     metric: &Metric<'_>,
     points: &Repeated<'_, SummaryPointView<'_>>,
     all: &mut AllSeries,
-) -> Result<Option<i64>, WireError> {
+) -> Result<Option<i64>, ConvertError> {
     let mut latest = None;
     for point in points.iter() {
         let point = point?;
@@ -236,14 +236,15 @@ fn add_summaries(
         let mut add = |suffix: &str, label: Option<(&str, String)>, value: f64| {
             let value = if is_stale { f64::from_bits(STALE_BITS) } else { value };
             let labels = metric.labels(base.clone(), suffix, label);
-            all.find(labels, &metric.description).sample(times, value);
+            all.find(labels, &metric.description)?.sample(times, value);
+            Ok::<_, ConvertError>(())
         };
         for quantile in point.quantile_values {
             let quantile = quantile?;
-            add("", Some(("quantile", float(quantile.quantile))), quantile.value);
+            add("", Some(("quantile", float(quantile.quantile))), quantile.value)?;
         }
-        add("_sum", None, point.sum);
-        add("_count", None, point.count as f64);
+        add("_sum", None, point.sum)?;
+        add("_count", None, point.count as f64)?;
     }
     Ok(latest)
 }

@@ -14,6 +14,8 @@ use kymo_wire::remote_write::{
 };
 use kymo_wire::{View, WireError, text};
 
+use super::{ConvertError, bounded};
+
 /// Fields of a request, a series, an exemplar and metadata of 1.0.
 mod field {
     pub(super) const SERIES: u32 = 1;
@@ -30,14 +32,17 @@ mod field {
 }
 
 /// A request of the other version, as one of `version`. Both are not packed.
-pub(crate) fn convert_version(request: &[u8], version: Version) -> Result<Vec<u8>, WireError> {
+///
+/// # Errors
+/// It is damaged, or too large when its labels are not numbered.
+pub(crate) fn convert_version(request: &[u8], version: Version) -> Result<Vec<u8>, ConvertError> {
     match version {
         Version::One => to_1(request),
         Version::Two => to_2(request),
     }
 }
 
-fn to_1(request: &[u8]) -> Result<Vec<u8>, WireError> {
+fn to_1(request: &[u8]) -> Result<Vec<u8>, ConvertError> {
     let request = RequestView::parse(request)?;
     let symbols = request.symbols.table()?;
     let mut writer = Writer::new();
@@ -46,7 +51,7 @@ fn to_1(request: &[u8]) -> Result<Vec<u8>, WireError> {
     for series in request.series {
         let series = series?;
         let labels = || symbols.labels(&series.labels).flatten();
-        writer.message(field::SERIES, |w| -> Result<(), WireError> {
+        writer.message(field::SERIES, |w| -> Result<(), ConvertError> {
             labels().for_each(|(name, value)| write_label(name, value, w));
             for sample in series.samples.raws() {
                 w.bytes_field(field::SAMPLES, sample?);
@@ -59,6 +64,7 @@ fn to_1(request: &[u8]) -> Result<Vec<u8>, WireError> {
                     w.double_field(field::EXEMPLAR_VALUE, exemplar.value);
                     w.varint_field(field::EXEMPLAR_TIME, exemplar.time_millis.cast_unsigned());
                 });
+                bounded(w.as_slice().len())?;
             }
             for histogram in series.histograms.raws() {
                 w.bytes_field(field::HISTOGRAMS, histogram?);
@@ -71,6 +77,7 @@ fn to_1(request: &[u8]) -> Result<Vec<u8>, WireError> {
         {
             write_metadata(&mut metadata, name, &said, &symbols);
         }
+        bounded(writer.as_slice().len() + metadata.as_slice().len())?;
     }
     writer.raw(metadata.as_slice());
     Ok(writer.into_bytes())
@@ -98,7 +105,7 @@ fn write_metadata(
     });
 }
 
-fn to_2(request: &[u8]) -> Result<Vec<u8>, WireError> {
+fn to_2(request: &[u8]) -> Result<Vec<u8>, ConvertError> {
     let request = WriteRequestView::parse(request)?;
     let mut families: HashMap<&[u8], MetadataView<'_>> = HashMap::new();
     for metadata in request.metadata {

@@ -2,8 +2,12 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::sink::{Reply, Sink};
 use super::*;
+use crate::destination::settings::SignalName;
 use crate::destination::testing::spans;
 
 /// Answers the first requests with one reply, and takes all others.
@@ -114,6 +118,54 @@ async fn garbage_is_no_answer_of_grpc_and_after_some_tries_a_request_is_set_asid
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn many_in_a_row_that_a_server_fails_at_do_not_hold_up_those_behind_them() {
+    for reply in [Reply::Garbage, Reply::Grpc(13), Reply::Http(500, None)] {
+        let node = Node::new();
+        let sink = Sink::new(move |received| {
+            match spans(&received.body).iter().any(|name| name.starts_with("bad")) {
+                true => reply.clone(),
+                false => Reply::Taken,
+            }
+        })
+        .await;
+        // More than are tried at first.
+        let bad = crate::limits::FIRST_IN_DOUBT + 4;
+        node.append(Compression::None, traces(&[(1, "first")]));
+        for number in 0..bad {
+            node.append(Compression::None, traces(&[(1, &format!("bad {number}"))]));
+        }
+        node.append_numbers(0..3);
+        let destinations = node.start(&[to(DestinationProtocol::Grpc, sink.url())]);
+        let status = until_status(&destinations, |status| status.lag_bytes == 0).await;
+        assert_eq!(sink.spans(), ["first", "0", "1", "2"]);
+        assert_eq!(status.signals[0].refused_records, bad as u64);
+        let body = |line: &serde_json::Value| STANDARD.decode(line["body"].as_str().unwrap());
+        let refused = node.refused("hub");
+        let aside = refused.iter().flat_map(|line| spans(&body(line).unwrap()));
+        let expected = (0..bad).map(|number| format!("bad {number}"));
+        assert_eq!(aside.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "in order");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_signals_that_a_server_does_not_take_do_not_hold_up_the_third() {
+    let node = Node::new();
+    let sink = Sink::new(|received| match received.path.as_str() {
+        "/v1/traces" => Reply::Taken,
+        _ => Reply::Http(404, None),
+    })
+    .await;
+    for signal in [Signal::Logs, Signal::Metrics] {
+        node.append_as("default", signal, Format::OtlpProtobuf, Compression::None, vec![0x0a, 0]);
+    }
+    node.append_numbers(0..3);
+    let destinations = node.start(&[to(DestinationProtocol::Http, sink.url())]);
+    let status = until_status(&destinations, |status| status.lag_bytes == 0).await;
+    assert_eq!(sink.spans(), numbers(0..3));
+    assert_eq!(status.signals.iter().map(|s| s.refused_records).collect::<Vec<_>>(), [0, 1, 1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn garbage_of_http_with_200_is_success_as_its_status_says() {
     let node = Node::new();
     let sink = Sink::new(|_| Reply::Garbage).await;
@@ -121,6 +173,18 @@ async fn garbage_of_http_with_200_is_success_as_its_status_says() {
     let destinations = node.start(&[to(DestinationProtocol::Http, sink.url())]);
     let status = until_status(&destinations, |status| status.lag_bytes == 0).await;
     assert_eq!((status.signals[0].sent_records, status.retries), (1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_yes_of_http_counts_although_the_rest_of_the_answer_never_comes() {
+    let node = Node::new();
+    let sink = Sink::new(|_| Reply::Stalled).await;
+    node.append_numbers(0..1);
+    let mut settings = to(DestinationProtocol::Http, sink.url());
+    settings.timeout = Duration::from_millis(500);
+    let destinations = node.start(&[settings]);
+    let status = until_status(&destinations, |status| status.lag_bytes == 0).await;
+    assert_eq!((status.signals[0].sent_records, sink.all().len()), (1, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -152,6 +216,30 @@ async fn a_name_that_nobody_knows_is_asked_for_again() {
     let status = until_status(&destinations, |status| status.retries > 0).await;
     assert!(status.lag_bytes > 0 && node.refused("hub").is_empty(), "{status:?}");
     destinations.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_repeats_our_credentials_does_not_bring_them_into_messages() {
+    let node = Node::new();
+    let sink = Sink::new(|received| {
+        let header = |name: &str| received.headers[name].to_str().unwrap().to_owned();
+        let said = format!("no equal sign in {} nor {}", header("authorization"), header("x-key"));
+        Reply::Said(422, said)
+    })
+    .await;
+    node.append_numbers(0..1);
+    let mut settings = to(DestinationProtocol::Http, sink.url());
+    settings.basic = Some(BasicSettings {
+        username: "me".to_owned(),
+        password: Some(kymo_yaml::Secret::new("hunter2")),
+        password_file: None,
+    });
+    settings.headers.insert("x-key".to_owned(), kymo_yaml::Secret::new("k3y-of-ours"));
+    let destinations = node.start(&[settings]);
+    let status = until_status(&destinations, |status| status.lag_bytes == 0).await;
+    let shown = format!("{status:?} {:?}", node.refused("hub"));
+    assert!(shown.contains("no equal sign in Basic … nor …"), "{shown}");
+    assert!(!shown.contains("aHVudGVy") && !shown.contains("k3y-of-ours"), "{shown}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -205,22 +293,32 @@ async fn a_server_that_is_confused_about_everything_gets_everything_in_the_end()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_is_away_holds_up_nobody_and_loses_only_beyond_its_budget() {
-    let dir = tempfile::tempdir().unwrap();
-    let options = Options { segment_bytes: 4096, ..Options::default() };
-    let node = Node { journal: Some(open(dir.path(), options)), dir };
-    let (sink, silent) = (Sink::taking().await, Sink::new(|_| Reply::Never).await);
-    let mut away = to(DestinationProtocol::Grpc, silent.url());
-    away.name = "away".to_owned();
-    away.budget = 8192;
-    let destinations = node.start(&[away, to(DestinationProtocol::Grpc, sink.url())]);
-    node.append_numbers(0..500);
-    sink.until(|sink| sink.spans().len() == 500).await;
-    assert_eq!(sink.spans(), numbers(0..500));
-    let lost = until_status(&destinations, |status| status.signals[0].lost_records > 0).await;
-    assert_eq!(lost.name, "away");
-    assert!(lost.signals[0].lost_bytes > 0 && lost.lag_bytes <= 8192 + 4096, "{lost:?}");
-    let began = Instant::now();
-    destinations.stop().await;
-    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+async fn one_that_is_away_or_busy_holds_up_nobody_and_loses_only_beyond_its_budget() {
+    for reply in [Reply::Never, Reply::Http(429, Some(3600))] {
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options { segment_bytes: 4096, ..Options::default() };
+        let node = Node { journal: Some(open(dir.path(), options)), dir };
+        let (sink, silent) = (Sink::taking().await, Sink::new(move |_| reply.clone()).await);
+        let mut away = to(DestinationProtocol::Grpc, silent.url());
+        away.name = "away".to_owned();
+        away.budget = 8192;
+        away.signals = Some(vec![SignalName::Traces]);
+        let destinations = node.start(&[away, to(DestinationProtocol::Grpc, sink.url())]);
+        for number in 0..50 {
+            let (signal, format) = (Signal::Logs, Format::OtlpProtobuf);
+            let body = [0x0a, 0].repeat(number + 1);
+            node.append_as("default", signal, format, Compression::None, body);
+            node.append_numbers(number * 10..(number + 1) * 10);
+        }
+        sink.until(|sink| sink.spans().len() == 500).await;
+        assert_eq!(sink.spans(), numbers(0..500));
+        let lost = until_status(&destinations, |status| status.signals[0].lost_records > 0).await;
+        assert_eq!(lost.name, "away");
+        assert!(lost.signals[0].lost_bytes > 0 && lost.lag_bytes <= 8192 + 4096, "{lost:?}");
+        assert_eq!(lost.signals[2].lost_records, 0, "logs do not go there");
+        assert_eq!((silent.all().len(), node.refused("away").len()), (1, 0));
+        let began = Instant::now();
+        destinations.stop().await;
+        assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    }
 }

@@ -30,13 +30,17 @@ fn issue(authority: &Authority, name: &str) -> (String, String) {
 
 /// A server for a name that trusts those that an authority has issued certificates to.
 fn acceptor(authority: &Authority, name: &str) -> TlsAcceptor {
+    acceptor_with(authority, issue(authority, name))
+}
+
+/// A server with a certificate and its key.
+fn acceptor_with(authority: &Authority, (chain, key): (String, String)) -> TlsAcceptor {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let certificate = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
     let mut roots = RootCertStore::empty();
     roots.add(certificate(&authority.pem())).unwrap();
     let verifier =
         WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build();
-    let (chain, key) = issue(authority, name);
     let mut config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -112,6 +116,38 @@ async fn both_sides_show_certificates_and_new_ones_are_used_when_they_are_there(
     files.write(&new);
     sink.until(|sink| sink.spans().len() == 5).await;
     assert_eq!(sink.spans(), numbers(5..10));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_with_expired_or_self_signed_certificates_get_nothing_and_nothing_is_lost() {
+    let authority = authority();
+    let key = KeyPair::generate().unwrap();
+    let named = || {
+        let mut params = CertificateParams::new(vec!["hub.test".to_owned()]).unwrap();
+        // Not the name of the authority.
+        params.distinguished_name.push(rcgen::DnType::CommonName, "hub.test");
+        params
+    };
+    let mut expired = named();
+    expired.not_before = rcgen::date_time_ymd(2019, 1, 1);
+    expired.not_after = rcgen::date_time_ymd(2020, 1, 1);
+    let expired = expired.signed_by(&key, &authority).unwrap().pem();
+    let self_signed = named().self_signed(&key).unwrap().pem();
+    for (pem, word) in [(expired, "expired"), (self_signed, "UnknownIssuer")] {
+        let node = Node::new();
+        let files = Files::new(node.dir.path());
+        files.write(&authority);
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let acceptor = acceptor_with(&authority, (pem, key.serialize_pem()));
+        let sink = Sink::on(listener, Some(acceptor), |_| Reply::Taken);
+        node.append_numbers(0..1);
+        let destinations = node.start(&[files.settings(&sink)]);
+        let status = until_status(&destinations, |status| status.retries > 1).await;
+        let said = status.last_error.unwrap().message;
+        assert!(said.contains("certificate") && said.contains(word), "{said}");
+        assert!(status.lag_bytes > 0 && sink.all().is_empty());
+        assert_eq!(node.refused("hub").len(), 0);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

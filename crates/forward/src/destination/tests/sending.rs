@@ -174,3 +174,22 @@ async fn spans_that_waited_for_a_decision_are_not_lost_in_a_crash() {
     until_status(&destinations, |status| status.lag_bytes == 0).await;
     assert_eq!(sink.spans(), ["a", "error"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn late_spans_follow_a_decision_that_was_made_before_a_crash() {
+    let mut node = Node::new();
+    let sink = Sink::taking().await;
+    let mut settings = to(DestinationProtocol::Grpc, sink.url());
+    let wait = Duration::from_millis(1);
+    let tail = TailSettings { errors: true, wait, ..TailSettings::default() };
+    settings.sampling = Some(SamplingSettings { ratio: None, tail: Some(tail) });
+    let destinations = node.start(std::slice::from_ref(&settings));
+    node.append(Compression::None, traces(&[(1, "error"), (2, "a")]));
+    sink.until(|sink| sink.spans() == ["error"]).await;
+    until_status(&destinations, |status| status.lag_bytes == 0).await;
+    node.crash(destinations);
+    node.append(Compression::None, traces(&[(1, "late"), (2, "error")]));
+    let destinations = node.start(&[settings]);
+    until_status(&destinations, |status| status.lag_bytes == 0).await;
+    assert_eq!(sink.spans(), ["error", "late"], "the second trace was not chosen");
+}

@@ -1,7 +1,10 @@
 //! A server that takes requests, in order, and answers as a test wants.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -35,6 +38,8 @@ pub(super) enum Reply {
     Taken,
     /// A status of HTTP, and `retry-after`.
     Http(u16, Option<u64>),
+    /// A status of HTTP, and a text.
+    Said(u16, String),
     /// A code of gRPC.
     Grpc(u16),
     /// 200, and nothing that one could understand.
@@ -43,6 +48,23 @@ pub(super) enum Reply {
     Never,
     /// It is taken, and nothing is said.
     TakenInSilence,
+    /// 200, and a body that never ends.
+    Stalled,
+}
+
+/// A body of which nothing comes.
+struct Stalling;
+
+impl http_body::Body for Stalling {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _context: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
+        Poll::Pending
+    }
 }
 
 type Answering = Box<dyn FnMut(&Received) -> Reply + Send>;
@@ -159,7 +181,7 @@ async fn answer(shared: Arc<Shared>, request: Request) -> Response {
     };
     let reply = (shared.answering.lock().unwrap())(&received);
     shared.all.lock().unwrap().push(received.clone());
-    if matches!(reply, Reply::Taken | Reply::TakenInSilence) {
+    if matches!(reply, Reply::Taken | Reply::TakenInSilence | Reply::Stalled) {
         shared.taken.lock().unwrap().push(received);
     }
     shared.changed.send_modify(|count| *count += 1);
@@ -169,6 +191,10 @@ async fn answer(shared: Arc<Shared>, request: Request) -> Response {
         Reply::Taken if is_grpc => response = response.header("grpc-status", "0"),
         Reply::Taken => {}
         Reply::Garbage => return Response::new(Body::from("<html>hello</html>")),
+        Reply::Stalled => return Response::new(Body::new(Stalling)),
+        Reply::Said(status, text) => {
+            return response.status(status).body(Body::from(text)).unwrap();
+        }
         Reply::Grpc(code) => response = response.header("grpc-status", code),
         Reply::Http(status, retry_after) => {
             response = response.status(status);

@@ -2,15 +2,40 @@
 //!
 //! A request is *in doubt* if answers to it say neither yes nor no: garbage, an internal error, a path
 //! that is not there. Either it is to blame, and must not hold up those behind it for ever; or the
-//! server is, and then nothing may be given up. The requests behind it tell: if one of them is taken,
-//! those in doubt have one last try and are set aside. If none is, all of them wait. (A request that
-//! is taken in its last try comes after ones that were behind it.)
+//! server is, and then nothing may be given up. The requests behind it tell, each with one try: if one
+//! of them is taken, those in doubt have one last try and are set aside. If so many are in doubt as may
+//! be held, or there are no more, the server is to blame for now: after a pause all are tried again, in
+//! their order. Several in a row may be to blame together, so each time more of them are tried, up to
+//! [`MAX_IN_DOUBT`]. (A request that is taken in its last try comes after ones that were behind it.)
 
 use super::Worker;
 use crate::destination::outgoing::{Outgoing, Trial};
 use crate::destination::status::DestinationState;
-use crate::limits::MAX_IN_DOUBT;
+use crate::limits::{FIRST_IN_DOUBT, MAX_IN_DOUBT, MAX_IN_DOUBT_BYTES};
 use crate::retry::jittered;
+
+/// Requests in doubt.
+#[derive(Debug)]
+pub(super) struct InDoubt {
+    requests: Vec<Outgoing>,
+    /// So many of them make the server the one to blame.
+    most: usize,
+}
+
+impl InDoubt {
+    pub(super) fn new() -> Self {
+        Self { requests: Vec::new(), most: FIRST_IN_DOUBT }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    fn is_full(&self) -> bool {
+        let size_bytes: usize = self.requests.iter().map(Outgoing::size_bytes).sum();
+        self.requests.len() >= self.most || size_bytes >= MAX_IN_DOUBT_BYTES
+    }
+}
 
 impl Worker {
     /// Lays a request aside that nobody said yes or no to, until others tell who is to blame.
@@ -19,13 +44,9 @@ impl Worker {
             // One of them may be to blame.
             return self.split(&outgoing);
         }
-        // That a signal is not taken, one request of it tells as well as many.
-        let tells_nothing =
-            |(other, is_signal): &(Outgoing, bool)| *is_signal && other.signal == outgoing.signal;
-        let is_server =
-            !self.in_doubt.iter().all(tells_nothing) || self.in_doubt.len() >= MAX_IN_DOUBT;
-        self.in_doubt.push((outgoing, is_signal));
-        if is_server {
+        self.in_doubt.requests.push(outgoing);
+        if self.in_doubt.is_full() {
+            self.in_doubt.most = (self.in_doubt.most * 2).min(MAX_IN_DOUBT);
             self.parts.meter.state(DestinationState::WaitingToRetry);
             self.parts.stop.wait(jittered(self.parts.retry.longest));
             self.try_again();
@@ -34,14 +55,15 @@ impl Worker {
 
     /// Puts requests in doubt back to where they were: the server is to blame.
     pub(super) fn try_again(&mut self) {
-        for (outgoing, _) in self.in_doubt.drain(..).rev() {
+        for outgoing in self.in_doubt.requests.drain(..).rev() {
             self.ready.push_front(outgoing);
         }
     }
 
     /// Gives requests in doubt one last try: another was taken.
     pub(super) fn try_last(&mut self) {
-        for (mut outgoing, _) in self.in_doubt.drain(..).rev() {
+        self.in_doubt.most = FIRST_IN_DOUBT;
+        for mut outgoing in self.in_doubt.requests.drain(..).rev() {
             outgoing.trial = Trial::Last;
             self.ready.push_front(outgoing);
         }
