@@ -2,7 +2,8 @@
 //!
 //! A file is read again when a login is checked, at most once a second, on a thread that may block:
 //! it may be on a disk that does not answer. While it cannot be read, or is empty, nobody logs in as
-//! that user: a password that was taken away must not go on working.
+//! that user: a password that was taken away must not go on working. While the disk does not answer at
+//! all, what was known holds.
 
 use std::fs::File;
 use std::io::Read as _;

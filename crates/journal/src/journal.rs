@@ -339,8 +339,9 @@ impl Journal {
     }
 
     /// Registers a consumer and says where it stands. One that is new begins at the oldest record, and
-    /// is in the file of cursors when this returns: after a crash, what it has not read is kept for it
-    /// while others that are opened before it move on.
+    /// is written into the file of cursors before this returns: after a crash, what it has not read is
+    /// kept for it while others that are opened before it move on. A file that cannot be written is
+    /// logged, and written with the next move.
     pub fn register(&self, name: &str, options: CursorOptions) -> Result<Position> {
         let shared = &self.handle.shared;
         let (position, is_new) = {

@@ -99,15 +99,7 @@ async fn make(shared: Shared, key: Option<String>, request: Request<Body>) -> Re
         Err(response) => return response,
     };
     let asked = Asked { key, method: head.method, by, body };
-    // Apart from the connection: a change that was made durable is put in force, even if whoever
-    // asked for it has gone meanwhile.
-    match tokio::spawn(async move { asked.make(&shared).await }).await {
-        Ok(response) => response,
-        Err(error) => {
-            tracing::error!(%error, "a change of the audience broke off");
-            json_error(StatusCode::INTERNAL_SERVER_ERROR, "the change broke off; look at the flag")
-        }
-    }
+    durable::apart(async move { asked.make(&shared).await }).await
 }
 
 impl Asked {
@@ -129,7 +121,8 @@ impl Asked {
         });
         match changed.await {
             Ok((book, answer)) => {
-                let flag = book.audit().next().map_or(String::new(), |entry| entry.key.clone());
+                let newest = || book.audit().next().map(|entry| entry.key.clone());
+                let flag = self.key.clone().or_else(newest).unwrap_or_default();
                 shared.receiver.audience().replace(book);
                 let (by, method) = (&self.by, &self.method);
                 tracing::info!(by, %method, flag, "the audience was changed");
@@ -177,7 +170,9 @@ async fn evaluate_all(State(shared): State<Shared>, request: Request<Body>) -> R
 /// What is asked over OFREP. A body that cannot be read is told in its words too.
 async fn question(body: Body) -> Result<Bytes, Box<Response>> {
     body::small(body, MAX_REQUEST_BYTES).await.map_err(|response| {
-        let details = format!("the question cannot be read: at most {MAX_REQUEST_BYTES} bytes");
+        let details = format!(
+            "the question cannot be read: send it whole, at most {MAX_REQUEST_BYTES} bytes"
+        );
         Box::new(respond(ofrep::failed(response.status().as_u16(), details)))
     })
 }
@@ -207,9 +202,12 @@ mod tests {
         let shared = shared(place.path());
         let body = r#"{"key": "flag_ot_traces"}"#;
         let request = Request::builder().method(Method::POST).body(Body::from(body)).unwrap();
-        // It is asked for once, which reads the small body and begins, and dropped.
+        // It is asked for once, which reads the small body and begins, and dropped. It cannot end
+        // before it has its turn.
+        let turn = shared.changing.clone().lock_owned().await;
         let asked = tokio::time::timeout(Duration::ZERO, make(shared.clone(), None, request)).await;
         assert!(asked.is_err(), "it is under way");
+        drop(turn);
         let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
         while shared.receiver.audience().book().flag("flag_ot_traces").is_none() {
             assert!(tokio::time::Instant::now() < deadline, "it is not in force");

@@ -1,7 +1,10 @@
 //! Documents of the whole server that are changed while it runs: tokens, and flags of the audience.
 //!
 //! They are settings of the store, the same for all nodes (`docs/formats/settings.md`). A change is
-//! made to what holds and written as the next version. Who was slower makes it anew.
+//! made to what holds and written as the next version. Who was slower makes it anew. What was made
+//! durable is put in force, also if whoever asked has gone meanwhile.
+
+use std::future::Future;
 
 use axum::response::Response;
 use bytes::Bytes;
@@ -19,6 +22,19 @@ pub(crate) async fn get(
 ) -> Result<(u64, Option<Bytes>), EngineError> {
     let set = engine.setting(SERVER, setting).await?;
     Ok(set.map_or((0, None), |set| (set.version, Some(set.body))))
+}
+
+/// Makes a change apart from the connection that asked for it: a handler is dropped with its
+/// connection, and would leave a change that is durable and not in force.
+pub(crate) async fn apart(change: impl Future<Output = Response> + Send + 'static) -> Response {
+    match tokio::spawn(change).await {
+        Ok(response) => response,
+        Err(error) => {
+            tracing::error!(%error, "a change of settings broke off");
+            let message = "the change broke off; look at what holds now, and try again";
+            json_error(StatusCode::INTERNAL_SERVER_ERROR, message)
+        }
+    }
 }
 
 /// Makes a change. `change` gets what holds and gives the new document, and whatever the caller

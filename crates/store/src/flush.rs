@@ -124,6 +124,9 @@ impl Store {
 
     /// Which signals are due.
     fn due(&self, state: &State) -> [bool; Signal::ALL.len()] {
+        if self.detached.load(Ordering::Acquire) {
+            return [false; Signal::ALL.len()];
+        }
         let now = self.now_nanos();
         let keep_from = state.applied.saturating_sub(self.options.lag_bytes / 2);
         Signal::ALL.map(|signal| {

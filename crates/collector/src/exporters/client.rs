@@ -166,7 +166,8 @@ fn retry(mut section: Section<'_>) -> Map {
     let longest = wait(&mut section, "max_interval");
     let nanos = |wait: &Option<String>| wait.as_deref().and_then(crate::durations::nanos);
     // The first is the longest where it is longer.
-    let is_longer = nanos(&first) > nanos(&longest).or(Some(LONGEST_WAIT_NANOS));
+    let bound = if longest.is_some() { nanos(&longest) } else { Some(LONGEST_WAIT_NANOS) };
+    let is_longer = bound.is_some() && nanos(&first) > bound;
     let longest = if is_longer { first.clone() } else { longest };
     retry.set_some("first", first.map(Value::Word));
     retry.set_some("longest", longest.map(Value::Word));

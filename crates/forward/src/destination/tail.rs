@@ -2,9 +2,8 @@
 //!
 //! Spans are held by trace until `wait` after the first of them was read; then all spans of the trace
 //! go, or none. Spans that come later follow the decision, as long as it is remembered, also through a
-//! restart. The records
-//! that held spans are of are held, too, so that after a crash they are read again: nothing that was
-//! not decided on gets lost.
+//! restart. The records that held spans are of are held, too, so that after a crash they are read
+//! again: nothing that was not decided on gets lost.
 //!
 //! Bounded: when there are more than `max_traces` traces, or more bytes than
 //! [`MAX_TAIL_BYTES`], the oldest are decided on early, and counted.

@@ -173,11 +173,15 @@ impl Worker {
         if let Some(due) = self.parts.tail.as_ref().and_then(Tail::next_due) {
             wait = wait.min(due.saturating_duration_since(Instant::now()));
         }
-        match self.parts.reader.next(Some(wait))? {
-            Some(entry) => self.take(&entry),
-            // Nobody is there who could tell of those in doubt.
-            None if is_idle => self.try_again(),
-            None => {}
+        let entry = self.parts.reader.next(Some(wait))?;
+        let is_silent = entry.is_none();
+        if let Some(entry) = entry {
+            self.take(&entry);
+        }
+        // Nobody is there who could tell of those in doubt, or what comes is not wanted here.
+        let has_waited = is_silent || self.in_doubt.is_older_than(self.parts.retry.longest);
+        if is_idle && self.ready.is_empty() && has_waited {
+            self.try_again();
         }
         Ok(())
     }

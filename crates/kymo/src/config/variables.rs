@@ -112,15 +112,17 @@ fn assignment(line: &str) -> Result<(&str, String), &'static str> {
     if !is_name {
         return Err(EXPECTED);
     }
-    Ok((name, unquoted(value.trim())?))
+    Ok((name, unquoted(value)?))
 }
 
 /// A value without its quotes, and without the comment behind it.
-fn unquoted(value: &str) -> Result<String, &'static str> {
+fn unquoted(written: &str) -> Result<String, &'static str> {
+    let value = written.trim();
     let Some(quote) = value.chars().next().filter(|first| matches!(first, '"' | '\'')) else {
         // A comment needs space before it: `a#b` is a value.
-        let is_comment = |(at, _): &(usize, &str)| {
-            value[..*at].is_empty() || value[..*at].ends_with(char::is_whitespace)
+        let is_comment = |(at, _): &(usize, &str)| match at {
+            0 => written.starts_with(char::is_whitespace),
+            _ => value[..*at].ends_with(char::is_whitespace),
         };
         let comment = value.match_indices('#').find(is_comment).map_or(value.len(), |(at, _)| at);
         return Ok(value[..comment].trim_end().to_owned());
@@ -214,12 +216,13 @@ mod tests {
     fn lines_are_read_as_compose_and_shells_read_them() {
         let (file, problems) = read(
             "\u{feff}# comment\n\nKYMO_HTTP=127.0.0.1:1\r\n KYMO_DATA = a b=\"c\"  # why\nEMPTY=\n\
-             export A='it # is' # c\nB=\"x\\ty\\\"z\\d$\"\nC=a#b\nD= # only a comment\n\texport\tE=1\n\
+             export A='it # is' # c\nB=\"x\\ty\\\"z\\d$\"\nC=a#b\nD= # only a comment\nF=#hush\n\texport\tE=1\n\
              export=2\nA=last\n",
         );
         assert!(problems.is_empty(), "{problems:?}");
         for (name, value) in [
             ("KYMO_HTTP", "127.0.0.1:1"),
+            ("F", "#hush"),
             ("KYMO_DATA", "a b=\"c\""),
             ("EMPTY", ""),
             ("A", "last"),

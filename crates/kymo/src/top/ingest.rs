@@ -23,12 +23,16 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    pub(super) fn read(source: &Source) -> Result<Self, Failure> {
+    /// What the server counts; none for those who may not see it, as it is of all tenants together.
+    pub(super) fn read(source: &Source) -> Result<Option<Self>, Failure> {
         let Source::Server(server) = source else {
             return Err(Failure::Usage("only a server can be watched".into()));
         };
-        let text = client::body(server.get("/metrics", "application/openmetrics-text")?)?;
-        Self::of(&text)
+        match server.get("/metrics", "application/openmetrics-text") {
+            Ok(response) => Self::of(&client::body(response)?).map(Some),
+            Err(Failure::Status { status: 403, .. }) => Ok(None),
+            Err(failure) => Err(failure),
+        }
     }
 
     fn of(text: &[u8]) -> Result<Self, Failure> {

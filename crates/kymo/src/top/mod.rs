@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
 fn write(
     args: &Args,
     source: &Source,
-    mut before: Counted,
+    mut before: Option<Counted>,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     interrupt.wait(FIRST_LOOK);
@@ -120,7 +120,7 @@ fn write(
 fn draw(
     args: &Args,
     source: &Source,
-    mut before: Counted,
+    mut before: Option<Counted>,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let mut screen = Screen::open()?;

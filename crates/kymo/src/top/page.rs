@@ -15,15 +15,17 @@ use crate::units;
 pub(super) struct Page {
     server: String,
     at_nanos: i64,
-    ingest: Ingest,
+    /// None for those who may not see it.
+    ingest: Option<Ingest>,
     sections: Vec<(&'static str, Rows)>,
 }
 
 impl Page {
     /// Looks, and remembers what was counted for the next look.
-    pub(super) fn look(source: &Source, before: &mut Counted) -> Result<Self, Failure> {
+    pub(super) fn look(source: &Source, before: &mut Option<Counted>) -> Result<Self, Failure> {
         let counted = Counted::read(source)?;
-        let ingest = Ingest::between(before, &counted);
+        let both = before.as_ref().zip(counted.as_ref());
+        let ingest = both.map(|(before, counted)| Ingest::between(before, counted));
         *before = counted;
         let mut sections = Vec::new();
         for section in &SECTIONS {
@@ -49,7 +51,8 @@ impl Page {
             lines.push(Line { heading_bytes: title.len(), text: title.to_owned() });
             lines.extend(body.lines().map(Line::plain));
         };
-        write("INGEST", self.ingest.text());
+        let denied = || "shown to those who may read all tenants".to_owned();
+        write("INGEST", self.ingest.as_ref().map_or_else(denied, Ingest::text));
         for (_, rows) in &self.sections {
             if !rows.is_empty() {
                 write(rows.title(), rows.table().to_string());

@@ -84,7 +84,10 @@ async fn pass(State(gate): State<Arc<Gate>>, mut request: Request<Body>, next: N
     let mut response = match gate.allow(&mut request, peer.as_ref(), &origin).await {
         Ok(()) => next.run(request).await,
         Err(response) => {
-            body::drain(request.into_body()).await;
+            // Who waits to be told to go on has sent nothing yet.
+            if !request.headers().contains_key(header::EXPECT) {
+                body::drain(request.into_body()).await;
+            }
             *response
         }
     };

@@ -101,9 +101,13 @@ pub(super) fn need(method: &Method, path: &str) -> Need {
     if is_looked_at && path == "/metrics" {
         return Need::Server(Role::Read);
     }
+    // Browsers ask for the icon by themselves; there is none, which is no news for the audit.
     let is_page = page::is_one(path)
+        || path == "/favicon.ico"
         || is_below("/grafana")
-        || (is_below("/jaeger") && !is_below("/jaeger/api"));
+        || (is_below("/jaeger") && !is_below("/jaeger/api"))
+        || (is_below("/tempo") && !is_below("/tempo/api"))
+        || (is_below("/prometheus") && !is_any(&["/prometheus/api", "/prometheus/federate"]));
     if is_looked_at && is_page {
         return Need::Held(Role::Read);
     }
@@ -175,6 +179,9 @@ mod tests {
             (Method::GET, "/", Need::Held(Role::Read)),
             (Method::GET, "/trace/1", Need::Held(Role::Read)),
             (Method::GET, "/grafana/d/x", Need::Held(Role::Read)),
+            (Method::GET, "/prometheus/graph", Need::Held(Role::Read)),
+            (Method::GET, "/prometheus/federate", role(Role::Read)),
+            (Method::GET, "/favicon.ico", Need::Held(Role::Read)),
             (Method::GET, "/jaeger/search", Need::Held(Role::Read)),
             (Method::GET, "/jaeger/api/traces/1", role(Role::Read)),
         ] {

@@ -85,23 +85,27 @@ async fn make(State(shared): State<Shared>, request: Request<Body>) -> Response 
         let message = "an admin can give roles and tenants that are his own, and no others";
         return json_error(StatusCode::FORBIDDEN, message);
     }
-    let _turn = shared.changing.lock().await;
-    let made = durable::change(&shared.engine, Setting::Tokens, |document| {
-        let mut book = kept(document)?;
-        let made = book.make(asked.clone(), now_unix_secs());
-        let (text, record) = made
-            .map_err(|error| Box::new(json_error(StatusCode::BAD_REQUEST, &error.to_string())))?;
-        Ok((written(&book)?, (book, text, record)))
-    });
-    match made.await {
-        Ok((book, text, record)) => {
-            shared.identity.set_tokens(Arc::new(book));
-            let made = Action::TokenMade { id: record.id.clone(), name: record.name.clone() };
-            record::done(made, &grant, address);
-            answer(StatusCode::CREATED, &json!({ "token": text.reveal(), "record": record }))
+    durable::apart(async move {
+        let _turn = shared.changing.lock().await;
+        let made = durable::change(&shared.engine, Setting::Tokens, |document| {
+            let mut book = kept(document)?;
+            let made = book.make(asked.clone(), now_unix_secs());
+            let (text, record) = made.map_err(|error| {
+                Box::new(json_error(StatusCode::BAD_REQUEST, &error.to_string()))
+            })?;
+            Ok((written(&book)?, (book, text, record)))
+        });
+        match made.await {
+            Ok((book, text, record)) => {
+                shared.identity.set_tokens(Arc::new(book));
+                let made = Action::TokenMade { id: record.id.clone(), name: record.name.clone() };
+                record::done(made, &grant, address);
+                answer(StatusCode::CREATED, &json!({ "token": text.reveal(), "record": record }))
+            }
+            Err(response) => *response,
         }
-        Err(response) => *response,
-    }
+    })
+    .await
 }
 
 async fn revoke(
@@ -110,24 +114,27 @@ async fn revoke(
     request: Request<Body>,
 ) -> Response {
     let (grant, address) = (grant_of(&request), record::address_of(&request));
-    let _turn = shared.changing.lock().await;
-    let revoked = durable::change(&shared.engine, Setting::Tokens, |document| {
-        let mut book = kept(document)?;
-        let token = book.revoke(&id).filter(|token| grant.tenants.covers(&token.tenants));
-        let Some(record) = token else {
-            let message = "there is no token of this id";
-            return Err(Box::new(json_error(StatusCode::NOT_FOUND, message)));
-        };
-        Ok((written(&book)?, (book, record)))
-    });
-    match revoked.await {
-        Ok((book, record)) => {
-            shared.identity.set_tokens(Arc::new(book));
-            record::done(Action::TokenRevoked { id }, &grant, address);
-            answer(StatusCode::OK, &json!({ "revoked": record }))
+    durable::apart(async move {
+        let _turn = shared.changing.lock().await;
+        let revoked = durable::change(&shared.engine, Setting::Tokens, |document| {
+            let mut book = kept(document)?;
+            let token = book.revoke(&id).filter(|token| grant.tenants.covers(&token.tenants));
+            let Some(record) = token else {
+                let message = "there is no token of this id";
+                return Err(Box::new(json_error(StatusCode::NOT_FOUND, message)));
+            };
+            Ok((written(&book)?, (book, record)))
+        });
+        match revoked.await {
+            Ok((book, record)) => {
+                shared.identity.set_tokens(Arc::new(book));
+                record::done(Action::TokenRevoked { id }, &grant, address);
+                answer(StatusCode::OK, &json!({ "revoked": record }))
+            }
+            Err(response) => *response,
         }
-        Err(response) => *response,
-    }
+    })
+    .await
 }
 
 fn kept(document: Option<&[u8]>) -> Result<TokenBook, Box<Response>> {

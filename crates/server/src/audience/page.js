@@ -215,6 +215,8 @@ function close() {
 
 function showSelected() {
   find('selected').hidden = !find('mode-selected').checked;
+  // What nobody sees is not checked by the browser.
+  find('selected').disabled = find('selected').hidden;
 }
 
 function lines(id) {
@@ -253,6 +255,8 @@ function changed(form) {
     if (name === 'users') continue;
     if (JSON.stringify(value) !== JSON.stringify(edited[name])) change[name] = value;
   }
+  // Names stay as they are unless somebody typed there.
+  if (find('users').value === edited.users.join('\n')) return change;
   const [before, after] = [new Set(edited.users), new Set(form.users)];
   const added = form.users.filter((user) => !before.has(user));
   const removed = edited.users.filter((user) => !after.has(user));

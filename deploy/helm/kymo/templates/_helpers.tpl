@@ -55,6 +55,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{/* Whether a listener asks who it is. Takes config and listener. */}}
 {{- define "kymo.asksWho" -}}
 {{- $auth := dig "listeners" .listener "auth" (default list .config.auth) .config }}
+{{- if and (kindIs "string" $auth) $auth }}{{- $auth = splitList "," (nospace $auth) }}{{- end }}
 {{- if and (kindIs "slice" $auth) $auth }}
 {{- if not (has "open" $auth) }}true{{ end }}
 {{- end }}

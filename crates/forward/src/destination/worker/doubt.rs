@@ -8,6 +8,8 @@
 //! their order. Several in a row may be to blame together, so each time more of them are tried, up to
 //! [`MAX_IN_DOUBT`]. (A request that is taken in its last try comes after ones that were behind it.)
 
+use std::time::{Duration, Instant};
+
 use super::Worker;
 use crate::destination::outgoing::{Outgoing, Trial};
 use crate::destination::status::DestinationState;
@@ -20,15 +22,22 @@ pub(super) struct InDoubt {
     requests: Vec<Outgoing>,
     /// So many of them make the server the one to blame.
     most: usize,
+    /// When the first of them was laid aside.
+    since: Option<Instant>,
 }
 
 impl InDoubt {
     pub(super) fn new() -> Self {
-        Self { requests: Vec::new(), most: FIRST_IN_DOUBT }
+        Self { requests: Vec::new(), most: FIRST_IN_DOUBT, since: None }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.requests.is_empty()
+    }
+
+    /// Whether the first of them has waited so long.
+    pub(super) fn is_older_than(&self, time: Duration) -> bool {
+        self.since.is_some_and(|since| since.elapsed() >= time)
     }
 
     fn is_full(&self) -> bool {
@@ -45,6 +54,7 @@ impl Worker {
             return self.split(&outgoing);
         }
         self.in_doubt.requests.push(outgoing);
+        self.in_doubt.since.get_or_insert_with(Instant::now);
         if self.in_doubt.is_full() {
             self.in_doubt.most = (self.in_doubt.most * 2).min(MAX_IN_DOUBT);
             self.parts.meter.state(DestinationState::WaitingToRetry);
@@ -55,6 +65,7 @@ impl Worker {
 
     /// Puts requests in doubt back to where they were: the server is to blame.
     pub(super) fn try_again(&mut self) {
+        self.in_doubt.since = None;
         for outgoing in self.in_doubt.requests.drain(..).rev() {
             self.ready.push_front(outgoing);
         }
@@ -63,6 +74,7 @@ impl Worker {
     /// Gives requests in doubt one last try: another was taken.
     pub(super) fn try_last(&mut self) {
         self.in_doubt.most = FIRST_IN_DOUBT;
+        self.in_doubt.since = None;
         for mut outgoing in self.in_doubt.requests.drain(..).rev() {
             outgoing.trial = Trial::Last;
             self.ready.push_front(outgoing);
