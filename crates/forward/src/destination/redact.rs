@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn secrets_are_hidden_without_their_scheme_and_where_they_were_cut_off() {
         let token = format!("eyJ{}", "abcdefgh".repeat(200));
-        let header = Secret::new(&format!("Bearer {token}"));
+        let header = Secret::new(format!("Bearer {token}"));
         let redactor = Redactor { secrets: with_and_without_scheme(&header).collect() };
         let whole = redactor.text(format!("no user has {token}, sorry"), None);
         assert_eq!(whole, "no user has …, sorry");
