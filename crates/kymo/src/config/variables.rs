@@ -234,7 +234,7 @@ mod tests {
         ] {
             assert_eq!(file.get(name), Some(value), "{name}");
         }
-        assert_eq!(file.place("A"), "x.env:12: A");
+        assert_eq!(file.place("A"), "x.env:13: A");
         let variables = file.variables();
         assert!(!variables.contains_key("EMPTY") && variables.contains_key("A"));
         assert_eq!(read("A='it # is' # c\n").0.get("A"), Some("it # is"));
