@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use harness::otlp::spans;
 use harness::programs::{kymo, run};
-use harness::{Answer, Server, eventually};
+use harness::{Answer, Server, eventually, holds};
 use prost::Message;
 use reqwest::blocking::Client;
 use reqwest::{Certificate, Identity};
@@ -278,17 +278,6 @@ fn tokens_are_made_used_and_revoked_and_never_kept() {
         assert!(!holds(Path::new(&data), secret.as_bytes()), "a token is on disk");
         assert!(!server.stderr().contains(secret), "a token is in the log");
     }
-}
-
-/// Whether a file below a directory has some bytes.
-fn holds(place: &Path, bytes: &[u8]) -> bool {
-    fs::read_dir(place).unwrap().any(|entry| {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            return holds(&path, bytes);
-        }
-        fs::read(path).unwrap_or_default().windows(bytes.len()).any(|window| window == bytes)
-    })
 }
 
 #[test]

@@ -5,13 +5,12 @@
 mod harness;
 
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use harness::metrics::{START, write};
 use harness::otlp::{COMPRESSIONS, attribute, compressed, logs, points, spans};
 use harness::programs::{clients, kymo, node, python, repository, run};
-use harness::{Answer, Encoding, Server, Signal, eventually};
+use harness::{Answer, Encoding, Server, Signal, eventually, holds};
 use kymo_wire::remote_write::RequestWriter;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
@@ -38,17 +37,6 @@ fn send(server: &Server, user: &str, number: u64) {
 
 fn count(server: &Server, user: &str) -> u64 {
     server.number(&format!("SELECT count(*) FROM spans WHERE \"span.user.id\" = '{user}'"))
-}
-
-/// Whether a file below a directory has some bytes.
-fn holds(place: &Path, bytes: &[u8]) -> bool {
-    fs::read_dir(place).unwrap().any(|entry| {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            return holds(&path, bytes);
-        }
-        fs::read(path).unwrap_or_default().windows(bytes.len()).any(|window| window == bytes)
-    })
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub use ask::{Answer, Table};
 pub use otlp::{Encoding, Signal};
 pub use server::Server;
 
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Waits until something is true, looking often.
@@ -45,6 +47,17 @@ pub fn eventually(within: Duration, what: &str, mut is_true: impl FnMut() -> boo
         assert!(Instant::now() < deadline, "not within {within:?}: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Whether a file below a directory has some bytes.
+pub fn holds(place: &Path, bytes: &[u8]) -> bool {
+    fs::read_dir(place).unwrap().any(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            return holds(&path, bytes);
+        }
+        fs::read(path).unwrap_or_default().windows(bytes.len()).any(|window| window == bytes)
+    })
 }
 
 /// Random numbers, good enough to choose moments. A failure names the seed.
