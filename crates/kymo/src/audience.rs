@@ -8,7 +8,7 @@ use crate::client::{self, Client};
 use crate::failure::Failure;
 use crate::output;
 use crate::source::ServerArgs;
-use crate::table::{Align, Table};
+use crate::table::{Align, Facts, Table};
 use crate::units::{date, printable};
 
 const FLAGS: &str = "/api/audience/flags";
@@ -59,7 +59,7 @@ struct KeyArgs {
     /// The flag
     key: String,
     #[command(flatten)]
-    server: ServerArgs,
+    shown: ShowArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -103,7 +103,7 @@ struct FlagArgs {
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
     #[command(flatten)]
-    server: ServerArgs,
+    shown: ShowArgs,
 }
 
 impl FlagArgs {
@@ -138,23 +138,27 @@ impl FlagArgs {
 pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
     match &args.command {
         Command::Create(args) => {
-            let client = args.server.client()?;
+            let client = args.shown.server.client()?;
             let mut document = args.document();
             document.insert("key".to_owned(), json!(args.key));
-            show(client.send_json("POST", FLAGS, &Value::Object(document))?)?;
+            show(&args.shown, client.send_json("POST", FLAGS, &Value::Object(document))?)?;
         }
         Command::Set(args) => {
-            let client = args.server.client()?;
+            let client = args.shown.server.client()?;
             let document = Value::Object(args.document());
-            show(client.send_json("PATCH", &path(&args.key), &document)?)?;
+            show(&args.shown, client.send_json("PATCH", &path(&args.key), &document)?)?;
         }
         Command::Show(args) => {
-            let client = args.server.client()?;
-            show(client.get(&path(&args.key), "application/json")?)?;
+            let client = args.shown.server.client()?;
+            show(&args.shown, client.get(&path(&args.key), "application/json")?)?;
         }
         Command::Delete(args) => {
-            args.server.client()?.send_json("DELETE", &path(&args.key), &json!({}))?;
-            output::text(&format!("deleted {}\n", args.key))?;
+            let client = args.shown.server.client()?;
+            client.send_json("DELETE", &path(&args.key), &json!({}))?;
+            match args.shown.format {
+                OutputFormat::Json => output::json(&json!({ "deleted": args.key }))?,
+                OutputFormat::Table => output::text(&format!("deleted {}\n", args.key))?,
+            }
         }
         Command::List(args) => list(args, &args.server.client()?)?,
         Command::Audit(args) => audit(args, &args.server.client()?)?,
@@ -166,9 +170,46 @@ fn path(key: &str) -> String {
     format!("{FLAGS}/{}", client::segment(key))
 }
 
-fn show(response: reqwest::blocking::Response) -> Result<(), Failure> {
+fn show(args: &ShowArgs, response: reqwest::blocking::Response) -> Result<(), Failure> {
     let flag: Value = client::json(response)?;
-    output::json(&flag)
+    match args.format {
+        OutputFormat::Json => output::json(&flag),
+        OutputFormat::Table => output::text(&facts(&flag).to_string()),
+    }
+}
+
+/// A flag for people, without what is not set.
+fn facts(flag: &Value) -> Facts {
+    let mut facts = Facts::default();
+    for key in [
+        "key",
+        "description",
+        "enabled",
+        "mode",
+        "users",
+        "percentage",
+        "regex",
+        "unknown",
+        "attributes",
+        "signals",
+        "where",
+    ] {
+        let value = match &flag[key] {
+            Value::Null => continue,
+            Value::String(text) => text.clone(),
+            Value::Array(all) => {
+                all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+            }
+            other => other.to_string(),
+        };
+        if !value.is_empty() {
+            facts.add(key, printable(&value));
+        }
+    }
+    let at = date(flag["updated_at_millis"].as_u64().unwrap_or(0) / 1000);
+    let by = printable(flag["updated_by"].as_str().unwrap_or_default());
+    facts.add("changed", format!("{at} by {by}"));
+    facts
 }
 
 fn list(args: &ShowArgs, client: &Client) -> Result<(), Failure> {
@@ -266,5 +307,16 @@ mod tests {
             json!({"after": {"mode": "nobody", "regex": null, "description": "", "users": []}});
         assert_eq!(changes(&create), "mode=nobody");
         assert_eq!(changes(&json!({"before": {"users": ["ada"]}})), "users -1");
+    }
+
+    #[test]
+    fn a_flag_is_shown_without_what_is_not_set() {
+        let flag = json!({
+            "key": "f", "mode": "selected", "users": ["ada", "b\u{7}ob"], "percentage": 10.0,
+            "regex": null, "description": "", "updated_at_millis": 0, "updated_by": "eve",
+        });
+        let expected = "key         f\nmode        selected\nusers       ada, b\\u{7}ob\n\
+                        percentage  10.0\nchanged     1970-01-01T00:00:00 by eve\n";
+        assert_eq!(facts(&flag).to_string(), expected);
     }
 }
