@@ -25,7 +25,7 @@ fn first(count: usize, reply: Reply) -> impl FnMut(&super::sink::Received) -> Re
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_was_away_gets_everything_in_order() {
     let node = Node::new();
-    // A port where nobody listens for now.
+    // A port where nobody listens until the sink is there.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

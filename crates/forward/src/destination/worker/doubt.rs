@@ -4,8 +4,8 @@
 //! that is not there. Either it is to blame, and must not hold up those behind it for ever; or the
 //! server is, and then nothing may be given up. The requests behind it tell, each with one try: if one
 //! of them is taken, those in doubt have one last try and are set aside. If so many are in doubt as may
-//! be held, or there are no more, the server is to blame for now: after a pause all are tried again, in
-//! their order. Several in a row may be to blame together, so each time more of them are tried, up to
+//! be held, or there are no more, the server is taken to be to blame: after a pause all are tried again,
+//! in their order. Several in a row may be to blame together, so each time more of them are tried, up to
 //! [`MAX_IN_DOUBT`]. (A request that is taken in its last try comes after ones that were behind it.)
 
 use std::time::{Duration, Instant};
