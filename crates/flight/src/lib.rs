@@ -1,0 +1,1 @@
+//! Arrow Flight SQL over the engine.

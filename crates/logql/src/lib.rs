@@ -1,0 +1,1 @@
+//! LogQL: syntax, pipelines, evaluation on log lines.

@@ -1,0 +1,1 @@
+//! Metrics of spans, and of services that call each other.
