@@ -1,0 +1,90 @@
+//! Every limit of the language, with its reason.
+
+/// The longest query. Dashboards that list a thousand hosts in a regular expression stay far
+/// below; what is longer is a mistake.
+pub const MAX_QUERY_BYTES: usize = 128 << 10;
+
+/// Parentheses, calls and conditions within each other. The parser calls itself for each, and
+/// threads of a server have little stack.
+pub const MAX_NESTING: usize = 100;
+
+/// The height of the tree that a query becomes. Whatever walks the tree (to print, plan, evaluate
+/// or drop it) calls itself that often. `a + b + c` grows by one with each operator.
+pub const MAX_HEIGHT: usize = 300;
+
+/// What a regular expression of a query may be compiled to. Dashboards list all hosts in one.
+pub const MAX_PATTERN_BYTES: usize = 10 << 20;
+
+/// The longest line that a query is printed on; what is longer is split. That of Loki.
+pub(crate) const MAX_LINE_BYTES: usize = 100;
+
+/// The series of a query, where nothing else is said. Loki stops at 500, which is what its users
+/// complain of most; a series is a few hundred bytes.
+pub const MAX_SERIES: usize = 100_000;
+
+/// The points of a series: what Loki and Prometheus allow, and more than a screen has columns.
+pub const MAX_POINTS: usize = 11_000;
+
+/// The numbers that a query holds: a state for each series and step, or each sample of functions
+/// that need all of them. At about 32 bytes each that is under a gigabyte.
+pub const MAX_SAMPLES_HELD: usize = 30_000_000;
+
+/// The lines that a log query with an interval holds until it knows which of them count.
+pub const MAX_ENTRIES_HELD: usize = 1_000_000;
+
+/// The longest line that a stage may make of another. A template that repeats its line would
+/// otherwise fill the memory with few stages.
+pub(crate) const MAX_LINE_MADE_BYTES: usize = 16 << 20;
+
+/// The longest name of a label that parsers make. That of Loki; nested JSON would otherwise build
+/// names as long as the line, once for each field.
+pub(crate) const MAX_LABEL_NAME_BYTES: usize = 1024;
+
+/// Objects within each other that the JSON parser flattens. Nobody reads names of more parts.
+pub(crate) const MAX_JSON_DEPTH: usize = 128;
+
+/// The steps of a JSON path. Reading calls itself for each.
+pub(crate) const MAX_JSON_PATH_STEPS: usize = 64;
+
+/// The work that rendering a template once may take: each step counts one, and each byte that a
+/// function makes. Enough for a few functions on the longest line; a loop that never ends, or text
+/// that is repeated without end, stops within a tenth of a second.
+pub(crate) const MAX_TEMPLATE_WORK: usize = 64 << 20;
+
+/// What one step of a template (a value, a call, a turn of a loop) counts as work.
+pub(crate) const TEMPLATE_STEP_WORK: usize = 64;
+
+/// What compiling a regular expression while a template is rendered counts as work. It happens
+/// only where the expression is not written in the template.
+pub(crate) const TEMPLATE_PATTERN_WORK: usize = 1 << 20;
+
+/// Named templates that call each other. Rendering calls itself for each.
+pub(crate) const MAX_TEMPLATE_CALLS: usize = 50;
+
+/// What a regular expression of a template may be compiled to.
+pub(crate) const MAX_TEMPLATE_PATTERN_BYTES: usize = 1 << 20;
+
+/// The width and precision that `printf` takes. That of Go.
+pub(crate) const MAX_PRINTF_WIDTH: usize = 1_000_000;
+
+/// The start of a line that the pattern miner looks at. Templates of lines differ early, and what
+/// follows becomes one variable part.
+pub const MAX_MINED_LINE_BYTES: usize = 4 << 10;
+
+/// The words of a line that the pattern miner tells apart; what follows is one variable part.
+pub const MAX_MINED_TOKENS: usize = 128;
+
+/// The patterns that a miner holds, where nothing else is said. More than a person reads.
+pub const MAX_MINED_PATTERNS: usize = 1000;
+
+/// The spans of time that a miner counts each pattern in, where nothing else is said: what a
+/// screen shows.
+pub const MAX_MINED_BUCKETS: usize = 2000;
+
+/// The patterns of one kind (as many words, same first words) that a line is compared with.
+/// Lines of such a kind that resemble none of them replace the one seen longest ago.
+pub(crate) const MAX_MINED_SIBLINGS: usize = 100;
+
+/// The first words that tell one kind of lines from others at one place of the miner's tree;
+/// further ones share a kind.
+pub(crate) const MAX_MINED_BRANCHES: usize = 100;

@@ -1,0 +1,96 @@
+//! Conditions on the text of a label.
+
+use std::fmt;
+
+use regex::Regex;
+
+use crate::limits::MAX_PATTERN_BYTES;
+use crate::text::quoted;
+
+/// How a matcher compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MatchOp {
+    /// `=`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `=~`: the whole value matches.
+    Matches,
+    /// `!~`
+    NotMatches,
+}
+
+impl MatchOp {
+    /// The operator as it is written.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::NotEqual => "!=",
+            Self::Matches => "=~",
+            Self::NotMatches => "!~",
+        }
+    }
+}
+
+/// A condition on a label. What is absent is an empty text.
+#[derive(Debug, Clone)]
+pub struct Matcher {
+    /// The label's name.
+    pub name: String,
+    /// How it compares.
+    pub op: MatchOp,
+    /// The text or regular expression as it was written.
+    pub value: String,
+    regex: Option<Regex>,
+}
+
+impl Matcher {
+    /// A condition; an error if the value should be a regular expression and is not.
+    pub fn new(name: &str, op: MatchOp, value: &str) -> Result<Self, String> {
+        let regex = match op {
+            MatchOp::Equal | MatchOp::NotEqual => None,
+            MatchOp::Matches | MatchOp::NotMatches => {
+                Some(kymo_pattern::compile(value, MAX_PATTERN_BYTES)?)
+            }
+        };
+        Ok(Self { name: name.to_owned(), op, value: value.to_owned(), regex })
+    }
+
+    /// Whether a value fulfils it.
+    #[inline]
+    pub fn matches(&self, value: &str) -> bool {
+        match (self.op, &self.regex) {
+            (MatchOp::NotEqual, _) => self.value != value,
+            (MatchOp::Matches, Some(regex)) => regex.is_match(value),
+            (MatchOp::NotMatches, Some(regex)) => !regex.is_match(value),
+            _ => self.value == value,
+        }
+    }
+}
+
+impl PartialEq for Matcher {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, self.op, &self.value) == (&other.name, other.op, &other.value)
+    }
+}
+
+impl fmt::Display for Matcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}{}", self.name, self.op.symbol(), quoted(&self.value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_regular_expression_matches_the_whole_value() {
+        let matches = |op, pattern, value| Matcher::new("a", op, pattern).unwrap().matches(value);
+        assert!(matches(MatchOp::Matches, "a|b", "b"));
+        assert!(!matches(MatchOp::Matches, "a|b", "bc"));
+        assert!(matches(MatchOp::NotMatches, "a.*", "ba"));
+        assert!(matches(MatchOp::NotEqual, "a", ""));
+        assert!(Matcher::new("a", MatchOp::Matches, "(").is_err());
+    }
+}

@@ -1,0 +1,161 @@
+//! What has to be known of an entry: stages read backwards.
+//!
+//! From what the result needs, each stage says what it needs itself. A parser whose labels nobody
+//! asks for is not run, and so cannot fail: `sum(count_over_time({…} | json [5m]))` counts lines.
+
+use std::collections::BTreeSet;
+
+use crate::ast::{Chosen, Extraction, LabelFilter, LabelFormat, Stage, Unwrap};
+use crate::labels::EXTRACTED;
+use crate::selection::{Names, Needs};
+use crate::template::Template;
+
+/// What is needed behind a stage.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Behind {
+    /// Labels, in whatever way they come to be.
+    pub(crate) labels: Names,
+    pub(crate) line: bool,
+}
+
+impl Behind {
+    /// Whether a parser has to be run.
+    pub(crate) fn runs_parser(&self, stage: &Stage) -> bool {
+        let is_wanted = |extraction: &Extraction| {
+            let name = &extraction.name;
+            self.labels.has(name) || self.labels.has(&format!("{name}{EXTRACTED}"))
+        };
+        match stage {
+            Stage::Unpack => self.line || !self.labels.is_empty(),
+            Stage::JsonPaths(paths) => paths.iter().any(is_wanted),
+            Stage::Logfmt(logfmt) if !logfmt.extractions.is_empty() => {
+                logfmt.extractions.iter().any(is_wanted)
+            }
+            Stage::Json | Stage::Logfmt(_) | Stage::Regexp(_) | Stage::Pattern(_) => {
+                !self.labels.is_empty()
+            }
+            _ => true,
+        }
+    }
+}
+
+/// What is needed behind each stage, and before the first.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Needed {
+    /// One more than there are stages; the first is what is needed of the entry.
+    behind: Vec<Behind>,
+}
+
+impl Needed {
+    /// Reads stages backwards. Stages that are tested elsewhere need nothing.
+    pub(crate) fn new(stages: &[Stage], result: Behind, is_tested: impl Fn(usize) -> bool) -> Self {
+        let mut behind = vec![result];
+        for (nth, stage) in stages.iter().enumerate().rev() {
+            let mut needed = behind.last().cloned().unwrap_or_default();
+            if !is_tested(nth) {
+                before(stage, &mut needed);
+            }
+            behind.push(needed);
+        }
+        behind.reverse();
+        Self { behind }
+    }
+
+    /// What is needed behind a stage.
+    pub(crate) fn behind(&self, nth: usize) -> &Behind {
+        const NOTHING: &Behind = &Behind { labels: Names::Only(BTreeSet::new()), line: false };
+        self.behind.get(nth + 1).unwrap_or(NOTHING)
+    }
+
+    /// What is needed of an entry. What a parser finds under a name that the entry has is called
+    /// otherwise, so that the name itself has to be known too.
+    pub(crate) fn of_entry(&self) -> Needs {
+        let Some(Behind { labels, line }) = self.behind.first() else { return Needs::default() };
+        let mut labels = labels.clone();
+        if let Names::Only(names) = &mut labels {
+            let plain: Vec<String> = names
+                .iter()
+                .filter_map(|name| name.strip_suffix(EXTRACTED))
+                .map(str::to_owned)
+                .collect();
+            names.extend(plain);
+        }
+        Needs { labels, line: *line }
+    }
+}
+
+/// Turns what is needed behind a stage into what is needed before it.
+fn before(stage: &Stage, needed: &mut Behind) {
+    match stage {
+        Stage::Line(_) => needed.line = true,
+        Stage::Json
+        | Stage::JsonPaths(_)
+        | Stage::Logfmt(_)
+        | Stage::Regexp(_)
+        | Stage::Pattern(_)
+        | Stage::Unpack => needed.line |= needed.runs_parser(stage),
+        Stage::Labels(filter) => add_filter(filter, &mut needed.labels),
+        // If it fails the line before stays, so that it is needed as much as the new one.
+        Stage::LineFormat(template) => add_template(template, needed),
+        Stage::LabelFormat(formats) => {
+            for format in formats {
+                match format {
+                    LabelFormat::Rename { from, .. } => needed.labels.add(from),
+                    LabelFormat::Template { template, .. } => {
+                        add_template(template, needed);
+                    }
+                }
+            }
+        }
+        Stage::Decolorize => {}
+        Stage::Drop(chosen) => {
+            for chosen in chosen {
+                // Whether one with a matcher goes depends on its own value only.
+                if let Chosen::Name(name) = chosen {
+                    needed.labels.remove(name);
+                }
+            }
+        }
+        Stage::Keep(chosen) => {
+            let kept = chosen.iter().map(|chosen| chosen.name().to_owned());
+            let kept: BTreeSet<String> =
+                kept.filter(|name| needed.labels.has(name)).collect();
+            needed.labels = Names::Only(kept);
+        }
+    }
+}
+
+fn add_template(template: &str, needed: &mut Behind) {
+    let Ok(template) = Template::parse(template) else { return };
+    needed.line |= template.reads_line();
+    match template.names() {
+        Some(names) => names.iter().for_each(|name| needed.labels.add(name)),
+        None => needed.labels = Names::All,
+    }
+}
+
+/// Adds what a condition on labels looks at.
+fn add_filter(filter: &LabelFilter, labels: &mut Names) {
+    each_name(filter, &mut |name| labels.add(name));
+}
+
+/// Adds what is looked at behind the stages of a range.
+pub(crate) fn add_unwrap(unwrap: &Unwrap, labels: &mut Names) {
+    labels.add(&unwrap.name);
+    unwrap.filters.iter().for_each(|filter| add_filter(filter, labels));
+}
+
+/// Gives every name that a condition looks at.
+pub(crate) fn each_name<'a>(filter: &'a LabelFilter, give: &mut dyn FnMut(&'a str)) {
+    match filter {
+        LabelFilter::Text(matcher) => give(&matcher.name),
+        LabelFilter::Number(comparison) => give(&comparison.name),
+        LabelFilter::Duration(comparison) => give(&comparison.name),
+        LabelFilter::Bytes(comparison) => give(&comparison.name),
+        LabelFilter::Ip(ip) => give(&ip.name),
+        LabelFilter::And(left, right) | LabelFilter::Or(left, right) => {
+            each_name(left, give);
+            each_name(right, give);
+        }
+    }
+}

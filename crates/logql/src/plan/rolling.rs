@@ -1,0 +1,212 @@
+//! Pieces of time to windows: the points of a series.
+
+use super::leaf::LeafPlan;
+use super::state::{State, Timed};
+use super::windows::Windows;
+use crate::ast::RangeOp;
+
+/// The points of a series: step and value, by step.
+pub(super) type Points = Vec<(u32, f64)>;
+
+/// The points of a series whose states are given by piece, in order.
+pub(super) fn points(leaf: &LeafPlan, states: &[(i64, State)]) -> Points {
+    match leaf.op {
+        RangeOp::QuantileOverTime | RangeOp::RateCounter => sampled(leaf, states),
+        _ => folded(leaf, states),
+    }
+}
+
+/// Windows of states that go together. They slide: a state that comes in and one that goes out
+/// cost a merge or two, however long a window is.
+fn folded(leaf: &LeafPlan, states: &[(i64, State)]) -> Points {
+    let mut points = Points::new();
+    let mut window = Sliding::default();
+    let mut next = 0;
+    for nth in 0..leaf.windows.count() {
+        let (first, last) = leaf.windows.pieces(nth);
+        while let Some((_, state)) = states.get(next).filter(|(piece, _)| *piece <= last) {
+            window.push(states[next].0, state);
+            next += 1;
+        }
+        window.drop_before(first);
+        if let Some(state) = window.total() {
+            points.push((step(nth), value(leaf, &state)));
+        }
+        if next == states.len() && window.is_empty() {
+            break;
+        }
+    }
+    points
+}
+
+/// States that come in at one end and go out at the other, and all of them together: two stacks,
+/// of which the front one holds at each place all that is behind it.
+#[derive(Default)]
+struct Sliding {
+    /// The last is the oldest.
+    front: Vec<(i64, State)>,
+    back: Vec<(i64, State)>,
+    back_total: Option<State>,
+}
+
+impl Sliding {
+    fn push(&mut self, piece: i64, state: &State) {
+        match &mut self.back_total {
+            Some(total) => total.merge(state),
+            None => self.back_total = Some(state.clone()),
+        }
+        self.back.push((piece, state.clone()));
+    }
+
+    fn drop_before(&mut self, first: i64) {
+        loop {
+            if self.front.is_empty() {
+                if self.back.first().is_none_or(|(piece, _)| *piece >= first) {
+                    return;
+                }
+                self.turn();
+            }
+            match self.front.last() {
+                Some((piece, _)) if *piece < first => drop(self.front.pop()),
+                _ => return,
+            }
+        }
+    }
+
+    fn turn(&mut self) {
+        self.back_total = None;
+        while let Some((piece, mut state)) = self.back.pop() {
+            if let Some((_, behind)) = self.front.last() {
+                state.merge(behind);
+            }
+            self.front.push((piece, state));
+        }
+    }
+
+    fn total(&self) -> Option<State> {
+        match (self.front.last(), &self.back_total) {
+            (Some((_, front)), Some(back)) => {
+                let mut total = front.clone();
+                total.merge(back);
+                Some(total)
+            }
+            (Some((_, front)), None) => Some(front.clone()),
+            (None, back) => back.clone(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.front.is_empty() && self.back.is_empty()
+    }
+}
+
+fn value(leaf: &LeafPlan, state: &State) -> f64 {
+    let seconds = leaf.windows.range_secs();
+    let is_rate = matches!(leaf.op, RangeOp::Rate | RangeOp::BytesRate);
+    match state {
+        State::Count(count) if is_rate => *count as f64 / seconds,
+        State::Count(count) => *count as f64,
+        State::Sum(sum) if is_rate => sum.total() / seconds,
+        State::Sum(sum) => sum.total(),
+        State::Min(value) | State::Max(value) => *value,
+        State::Mean(sum, count) => sum.total() / *count as f64,
+        State::Moments(count, _, squares) if leaf.op == RangeOp::StddevOverTime => {
+            (squares / count).sqrt()
+        }
+        State::Moments(count, _, squares) => squares / count,
+        State::First(sample) | State::Last(sample) => sample.value,
+        // Quantiles and counters are computed from all samples.
+        State::Samples(_) => f64::NAN,
+    }
+}
+
+/// Windows of functions that need every sample.
+fn sampled(leaf: &LeafPlan, states: &[(i64, State)]) -> Points {
+    let mut samples: Vec<Timed> = Vec::new();
+    // Where the samples of each piece end.
+    let mut ends: Vec<(i64, usize)> = Vec::with_capacity(states.len());
+    for (piece, state) in states {
+        if let State::Samples(found) = state {
+            samples.extend_from_slice(found);
+        }
+        ends.push((*piece, samples.len()));
+    }
+    // Pieces are in order of time, so this puts each in order.
+    samples.sort_by(|a, b| (a.time, a.sequence).cmp(&(b.time, b.sequence)));
+    let mut points = Points::new();
+    let mut scratch = Vec::new();
+    for nth in 0..leaf.windows.count() {
+        let (first, last) = leaf.windows.pieces(nth);
+        let begin = ends.partition_point(|(piece, _)| *piece < first);
+        let begin = begin.checked_sub(1).map_or(0, |at| ends[at].1);
+        let end = ends.partition_point(|(piece, _)| *piece <= last);
+        let end = end.checked_sub(1).map_or(0, |at| ends[at].1);
+        let Some(window) = samples.get(begin..end).filter(|window| !window.is_empty()) else {
+            continue;
+        };
+        let value = match leaf.op {
+            RangeOp::RateCounter => counter_rate(window, &leaf.windows, nth),
+            _ => quantile(leaf.parameter, window, &mut scratch),
+        };
+        points.push((step(nth), value));
+    }
+    points
+}
+
+fn step(nth: usize) -> u32 {
+    // There are at most as many steps as a series has points.
+    u32::try_from(nth).unwrap_or(u32::MAX)
+}
+
+/// A quantile, between two samples where it lies there. NaN counts as smallest.
+fn quantile(quantile: f64, window: &[Timed], scratch: &mut Vec<f64>) -> f64 {
+    if quantile < 0.0 {
+        return f64::NEG_INFINITY;
+    }
+    if quantile > 1.0 {
+        return f64::INFINITY;
+    }
+    scratch.clear();
+    scratch.extend(window.iter().map(|sample| sample.value));
+    let order = |a: &f64, b: &f64| {
+        b.is_nan().cmp(&a.is_nan()).then(a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal))
+    };
+    let rank = quantile * (scratch.len() - 1) as f64;
+    let lower = (rank.floor() as usize).min(scratch.len() - 1);
+    let weight = rank - rank.floor();
+    let (_, at_lower, above) = scratch.select_nth_unstable_by(lower, order);
+    let at_upper = above.iter().copied().min_by(order).unwrap_or(*at_lower);
+    *at_lower * (1.0 - weight) + at_upper * weight
+}
+
+/// How much a counter grew each second. What it lost when it began anew is added; where the first
+/// and last sample are close to the ends of the window the growth is extended to these, otherwise
+/// by half the usual distance of two samples. It is not extended below zero.
+fn counter_rate(window: &[Timed], windows: &Windows, nth: usize) -> f64 {
+    let [first, .., last] = window else { return 0.0 };
+    let mut growth = last.value - first.value;
+    let mut before = 0.0;
+    for sample in window {
+        if sample.value < before {
+            growth += before;
+        }
+        before = sample.value;
+    }
+    let seconds = |from: i64, to: i64| to.saturating_sub(from) as f64 / 1e9;
+    let end = windows.time(nth);
+    let range_secs = windows.range_secs();
+    let sampled = seconds(first.time, last.time);
+    let average = sampled / (window.len() - 1) as f64;
+    let mut to_start = range_secs - seconds(first.time, end);
+    let mut to_end = seconds(last.time, end);
+    if to_start >= average * 1.1 {
+        to_start = average / 2.0;
+    }
+    if growth > 0.0 && first.value >= 0.0 {
+        to_start = to_start.min(sampled * (first.value / growth));
+    }
+    if to_end >= average * 1.1 {
+        to_end = average / 2.0;
+    }
+    growth * ((sampled + to_start + to_end) / sampled) / range_secs
+}
