@@ -48,11 +48,14 @@ pub(crate) const MAX_JSON_PATH_STEPS: usize = 64;
 
 /// The work that rendering a template once may take: each step counts one, and each byte that a
 /// function makes. Enough for a few functions on the longest line; a loop that never ends, or text
-/// that is repeated without end, stops within a tenth of a second.
+/// that is repeated without end, stops within a second.
 pub(crate) const MAX_TEMPLATE_WORK: usize = 64 << 20;
 
 /// What one step of a template (a value, a call, a turn of a loop) counts as work.
 pub(crate) const TEMPLATE_STEP_WORK: usize = 64;
+
+/// What replacing one match of a regular expression counts as work, beside the bytes it makes.
+pub(crate) const TEMPLATE_MATCH_WORK: usize = 32;
 
 /// What compiling a regular expression while a template is rendered counts as work. It happens
 /// only where the expression is not written in the template.
@@ -81,10 +84,14 @@ pub const MAX_MINED_PATTERNS: usize = 1000;
 /// screen shows.
 pub const MAX_MINED_BUCKETS: usize = 2000;
 
-/// The patterns of one kind (as many words, same first words) that a line is compared with.
+/// The patterns of one kind (as many words, same first word and severity) that a line is compared
+/// with.
 /// Lines of such a kind that resemble none of them replace the one seen longest ago.
 pub(crate) const MAX_MINED_SIBLINGS: usize = 100;
 
 /// The first words that tell one kind of lines from others at one place of the miner's tree;
 /// further ones share a kind.
 pub(crate) const MAX_MINED_BRANCHES: usize = 100;
+
+/// What a miner keeps of the first line of a pattern, to show it.
+pub(crate) const MAX_MINED_SAMPLE_BYTES: usize = 1 << 10;

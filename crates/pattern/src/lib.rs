@@ -2,8 +2,11 @@
 //!
 //! Queries and relabelling rules are written for Go's RE2. Its syntax is nearly that of the `regex` crate; what differs
 //! is translated: `\Q…\E` quotes, `\d`, `\w`, `\s` and `\b` know ASCII only, a brace that counts
-//! nothing is a brace, `[` and `&&` within a class are themselves, and so are `\<` and `\>`. The
-//! whole text has to match, and a dot matches a newline too.
+//! nothing is a brace, `[` and `&&` within a class are themselves, and so are `\<` and `\>`.
+//!
+//! As matchers have it, the whole text has to match and a dot matches a newline too. Filters of
+//! lines and replacements instead search for a match anywhere (`search`), and there a dot matches
+//! no newline.
 
 use regex::{Regex, RegexBuilder};
 
@@ -19,7 +22,20 @@ pub fn regex(pattern: &str, size_bytes: usize) -> Result<Regex, regex::Error> {
 
 /// The same, with an error that says what is wrong with which expression.
 pub fn compile(pattern: &str, size_bytes: usize) -> Result<Regex, String> {
-    let complain = |error: regex::Error| match error {
+    regex(pattern, size_bytes).map_err(|error| complain(pattern, &error))
+}
+
+/// A regular expression that may match anywhere in a text, compiled to at most `size_bytes`.
+pub fn search(pattern: &str, size_bytes: usize) -> Result<Regex, String> {
+    RegexBuilder::new(&unanchored(pattern))
+        .size_limit(size_bytes)
+        .dfa_size_limit(size_bytes)
+        .build()
+        .map_err(|error| complain(pattern, &error))
+}
+
+fn complain(pattern: &str, error: &regex::Error) -> String {
+    match error {
         regex::Error::CompiledTooBig(_) => {
             format!("the regular expression {pattern:?} is too large")
         }
@@ -28,8 +44,7 @@ pub fn compile(pattern: &str, size_bytes: usize) -> Result<Regex, String> {
             let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
             format!("the regular expression {pattern:?} is not valid: {reason}")
         }
-    };
-    regex(pattern, size_bytes).map_err(complain)
+    }
 }
 
 /// What is wrong with a regular expression, if anything is.
@@ -41,6 +56,11 @@ pub fn validate(pattern: &str) -> Result<(), String> {
 /// elsewhere: it matches whole texts only.
 pub fn anchored(pattern: &str) -> String {
     format!("^(?s:{})$", translate(pattern))
+}
+
+/// The same for one that may match anywhere.
+pub fn unanchored(pattern: &str) -> String {
+    translate(pattern)
 }
 
 /// Whether a pattern is valid alone: `a)(b` is not, though in parentheses it would become so.
@@ -191,6 +211,20 @@ mod tests {
         assert!(matches(r"a\Cc", "a\nc"));
         assert!(matches(r"(?P<n>a)(?P<m>b)", "ab"));
         assert!(matches(r"\/\-\_", "/-_"));
+    }
+
+    #[test]
+    fn a_search_finds_a_match_anywhere_but_no_dot_matches_a_newline() {
+        let found = |pattern: &str, text: &str| {
+            search(pattern, MAX_PATTERN_BYTES).unwrap().find(text).map(|found| found.range())
+        };
+        assert_eq!(found("b+", "abbc"), Some(1..3));
+        assert_eq!(found("a.c", "a\nc"), None);
+        assert_eq!(found("(?s)a.c", "a\nc"), Some(0..3));
+        assert_eq!(found("^b", "ab"), None);
+        assert_eq!(found(r"\d", "٣4"), Some(2..3));
+        assert_eq!(found(r"\Q.\E", "a.b"), Some(1..2));
+        assert!(search("a)(b", MAX_PATTERN_BYTES).unwrap_err().contains("unopened group"));
     }
 
     #[test]

@@ -1,0 +1,56 @@
+//! Names of labels out of names of fields: what a label name may not hold becomes `_`.
+
+/// Appends a field's name as part of a label's name. A digit that would come first gets `_`
+/// before it; blanks around the name do not count.
+pub(super) fn push_sanitised(out: &mut String, name: &str) {
+    let name = name.trim();
+    if out.is_empty() && name.starts_with(|c: char| c.is_ascii_digit()) {
+        out.push('_');
+    }
+    out.extend(name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }));
+}
+
+/// Whether a field's name is a label's name as it is, so that nothing need be copied.
+pub(super) fn is_clean(name: &[u8]) -> bool {
+    match name.first() {
+        Some(first) if !first.is_ascii_digit() => {
+            name.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_')
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sanitised(name: &str) -> String {
+        let mut out = String::new();
+        push_sanitised(&mut out, name);
+        out
+    }
+
+    #[test]
+    fn what_a_label_name_may_not_hold_becomes_an_underscore() {
+        assert_eq!(sanitised("user-agent"), "user_agent");
+        assert_eq!(sanitised("cache.hit"), "cache_hit");
+        assert_eq!(sanitised("1st"), "_1st");
+        assert_eq!(sanitised(" a b "), "a_b");
+        assert_eq!(sanitised("naïve✓"), "na_ve_");
+        assert_eq!(sanitised(""), "");
+        let mut nested = String::from("a_");
+        push_sanitised(&mut nested, "1st");
+        assert_eq!(nested, "a_1st");
+    }
+
+    #[test]
+    fn only_names_that_need_nothing_are_clean() {
+        for name in ["a", "_entry", "status2"] {
+            assert!(is_clean(name.as_bytes()), "{name}");
+            assert_eq!(sanitised(name), name);
+        }
+        for name in ["", "1st", "a-b", " a", "é"] {
+            assert!(!is_clean(name.as_bytes()), "{name}");
+        }
+    }
+}
