@@ -59,6 +59,9 @@ pub const PREDICATE_MAX_DEPTH: usize = 64;
 pub const PREDICATE_MAX_TESTS: usize = 1024;
 /// Bytes of a compiled regular expression, and of its states while it runs.
 pub const REGEX_MAX_BYTES: usize = 4 << 20;
+/// Bytes of a text that is looked for in others: longer than any that a person types, and short
+/// enough to be sent to every node.
+pub const CONTAINED_MAX_BYTES: usize = 64 << 10;
 /// Bytes of the filters that tell which blocks may have a trace: a thousand large blocks.
 pub const TRACE_FILTERS_BYTES: usize = 32 << 20;
 /// Bytes of whole columns that a thread decodes of one block. Further columns it reads by granules:

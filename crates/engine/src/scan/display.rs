@@ -124,6 +124,10 @@ impl fmt::Display for Shown<'_> {
                 let symbol = if *negated { "!~" } else { "~" };
                 write!(f, "{} {symbol} '{regex}'", column.name(table))
             }
+            Predicate::Contains { column, text, negated } => {
+                let word = if *negated { "LACKS" } else { "CONTAINS" };
+                write!(f, "{} {word} '{text}'", column.name(table))
+            }
             Predicate::Exists(column) => write!(f, "{} IS NOT NULL", column.name(table)),
         }
     }

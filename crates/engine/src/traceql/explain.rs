@@ -143,6 +143,9 @@ fn shown(predicate: &Predicate) -> String {
         Predicate::Match { column, regex, negated } => {
             format!("{} {} {regex:?}", name(column), if *negated { "!~" } else { "=~" })
         }
+        Predicate::Contains { column, text, negated } => {
+            format!("{} {} {text:?}", name(column), if *negated { "lacks" } else { "contains" })
+        }
         Predicate::In { column, values } => {
             let values: Vec<String> = values.iter().map(scalar).collect();
             format!("{} in ({})", name(column), values.join(", "))

@@ -205,7 +205,7 @@ fn promise(predicate: &Predicate) -> u32 {
         Predicate::Or(parts) => parts.iter().map(promise).min().unwrap_or(0) / 2,
         Predicate::Not(_) => 1,
         Predicate::Exists(_) => 2,
-        Predicate::Match { negated: true, .. } => 1,
+        Predicate::Match { negated: true, .. } | Predicate::Contains { negated: true, .. } => 1,
         Predicate::Compare { op: Op::Ne, .. } => 1,
         Predicate::Compare { column, op: Op::Eq, value } => match (column, value) {
             (ColumnRef::Field(field::TRACE_ID | field::SPAN_ID | field::PARENT_SPAN_ID), _) => 1000,
@@ -215,7 +215,7 @@ fn promise(predicate: &Predicate) -> u32 {
             (ColumnRef::Attribute { scope: StoreScope::Own, .. }, _) => 15,
             _ => 8,
         },
-        Predicate::In { .. } | Predicate::Match { .. } => 7,
+        Predicate::In { .. } | Predicate::Match { .. } | Predicate::Contains { .. } => 7,
         Predicate::Compare { .. } => 5,
     }
 }

@@ -249,6 +249,9 @@ impl Compiled {
             Predicate::Match { column, regex, negated } => {
                 (column, ValueTest::regex(regex, *negated)?)
             }
+            Predicate::Contains { column, text, negated } => {
+                (column, ValueTest::contains(text, *negated)?)
+            }
             Predicate::Exists(column) => (column, ValueTest::Exists),
         };
         match (target(table, None, column)?, test) {

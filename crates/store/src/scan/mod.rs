@@ -358,6 +358,7 @@ fn predicate_on_row(predicate: &Predicate) -> Option<usize> {
         Predicate::Compare { column, .. }
         | Predicate::In { column, .. }
         | Predicate::Match { column, .. }
+        | Predicate::Contains { column, .. }
         | Predicate::Exists(column) => column,
     };
     match column {

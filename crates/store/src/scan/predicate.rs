@@ -2,7 +2,7 @@
 //!
 //! # Meaning
 //! - A test on a row that lacks the value is false, also `Ne` and a negated
-//!   `Match`. `Not` is plain negation of what is inside: `Not(x = 1)` holds for
+//!   `Match` or `Contains`. `Not` is plain negation of what is inside: `Not(x = 1)` holds for
 //!   rows without `x`, `x != 1` does not. An empty `And` is true, an empty `Or`
 //!   false.
 //! - A value is compared with a scalar of its own type; integers and doubles are
@@ -204,6 +204,16 @@ pub enum Predicate {
         /// The expression, in the syntax of the `regex` crate.
         regex: String,
         /// Whether texts that do not match pass instead.
+        negated: bool,
+    },
+    /// The text has another somewhere in it, byte by byte. Texts that never
+    /// occur are found out faster than by a regular expression.
+    Contains {
+        /// The text.
+        column: ColumnRef,
+        /// What it contains; the empty text is in every text.
+        text: String,
+        /// Whether texts that do not contain it pass instead.
         negated: bool,
     },
     /// There is a value.

@@ -2,12 +2,13 @@
 
 use hashbrown::HashSet;
 use kymo_wire::AnyValueView;
+use memchr::memmem::Finder;
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::int_test::{IntTest, compare};
 use super::predicate::{Op, Scalar};
 use crate::error::StoreError;
-use crate::limits::REGEX_MAX_BYTES;
+use crate::limits::{CONTAINED_MAX_BYTES, REGEX_MAX_BYTES};
 use crate::schema::ValueType;
 
 /// A test of one value.
@@ -21,6 +22,8 @@ pub(super) enum ValueTest {
     In(Choices),
     /// Texts that match, or those that do not.
     Match { regex: Regex, negated: bool },
+    /// Texts that have this somewhere in them, or those that have not.
+    Contains { finder: Finder<'static>, negated: bool },
 }
 
 /// Values to look for, by type.
@@ -68,6 +71,17 @@ impl ValueTest {
         Ok(Self::Match { regex, negated })
     }
 
+    /// The test of a text within a text, which must be of bounded length.
+    pub(super) fn contains(text: &str, negated: bool) -> Result<Self, StoreError> {
+        if text.len() > CONTAINED_MAX_BYTES {
+            return Err(StoreError::Query(format!(
+                "a text of {} bytes is too long to look for: at most {CONTAINED_MAX_BYTES}",
+                text.len()
+            )));
+        }
+        Ok(Self::Contains { finder: Finder::new(text.as_bytes()).into_owned(), negated })
+    }
+
     /// The text that alone passes, if there is such.
     pub(super) fn only_text(&self) -> Option<&[u8]> {
         match self {
@@ -82,6 +96,7 @@ impl ValueTest {
             Self::Compare(op, Scalar::String(other)) => op.holds(value.cmp(other.as_bytes())),
             Self::In(choices) => choices.texts.contains(value),
             Self::Match { regex, negated } => regex.is_match(value) != *negated,
+            Self::Contains { finder, negated } => finder.find(value).is_some() != *negated,
             Self::Compare(..) => false,
         }
     }
@@ -91,7 +106,7 @@ impl ValueTest {
             Self::Exists => true,
             Self::Compare(op, Scalar::Bytes(other)) => op.holds(value.cmp(other)),
             Self::In(choices) => choices.bytes.contains(value),
-            Self::Compare(..) | Self::Match { .. } => false,
+            Self::Compare(..) | Self::Match { .. } | Self::Contains { .. } => false,
         }
     }
 
@@ -100,7 +115,7 @@ impl ValueTest {
             Self::Exists => true,
             Self::Compare(op, Scalar::Bool(other)) => op.holds(value.cmp(other)),
             Self::In(choices) => choices.bools.contains(&value),
-            Self::Compare(..) | Self::Match { .. } => false,
+            Self::Compare(..) | Self::Match { .. } | Self::Contains { .. } => false,
         }
     }
 
@@ -120,7 +135,7 @@ impl ValueTest {
                     || super::int_test::exact(value)
                         .is_some_and(|value| choices.ints.binary_search(&value).is_ok())
             }
-            Self::Compare(..) | Self::Match { .. } => false,
+            Self::Compare(..) | Self::Match { .. } | Self::Contains { .. } => false,
         }
     }
 
@@ -137,7 +152,7 @@ impl ValueTest {
                 values.dedup();
                 if values.is_empty() { IntTest::Never } else { IntTest::Set(values) }
             }
-            Self::Compare(..) | Self::Match { .. } => IntTest::Never,
+            Self::Compare(..) | Self::Match { .. } | Self::Contains { .. } => IntTest::Never,
         }
     }
 
@@ -158,7 +173,9 @@ impl ValueTest {
     pub(super) fn concerns(&self, value_type: ValueType) -> bool {
         match (self, value_type) {
             (Self::Exists, _) => true,
-            (Self::Match { .. }, value_type) => value_type == ValueType::String,
+            (Self::Match { .. } | Self::Contains { .. }, value_type) => {
+                value_type == ValueType::String
+            }
             (Self::Compare(_, scalar), value_type) => concerns(scalar, value_type),
             (Self::In(choices), ValueType::String) => !choices.texts.is_empty(),
             (Self::In(choices), ValueType::Bool) => !choices.bools.is_empty(),
@@ -232,6 +249,16 @@ mod tests {
         assert_eq!(test.ints(), IntTest::Set(vec![1, 2]));
         let test = ValueTest::Compare(Op::Gt, Scalar::Int((1 << 53) + 1));
         assert!(!test.double((1u64 << 53) as f64));
+    }
+
+    #[test]
+    fn a_text_is_found_within_texts_only() {
+        let test = ValueTest::contains("lo", false).unwrap();
+        assert!(test.text(b"hello") && !test.text(b"help") && !test.bytes(b"hello"));
+        assert!(ValueTest::contains("", false).unwrap().text(b""));
+        assert!(!ValueTest::contains("", true).unwrap().text(b"x"));
+        let error = ValueTest::contains(&"x".repeat(CONTAINED_MAX_BYTES + 1), false).unwrap_err();
+        assert!(error.to_string().contains("too long to look for"), "{error}");
     }
 
     #[test]

@@ -201,6 +201,11 @@ fn predicate(random: &mut Random, depth: u32) -> Predicate {
         |random: &mut Random| (0..random.below(4)).map(|_| predicate(random, depth - 1)).collect();
     match random.below(if depth == 0 { 7 } else { 11 }) {
         0 => Predicate::Exists(column(random)),
+        1 if random.chance(2) => Predicate::Contains {
+            column: column(random),
+            text: random.pick(&["", "1", "user-1", "-12", "v", "ä", "op3"]).to_owned(),
+            negated: random.chance(2),
+        },
         1 => Predicate::Match {
             column: column(random),
             regex: random.pick(&["^v[12]$", "1", "user-1.*7", "ä"]).to_owned(),

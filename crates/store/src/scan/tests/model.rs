@@ -302,6 +302,12 @@ impl Row {
                     _ => false,
                 })
             }
+            Predicate::Contains { column, text: part, negated } => {
+                self.values(column).iter().any(|found| match found {
+                    Value::Text(text) => text.contains(part) != *negated,
+                    _ => false,
+                })
+            }
             Predicate::Exists(column) => !self.values(column).is_empty(),
         }
     }
