@@ -9,6 +9,7 @@
 //! | `otlp` | requests to send: small ones by number, and one of each signal with every field |
 //! | `traces`, `metrics` | a few traces to search; a few series, and how they are written |
 //! | `jaeger` | those that Jaeger's APIs are asked about, and how |
+//! | `loki` | lines to push, and a WebSocket to tail them over |
 //! | `readback` | compares what is stored with what was sent, field by field |
 //! | `sessions` | a client that tells of a session |
 //! | `raw` | HTTP/1.1 by hand, byte by byte |
@@ -21,6 +22,7 @@ pub mod actions;
 pub mod ask;
 pub mod h2;
 pub mod jaeger;
+pub mod loki;
 pub mod metrics;
 pub mod otlp;
 pub mod programs;

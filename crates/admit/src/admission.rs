@@ -8,11 +8,12 @@ use kymo_condition::edit::Retained;
 use kymo_condition::{Record, edit};
 use kymo_wire::inspect::{Inspected, RefusalReason, Refused, RepairReason, Repaired, inspect};
 use kymo_wire::remote_write::{self, Version};
-use kymo_wire::{Signal, json};
+use kymo_wire::{Signal, json, loki};
 
 use crate::active_series::ActiveSeries;
 use crate::audience::{self, Audience};
 use crate::decompress;
+use crate::deduplicate::{Deduplication, LogKey};
 use crate::encoding::{Compression, Format};
 use crate::limits::{LimitError, Limits, MAX_BODY_BYTES};
 use crate::outcome::{Admitted, Counted, Refusal, RemoteWrite, Stage};
@@ -27,6 +28,7 @@ pub struct Admission {
     rules: Rules,
     audience: Option<Audience>,
     series: ActiveSeries,
+    deduplication: Deduplication,
 }
 
 impl Admission {
@@ -82,6 +84,26 @@ impl Admission {
         self.admit_as(tenant, Content::RemoteWrite(version), compression, body)
     }
 
+    /// Decides on one push to Loki, as [`Admission::admit`] does on one of OTLP, which it becomes.
+    /// Protobuf is compressed with [`Compression::Snappy`].
+    pub fn admit_push(
+        &self,
+        tenant: &str,
+        format: loki::Format,
+        compression: Compression,
+        body: Bytes,
+    ) -> Result<Admitted, Refusal> {
+        self.admit_as(tenant, Content::Push(format), compression, body)
+    }
+
+    /// Remembers what was admitted and is durable now, so that copies of it are known. Nothing is to
+    /// be remembered unless log records are kept once.
+    pub fn remember(&self, tenant: &str, log_keys: &[LogKey]) {
+        if !log_keys.is_empty() {
+            self.deduplication.remember(tenant, log_keys);
+        }
+    }
+
     fn admit_as(
         &self,
         tenant: &str,
@@ -121,6 +143,7 @@ struct Gate<'a> {
 enum Content {
     Otlp(Signal, Format),
     RemoteWrite(Version),
+    Push(loki::Format),
 }
 
 impl Gate<'_> {
@@ -133,6 +156,7 @@ impl Gate<'_> {
         match self.content {
             Content::Otlp(signal, format) => self.read_otlp(signal, format, plain, as_it_came),
             Content::RemoteWrite(version) => self.read_remote_write(version, plain, as_it_came),
+            Content::Push(format) => self.read_push(format, plain),
         }
     }
 
@@ -148,9 +172,43 @@ impl Gate<'_> {
             Format::Json if plain.is_empty() => Some(Vec::new()),
             Format::Json => Some(json::decode(signal, plain).map_err(malformed)?),
         };
+        self.read_protobuf(signal, plain, decoded, &self.limits.wire(), as_it_came)
+    }
+
+    /// A push becomes OTLP here, and is then treated as if it had come so.
+    fn read_push(&self, format: loki::Format, plain: &[u8]) -> Result<Admitted, Refusal> {
+        let max_value_bytes = self.limits.max_value_bytes;
+        let bounds = loki::Bounds { max_bytes: MAX_BODY_BYTES, max_value_bytes };
+        let push = loki::read(format, plain, &bounds).map_err(|error| match error {
+            loki::PushError::Empty => Refusal::Empty(error.to_string()),
+            loki::PushError::TooLarge(limit_bytes) => {
+                Refusal::TooLarge { stage: Stage::Encoded, limit_bytes }
+            }
+            _ => malformed(error),
+        })?;
+        // Values were judged above. What is left are lines, which are kept as long as they are:
+        // nobody who pushes reads of one that was cut.
+        let limits = kymo_wire::Limits { max_value_bytes: usize::MAX, ..self.limits.wire() };
+        let admitted = self.read_protobuf(Signal::Logs, plain, Some(push.body), &limits, None)?;
+        let faults = push
+            .faults
+            .into_iter()
+            .map(|loki::Fault { reason, message, count }| Counted { reason, message, count });
+        Ok(Admitted { refused: faults.chain(admitted.refused).collect(), ..admitted })
+    }
+
+    /// Checks OTLP in protobuf: `decoded`, if it was made here, else what came.
+    fn read_protobuf(
+        &self,
+        signal: Signal,
+        plain: &[u8],
+        decoded: Option<Vec<u8>>,
+        limits: &kymo_wire::Limits,
+        as_it_came: Option<(Compression, &Bytes)>,
+    ) -> Result<Admitted, Refusal> {
         let protobuf = decoded.as_deref().unwrap_or(plain);
         let Inspected { body, items, refused, repaired } =
-            inspect(signal, protobuf, &self.limits.wire()).map_err(malformed)?;
+            inspect(signal, protobuf, limits).map_err(malformed)?;
         let applied = self.apply(signal, &body)?;
         let (encoded, items, dropped) = match applied {
             Applied::Unchanged => (rewritten(body).or(decoded), items, Vec::new()),
@@ -171,15 +229,26 @@ impl Gate<'_> {
                 (Some(body), items.saturating_sub(count))
             }
         };
+        let (encoded, deduplicated, log_keys) =
+            if signal == Signal::Logs && self.limits.deduplicate_logs {
+                let otlp = encoded.as_deref().unwrap_or(plain);
+                let unique = self.admission.deduplication.apply(self.tenant, otlp);
+                let unique = unique.map_err(malformed)?;
+                (unique.body.or(encoded), unique.copies, unique.keys)
+            } else {
+                (encoded, 0, Vec::new())
+            };
         let (compression, body) = kept(encoded, plain, as_it_came)?;
         Ok(Admitted {
             remote_write: None,
             compression,
             body,
-            items,
+            items: items.saturating_sub(deduplicated),
             dropped,
             refused,
             changed: repaired.into_iter().map(|repaired| self.changed(repaired)).collect(),
+            deduplicated,
+            log_keys,
             decompressed_bytes: plain.len() as u64,
         })
     }
@@ -236,6 +305,8 @@ impl Gate<'_> {
             changed: repaired
                 .map(|(why, count)| counted(why.name(), why.message(), count))
                 .collect(),
+            deduplicated: 0,
+            log_keys: Vec::new(),
             decompressed_bytes: plain.len() as u64,
         })
     }

@@ -2,7 +2,7 @@
 //!
 //! A receiver has some bytes, and knows from headers whose they are, what they hold and how they
 //! are encoded. [`Admission::admit`], or for Prometheus' remote-write
-//! [`Admission::admit_remote_write`], decides what becomes of them:
+//! [`Admission::admit_remote_write`] and for Loki's push [`Admission::admit_push`], decides what becomes of them:
 //!
 //! ```text
 //! body ─> tenant, size ─> decompress ─> JSON to protobuf ─> wire::inspect ─> audience, rules ─> Admitted ─> journal
@@ -58,6 +58,7 @@
 //! | [`rules`] | records that are left out and attributes that are changed, by configuration |
 //! | [`Rates`] | how much a tenant may send a second |
 //! | [`check_tenant`] | what may be the name of a tenant |
+//! | [`LogKey`] | log records that are sent twice, kept once |
 //! | `active_series` | how many series a tenant may have |
 //! | `decompress` | gzip, deflate, zstd and snappy within a bound; for other protocols [`unpack`] |
 
@@ -65,6 +66,7 @@ mod active_series;
 pub mod admission;
 pub mod audience;
 mod decompress;
+mod deduplicate;
 pub mod encoding;
 pub mod limits;
 pub mod outcome;
@@ -74,8 +76,10 @@ mod tenant;
 
 pub use admission::Admission;
 pub use decompress::unpack;
+pub use deduplicate::LogKey;
 pub use encoding::{Compression, Format};
 pub use kymo_wire::Signal;
+pub use kymo_wire::loki::Format as PushFormat;
 pub use kymo_wire::remote_write::{Counts, Version};
 pub use limits::{LimitError, Limits};
 pub use outcome::{Admitted, Counted, Refusal, RemoteWrite, Stage};

@@ -49,6 +49,13 @@ pub const MAX_RATED_TENANTS: usize = 10_000;
 /// How long a series counts that gets no more points.
 pub const SERIES_COUNT_FOR: Duration = Duration::from_secs(3600);
 
+/// How long a log record is remembered, so that a copy of it is known, at least; at most twice as
+/// long. Handlers of one logger export within seconds of each other.
+pub const DEDUPLICATED_FOR: Duration = Duration::from_secs(60);
+
+/// Log records of a tenant that are remembered for that, twice over: some 4 MiB.
+pub const MAX_DEDUPLICATED_RECORDS: usize = 64 << 10;
+
 /// What a tenant may send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -74,6 +81,8 @@ pub struct Limits {
     pub max_records_per_second: Option<u64>,
     /// Series that get points. Points of further ones are refused.
     pub max_series: Option<u64>,
+    /// Whether a log record that is sent twice is kept once.
+    pub deduplicate_logs: bool,
 }
 
 impl Default for Limits {
@@ -94,6 +103,7 @@ impl Default for Limits {
             max_bytes_per_second: None,
             max_records_per_second: None,
             max_series: None,
+            deduplicate_logs: false,
         }
     }
 }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use kymo_wire::remote_write::{Counts, Version};
 use thiserror::Error;
 
+use crate::deduplicate::LogKey;
 use crate::encoding::Compression;
 use crate::rules::Dropped;
 
@@ -27,6 +28,10 @@ pub struct Admitted {
     /// Spans, data points or log records that a rule or the audience left out. Their sender is not at
     /// fault, and is not told.
     pub dropped: Vec<Dropped>,
+    /// Log records that are kept already, or better in this request, and were left out.
+    pub deduplicated: u64,
+    /// What [`Admission::remember`](crate::Admission::remember) is told when `body` is durable.
+    pub log_keys: Vec<LogKey>,
     /// Bytes of the request as it came, after decompression.
     pub decompressed_bytes: u64,
 }
@@ -92,6 +97,9 @@ pub enum Refusal {
     /// It cannot be decoded. HTTP 400, gRPC `INVALID_ARGUMENT`.
     #[error("request cannot be decoded: {0}")]
     Malformed(String),
+    /// There is nothing in it, where its protocol wants something. HTTP 422.
+    #[error("{0}")]
+    Empty(String),
     /// A compression that is not known here. HTTP 415, gRPC `UNIMPLEMENTED`.
     #[error("compression {0:?} is not supported; use gzip, deflate, zstd or none (identity)")]
     UnsupportedCompression(String),
@@ -130,6 +138,7 @@ impl Refusal {
             Self::TooLarge { stage: Stage::Decompressed, .. } => "too_large_decompressed",
             Self::TooLarge { stage: Stage::Encoded, .. } => "too_large_encoded",
             Self::Malformed(_) => "malformed",
+            Self::Empty(_) => "empty",
             Self::UnsupportedCompression(_) => "unsupported_compression",
             Self::Tenant(_) => "bad_tenant",
         }

@@ -3,6 +3,7 @@
 //! | what happened | HTTP | gRPC | sender should |
 //! |---|---|---|---|
 //! | cannot be decoded | 400 | INVALID_ARGUMENT | not send it again |
+//! | has nothing in it, where its protocol wants something | 422 | – | not send it again |
 //! | too large | 413 | RESOURCE_EXHAUSTED | send smaller batches |
 //! | compression or type not known | 415 | UNIMPLEMENTED | be configured otherwise |
 //! | back-pressure | 429 and `Retry-After` | RESOURCE_EXHAUSTED and `RetryInfo` | send it again |
@@ -106,6 +107,10 @@ impl From<Refusal> for Failure {
         match refusal {
             Refusal::TooLarge { .. } => {
                 Self::new(StatusCode::PAYLOAD_TOO_LARGE, Code::ResourceExhausted, reason, message)
+            }
+            Refusal::Empty(_) => {
+                let status = StatusCode::UNPROCESSABLE_ENTITY;
+                Self::new(status, Code::InvalidArgument, reason, message)
             }
             Refusal::UnsupportedCompression { .. } => Self::unsupported(reason, message),
             _ => Self::invalid(reason, message),

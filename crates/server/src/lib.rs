@@ -26,7 +26,7 @@
 //! | `otlp` | the protocols around it: gRPC, HTTP with protobuf and JSON |
 //! | [`inlet`] | OTLP taken in without a server behind it, for `kymo run` |
 //! | `grpc`, `jsonpb` | what all gRPC methods share; JSON as protobuf maps it |
-//! | `sql`, `tempo`, `jaeger`, `prometheus`, `reply` | query APIs, and how they say what went wrong |
+//! | `sql`, `tempo`, `jaeger`, `prometheus`, `loki`, `reply` | query APIs, and how they say what went wrong |
 //! | `sessions`, `live` | what programs tell of their runs; requests as they come, for those who watch |
 //! | `ci` | webhooks of GitHub |
 //! | `page` | pages for browsers, and links of other systems |
@@ -57,6 +57,7 @@ mod jsonpb;
 pub mod limits;
 mod listen;
 mod live;
+mod loki;
 mod mcp;
 pub mod options;
 mod otlp;

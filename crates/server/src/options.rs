@@ -169,6 +169,8 @@ pub struct Parts {
     pub jaeger: bool,
     /// Prometheus' API.
     pub prometheus: bool,
+    /// Loki's API.
+    pub loki: bool,
     /// Links of Grafana.
     pub grafana: bool,
     /// Flags for clients.
@@ -184,6 +186,7 @@ impl Default for Parts {
             tempo: true,
             jaeger: true,
             prometheus: true,
+            loki: true,
             grafana: true,
             ofrep: true,
         }

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use kymo_admit::audience::Audience;
-use kymo_admit::{Admission, Admitted, Compression, Counts, Format, Rates, Signal, Version};
+use kymo_admit::{
+    Admission, Admitted, Compression, Counts, Format, PushFormat, Rates, Signal, Version,
+};
 use kymo_journal::{Journal, Record};
 use tokio::sync::{Semaphore, oneshot};
 
@@ -34,6 +36,8 @@ pub(crate) enum Content {
     Otlp(Format),
     /// One of Prometheus' remote-write.
     RemoteWrite(Version),
+    /// What is pushed to Loki.
+    Push(PushFormat),
 }
 
 /// What was accepted, durable by now.
@@ -47,7 +51,7 @@ pub(crate) struct Accepted {
 
 /// Takes requests in.
 pub(crate) struct Receiver {
-    admission: Admission,
+    admission: Arc<Admission>,
     /// Who is recorded, as admission knows it.
     audience: Audience,
     rates: Rates,
@@ -77,7 +81,7 @@ impl Receiver {
     ) -> Self {
         let audience = Audience::default();
         Self {
-            admission: admission.with_audience(audience.clone()),
+            admission: Arc::new(admission.with_audience(audience.clone())),
             audience,
             rates: Rates::default(),
             journal,
@@ -153,6 +157,7 @@ impl Receiver {
             Content::RemoteWrite(version) => {
                 self.admission.admit_remote_write(tenant, version, compression, body)
             }
+            Content::Push(format) => self.admission.admit_push(tenant, format, compression, body),
         };
         if is_inline {
             return Ok(admit()?);
@@ -172,11 +177,12 @@ impl Receiver {
         let record = record(&tenant, receipt.signal, &admitted);
         let (sender, receiver) = oneshot::channel();
         let (telemetry, last_stored) = (self.telemetry.clone(), self.last_stored.clone());
-        let live = self.live.clone();
+        let (live, admission) = (self.live.clone(), self.admission.clone());
         self.journal.append_with(record, move |appended| {
             // Counted here, so that a record counts too whose sender has gone.
             if let Ok(appended) = &appended {
                 telemetry.received(&receipt, &admitted, appended.duplicate);
+                admission.remember(&receipt.tenant, &admitted.log_keys);
                 // What the server gathers itself is no sign of life.
                 if !appended.duplicate && receipt.protocol != Protocol::Own {
                     last_stored.set_now();

@@ -37,7 +37,7 @@ use crate::otlp::{grpc as otlp_grpc, http as otlp_http};
 use crate::receive::Receiver;
 use crate::reply::{json_error, plain, typed};
 use crate::telemetry::Telemetry;
-use crate::{audience, ci, grpc, jaeger, mcp, page, prometheus, sessions, sql, tempo};
+use crate::{audience, ci, grpc, jaeger, loki, mcp, page, prometheus, sessions, sql, tempo};
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];
 
@@ -195,6 +195,9 @@ pub(crate) fn main(shared: &Shared, main: Main) -> Router {
     if parts.prometheus {
         receiving = receiving.merge(prometheus::receiving());
     }
+    if parts.loki {
+        receiving = receiving.merge(loki::receiving());
+    }
     let mut over_grpc = otlp_over_grpc();
     if has_store && parts.tempo {
         over_grpc = over_grpc.merge(tempo::over_grpc());
@@ -252,6 +255,7 @@ impl Links {
         let systems = [
             ("/grafana", parts.grafana, "api.grafana.enabled"),
             ("/jaeger", parts.jaeger, "api.jaeger.enabled"),
+            ("/loki", parts.loki, "api.loki.enabled"),
             ("/prometheus", parts.prometheus, "api.prometheus.enabled"),
             ("/tempo", parts.tempo, "api.tempo.enabled"),
         ];

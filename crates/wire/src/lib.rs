@@ -46,6 +46,7 @@
 //! | [`exposition`] | Prometheus' text, OpenMetrics and protobuf formats |
 //! | [`metric_names`] | names of metrics and attributes in Prometheus |
 //! | [`remote_read`] | Prometheus' remote-read: what is asked, and the answer |
+//! | [`loki`] | what is pushed to Loki, as OTLP |
 //! | [`json`], [`lines`] | OTLP/JSON, and files of one request per line |
 
 pub mod common;
@@ -57,6 +58,7 @@ pub mod json;
 pub mod limits;
 pub mod lines;
 pub mod logs;
+pub mod loki;
 pub mod metric_names;
 pub mod metrics;
 pub mod numbers;

@@ -46,6 +46,9 @@ pub const MAX_EXEMPLAR_LABELS_BYTES: usize = 4 << 10;
 /// what the largest requests of real senders come to.
 pub const MAX_REQUEST_LABELS_BYTES: usize = 256 << 20;
 
+/// How much of a label set is quoted when it cannot be read.
+pub const MAX_QUOTED_LABELS_CHARS: usize = 120;
+
 /// Length of a trace id in bytes, by the OTLP and W3C specifications.
 pub const TRACE_ID_BYTES: usize = 16;
 

@@ -1,4 +1,4 @@
-//! The field tags of OTLP 1.x and of Prometheus' remote-write, message by message.
+//! The field tags of OTLP 1.x, of Prometheus' remote-write and of Loki's push, message by message.
 //!
 //! A tag is a field number and its wire type in one integer, exactly as it is on the wire, so
 //! that a view can dispatch on it in one step.
@@ -121,6 +121,13 @@ tags! {
         START_TIME = VARINT(17),
     }
     bucket_span { OFFSET = VARINT(1), LENGTH = VARINT(2) }
+
+    // What is pushed to Loki.
+    push_request { STREAMS = LEN(1), FORMAT = LEN(2) }
+    push_stream { LABELS = LEN(1), ENTRIES = LEN(2), HASH = VARINT(3) }
+    push_entry { TIME = LEN(1), LINE = LEN(2), METADATA = LEN(3), PARSED = LEN(4) }
+    push_time { SECS = VARINT(1), NANOS = VARINT(2) }
+    push_label { NAME = LEN(1), VALUE = LEN(2) }
 
     // Remote-read. What it answers with are series of remote-write 1.0.
     read_request { QUERIES = LEN(1), RESPONSE_TYPES = VARINT(2), RESPONSE_TYPES_PACKED = LEN(2) }

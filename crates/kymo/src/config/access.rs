@@ -113,6 +113,13 @@ pub(crate) const PARTS: Group = Group {
         )
         .named("api-prometheus", "API_PROMETHEUS"),
         setting(
+            "api.loki.enabled",
+            Kind::Switch,
+            |c| &mut c.server.parts.loki,
+            "Loki's API at /loki.",
+        )
+        .named("api-loki", "API_LOKI"),
+        setting(
             "api.grafana.enabled",
             Kind::Switch,
             |c| &mut c.server.parts.grafana,

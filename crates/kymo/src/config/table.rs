@@ -259,6 +259,13 @@ pub(crate) static GROUPS: &[Group] = &[
             )
             .per_tenant(),
             setting(
+                "limits.deduplicate_logs",
+                Kind::Switch,
+                |c| &mut c.limits.deduplicate_logs,
+                "Keeps a log record once that a doubly-instrumented client sends twice.",
+            )
+            .per_tenant(),
+            setting(
                 "limits.metrics_window",
                 AGE,
                 |c| &mut c.limits.metrics_window,

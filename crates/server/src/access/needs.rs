@@ -2,10 +2,10 @@
 //!
 //! | paths | role |
 //! |---|---|
-//! | `/ready`, `/healthz` and those of Tempo and Prometheus | none |
+//! | `/ready`, `/healthz` and those of Tempo, Loki and Prometheus | none |
 //! | `/api/ci/github` | none: GitHub signs what it sends |
 //! | `/admin/audience` | none: a page without data, which asks `/api/audience` with a login of its own |
-//! | OTLP, remote-write | `write` |
+//! | OTLP, remote-write, what is pushed to Loki | `write` |
 //! | queries, posted ones too | `read` |
 //! | pages, and links of other systems that lead to them | `read` of any tenant: they have nobody's data |
 //! | `/metrics`, of the server itself | `read` of all tenants: it names them |
@@ -39,11 +39,23 @@ pub(super) enum Need {
 }
 
 /// Paths that only say whether the server lives.
-const LIVE: [&str; 5] =
-    ["/ready", "/healthz", "/tempo/ready", "/prometheus/-/ready", "/prometheus/-/healthy"];
+const LIVE: [&str; 6] = [
+    "/ready",
+    "/healthz",
+    "/loki/ready",
+    "/tempo/ready",
+    "/prometheus/-/ready",
+    "/prometheus/-/healthy",
+];
 /// Below these, records are taken in.
-const WRITTEN: [&str; 4] =
-    ["/v1", "/prometheus/api/v1/write", "/prometheus/api/v1/otlp", "/loki/api/v1/push"];
+const WRITTEN: [&str; 6] = [
+    "/v1",
+    "/prometheus/api/v1/write",
+    "/prometheus/api/v1/otlp",
+    "/loki/api/v1/push",
+    "/loki/api/prom/push",
+    "/loki/otlp",
+];
 /// Below these is what concerns all tenants.
 const OF_THE_SERVER: [&str; 4] =
     ["/api/audience", "/api/destinations", "/prometheus/-", "/prometheus/api/v1/admin"];
@@ -51,7 +63,7 @@ const OF_THE_SERVER: [&str; 4] =
 const ASKED: [&str; 7] =
     ["/api/sql", "/api/sessions", "/api/traceql", "/tempo", "/jaeger", "/prometheus", "/loki"];
 /// Below these, questions are posted.
-const POSTED: [&str; 19] = [
+const POSTED: [&str; 34] = [
     "/api/sql",
     "/api/traceql/explain",
     "/tempo/api/search",
@@ -69,6 +81,21 @@ const POSTED: [&str; 19] = [
     "/prometheus/api/v1/series",
     "/prometheus/api/v1/labels",
     "/prometheus/api/v1/read",
+    "/loki/api/v1/query",
+    "/loki/api/v1/query_range",
+    "/loki/api/v1/labels",
+    "/loki/api/v1/label",
+    "/loki/api/v1/series",
+    "/loki/api/v1/index",
+    "/loki/api/v1/detected_labels",
+    "/loki/api/v1/detected_fields",
+    "/loki/api/v1/detected_field",
+    "/loki/api/v1/patterns",
+    "/loki/api/v1/format_query",
+    "/loki/api/prom/query",
+    "/loki/api/prom/label",
+    "/loki/api/prom/series",
+    "/loki/api/v1/drilldown-limits",
     "/tempopb.StreamingQuerier",
     "/jaeger.api_v3.QueryService",
 ];
@@ -176,6 +203,14 @@ mod tests {
             (Method::POST, "/ofrep/v1/evaluate/flags/x", Need::WriteOrRead),
             (Method::POST, "/tempopb.StreamingQuerier/Search", role(Role::Read)),
             (Method::POST, "/jaeger.api_v3.QueryService/GetTrace", role(Role::Read)),
+            (Method::POST, "/loki/api/v1/push", Need::Send),
+            (Method::POST, "/loki/api/prom/push", Need::Send),
+            (Method::POST, "/loki/otlp/v1/logs", Need::Send),
+            (Method::GET, "/loki/ready", Need::Nothing),
+            (Method::GET, "/loki/api/v1/tail", role(Role::Read)),
+            (Method::POST, "/loki/api/v1/query_range", role(Role::Read)),
+            (Method::POST, "/loki/api/v1/label/app/values", role(Role::Read)),
+            (Method::POST, "/loki/api/v1/delete", role(Role::Admin)),
             (Method::GET, "/", Need::Held(Role::Read)),
             (Method::GET, "/trace/1", Need::Held(Role::Read)),
             (Method::GET, "/grafana/d/x", Need::Held(Role::Read)),

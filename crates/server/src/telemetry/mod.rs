@@ -31,6 +31,8 @@ pub(crate) enum Protocol {
     HttpProtobuf,
     HttpJson,
     RemoteWrite,
+    /// What is pushed to Loki.
+    Loki,
     /// Events of other systems.
     Webhook,
     /// What the server gathers itself.
@@ -44,6 +46,7 @@ impl EncodeLabelValue for Protocol {
             Self::HttpProtobuf => "http_protobuf",
             Self::HttpJson => "http_json",
             Self::RemoteWrite => "remote_write",
+            Self::Loki => "loki",
             Self::Webhook => "webhook",
             Self::Own => "own",
         };
@@ -131,6 +134,7 @@ pub(crate) struct Telemetry {
     refused_records: Family<Reasoned, Counter>,
     changed: Family<Reasoned, Counter>,
     dropped: Family<Ruled, Counter>,
+    deduplicated: Family<OfTenant, Counter>,
     acknowledged: Family<OfProtocol, Histogram, fn() -> Histogram>,
     queries: Family<Query, Histogram, fn() -> Histogram>,
     connections: Counter,
@@ -153,6 +157,7 @@ impl Telemetry {
             refused_records: Family::default(),
             changed: Family::default(),
             dropped: Family::default(),
+            deduplicated: Family::default(),
             acknowledged: Family::new_with_constructor(latencies),
             queries: Family::new_with_constructor(latencies),
             connections: Counter::default(),
@@ -197,6 +202,11 @@ impl Telemetry {
             self.dropped.clone(),
         );
         r.register(
+            "deduplicated_records",
+            "Log records that were kept already, or better in the same request",
+            self.deduplicated.clone(),
+        );
+        r.register(
             "acknowledge_seconds",
             "Time from a complete request to its acknowledgement",
             self.acknowledged.clone(),
@@ -227,6 +237,9 @@ impl Telemetry {
             let (tenant, rule) = (tenant.clone(), dropped.rule.to_string());
             let labels = Ruled { signal, tenant, rule };
             self.dropped.get_or_create(&labels).inc_by(dropped.count);
+        }
+        if admitted.deduplicated > 0 {
+            self.deduplicated.get_or_create(&of_tenant).inc_by(admitted.deduplicated);
         }
         if duplicate {
             self.duplicates.get_or_create(&of_tenant).inc();

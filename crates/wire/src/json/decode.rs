@@ -68,11 +68,7 @@ impl State {
                 Step::Element(index) => path.push_str(&format!("[{index}]")),
             }
         }
-        let (line, column) = (error.line(), error.column());
-        let message = error.to_string();
-        let place = format!(" at line {line} column {column}");
-        let message = message.strip_suffix(&place).unwrap_or(&message).to_owned();
-        JsonError { line, column, path, message }
+        JsonError { path, ..JsonError::without_path(error) }
     }
 }
 

@@ -42,6 +42,17 @@ pub struct JsonError {
     pub message: String,
 }
 
+impl JsonError {
+    /// What a parser says, without the way to where it is.
+    pub(crate) fn without_path(error: &serde_json::Error) -> Self {
+        let (line, column) = (error.line(), error.column());
+        let message = error.to_string();
+        let place = format!(" at line {line} column {column}");
+        let message = message.strip_suffix(&place).unwrap_or(&message).to_owned();
+        Self { line, column, path: String::new(), message }
+    }
+}
+
 impl fmt::Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;

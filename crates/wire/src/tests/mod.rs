@@ -2,7 +2,7 @@
 
 mod captured;
 mod generate;
-mod random;
+pub(crate) mod random;
 mod rebuild;
 mod reference;
 mod scramble;
