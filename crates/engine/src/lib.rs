@@ -14,8 +14,8 @@
 //! | `engine`, `query`, `answer`, `rows` | the engine, the life of a query, its answer |
 //! | `archive`, `settings` | what is written here: traces that are kept beyond retention, and settings of tenants |
 //! | `tenants` | whose data is read |
-//! | `queue`, `memory`, `clock` | who may run, what it may hold, for how long |
-//! | `runtime`, `state` | where it runs, what its parts share |
+//! | `asking`, `queue`, `memory`, `clock` | who may run, what it may hold, for how long |
+//! | `runtime`, `threads`, `state` | where it runs, what its parts share |
 //! | `sql` | text to a statement that may run |
 //! | `tables` | the tables, and where their columns come from |
 //! | `scan` | the leaf of every plan: rows of a snapshot |
@@ -23,15 +23,18 @@
 //! | `functions` | functions as they are offered, with bounds |
 //! | `plan`, `session` | rules for physical plans, DataFusion as it is set up |
 //! | [`prometheus`] | PromQL, and metrics as Prometheus has them |
+//! | [`logql`] | LogQL, and log records as Loki has them |
 //! | [`limits`], `options`, `stats`, `error` | bounds, settings, counts, what can go wrong |
 
 mod answer;
 mod archive;
+mod asking;
 mod clock;
 mod engine;
 mod error;
 mod functions;
 pub mod limits;
+pub mod logql;
 mod memory;
 mod options;
 mod plan;
@@ -48,6 +51,7 @@ mod state;
 mod stats;
 mod tables;
 mod tenants;
+mod threads;
 pub mod traceql;
 #[cfg(test)]
 extern crate self as kymo_engine;

@@ -111,3 +111,11 @@ pub const PROMETHEUS_METADATA_BYTES: usize = 16 << 20;
 /// Rows of series that a question holds whole, so that the next one finds them decoded. Beyond it
 /// holds what lies in the time that it asks for, and no more.
 pub const PROMETHEUS_WHOLE_ROWS_BYTES: usize = 96 << 20;
+
+/// Log records for which another thread is worth starting.
+pub const LOG_ROWS_PER_THREAD: usize = 16 * 1024;
+/// Log records that a query for lines looks into first: two batches of the store for each of two
+/// threads. It mostly finds enough there.
+pub const LOG_FIRST_ROWS: usize = 32 * 1024;
+/// Lines that templates are mined of, and that fields are looked for in, for one question.
+pub const LOG_SAMPLE_LINES: usize = 1_000_000;

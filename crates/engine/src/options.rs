@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use crate::logql::LogqlOptions;
 use crate::prometheus::PrometheusOptions;
 
 /// Settings.
@@ -25,6 +26,8 @@ pub struct EngineOptions {
     pub max_waiting: usize,
     /// Settings of PromQL.
     pub prometheus: PrometheusOptions,
+    /// Settings of LogQL.
+    pub logql: LogqlOptions,
 }
 
 impl EngineOptions {
@@ -53,6 +56,7 @@ impl Default for EngineOptions {
             max_running: 2 * threads,
             max_waiting: 256,
             prometheus: PrometheusOptions::default(),
+            logql: LogqlOptions::default(),
         }
     }
 }

@@ -31,6 +31,8 @@
 //! | `ci` | webhooks of GitHub |
 //! | `page` | pages for browsers, and links of other systems |
 //! | `mcp` | queries as tools of language models |
+//! | `correlate` | what belongs together, over all signals |
+//! | `rows` | answers of SQL as columns |
 //! | `parameters`, `times` | what stands in URLs and forms: values, moments, durations |
 //! | [`mod@format`] | batches as JSON, CSV and Arrow |
 //! | [`collect`] | what the server gathers itself: the machine, targets that it scrapes |
@@ -46,6 +48,8 @@ mod body;
 mod bound;
 mod ci;
 pub mod collect;
+mod correlate;
+mod correlate;
 mod durable;
 mod error;
 pub mod format;
@@ -67,6 +71,7 @@ mod prometheus;
 mod receive;
 mod reply;
 mod router;
+mod rows;
 pub mod server;
 mod sessions;
 mod sql;
@@ -77,6 +82,7 @@ mod times;
 mod upkeep;
 
 pub use collect::CollectOptions;
+pub use correlate::{Correlated, Part, Question, Subject, correlate};
 pub use error::ServerError;
 pub use options::{Parts, RetentionOptions, ServerOptions};
 pub use prometheus::prometheus_json;

@@ -258,3 +258,23 @@ pub const LIVE_MAX_REQUEST_BYTES: usize = 4 << 20;
 pub const LIVE_COMMENT_EVERY: Duration = Duration::from_secs(15);
 /// Text of messages that is sent at once to one who watches.
 pub const STREAM_PIECE_BYTES: usize = 32 << 10;
+
+/// Traces that are looked for of one subject, unless told otherwise.
+pub const CORRELATE_TRACES: usize = 100;
+/// The most that can be asked for: their ids stand in queries that follow.
+pub const CORRELATE_MAX_TRACES: usize = 500;
+/// Log records that are given of one subject, unless told otherwise.
+pub const CORRELATE_LOGS: usize = 1_000;
+/// The most that can be asked for.
+pub const CORRELATE_MAX_LOGS: usize = 20_000;
+/// Exceptions that are given of one subject.
+pub const CORRELATE_MAX_EXCEPTIONS: usize = 1_000;
+/// Exemplars that are given of one subject.
+pub const CORRELATE_MAX_EXEMPLARS: usize = 1_000;
+/// Hosts whose metrics are given: each is a name in an expression.
+pub const CORRELATE_MAX_HOSTS: usize = 32;
+/// Points of a series of a machine: as many as a small chart shows.
+pub const CORRELATE_POINTS: i64 = 120;
+/// How far around the time of a subject exemplars are looked for: metrics are sent once a minute, and
+/// have the time of the observation or that of the collection.
+pub const CORRELATE_REACH: Duration = Duration::from_secs(120);

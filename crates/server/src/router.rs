@@ -37,7 +37,9 @@ use crate::otlp::{grpc as otlp_grpc, http as otlp_http};
 use crate::receive::Receiver;
 use crate::reply::{json_error, plain, typed};
 use crate::telemetry::Telemetry;
-use crate::{audience, ci, grpc, jaeger, loki, mcp, page, prometheus, sessions, sql, tempo};
+use crate::{
+    audience, ci, correlate, grpc, jaeger, loki, mcp, page, prometheus, sessions, sql, tempo,
+};
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];
 
@@ -176,7 +178,8 @@ pub(crate) fn main(shared: &Shared, main: Main) -> Router {
             parts.sessions,
             sessions::over_http,
             off("/api/sessions", "api.sessions.enabled"),
-        ));
+        ))
+        .merge(part(true, correlate::over_http, off("/api/correlate", "store.enabled")));
     let tools = mcp::over_http(mcp, queries.clone().with_state(shared.clone()));
     let ofrep = match parts.ofrep {
         true => audience::ofrep_over_http(),

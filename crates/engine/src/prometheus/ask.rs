@@ -1,4 +1,4 @@
-//! Asking: a turn, a thread, an answer.
+//! Asking for metrics.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,10 +14,8 @@ use super::exemplars::Exemplar;
 use super::metadata::Metadata;
 use super::options::PrometheusOptions;
 use super::view::View;
-use crate::clock::Asker;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::stats::{Counters, Running};
 use crate::tenants::Tenants;
 
 /// A query in PromQL.
@@ -131,7 +129,6 @@ impl Engine {
         self.view_with(tenants, None, None, answer).await
     }
 
-    /// Answers a question on a thread that may wait; once more if a block was replaced meanwhile.
     async fn view_with<T: Send + 'static>(
         &self,
         tenants: Tenants,
@@ -140,32 +137,10 @@ impl Engine {
         answer: impl Fn(&View) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
         let lookback = lookback.unwrap_or(self.prometheus().lookback);
-        let mut asker = Asker::new(self.counters());
-        let answered = async {
-            let turn = self.core().queries.turn(tenants.line()).await?;
-            let limit = self.core().options.query_timeout;
-            let clock = asker.starts(timeout.map_or(limit, |timeout| timeout.min(limit)));
-            let (core, of_view) = (self.core().clone(), clock.clone());
-            let looking = move || {
-                let _turn = turn;
-                let _running = Running::new(&core.counters);
-                let once = || answer(&View::new(&core, &tenants, &of_view, lookback)?);
-                match once() {
-                    Err(error) if error.is_stale() => {
-                        Counters::add(&core.counters.planned_again, 1);
-                        once()
-                    }
-                    answered => answered,
-                }
-            };
-            self.runtime().blocking_within(&clock, looking).await
-        };
-        let answered = answered.await;
-        asker.answered(&answered);
-        if answered.is_ok() {
-            Counters::add(&self.counters().finished, 1);
-        }
-        answered
+        self.in_turn(tenants, timeout, move |core, tenants, clock| {
+            answer(&View::new(core, tenants, clock, lookback)?)
+        })
+        .await
     }
 }
 

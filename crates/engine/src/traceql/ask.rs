@@ -183,40 +183,17 @@ impl Engine {
         Ok((turn, asker.starts(self.core().options.query_timeout)))
     }
 
-    /// Answers a question at once, on a thread that may wait; once more if a block was replaced
-    /// meanwhile.
     async fn look<T: Send + 'static>(
         &self,
         tenants: Tenants,
         time: Option<Range<i64>>,
         answer: impl Fn(&Look) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
-        let mut asker = Asker::new(self.counters());
-        let answered = async {
-            let (turn, clock) = self.turn(&tenants, &mut asker).await?;
-            let (core, of_look) = (self.core().clone(), clock.clone());
-            let pushes_down = self.pushes_down();
-            let looking = move || {
-                let _turn = turn;
-                let _running = Running::new(&core.counters);
-                let once =
-                    || answer(&Look::new(&core, &tenants, time.as_ref(), &of_look, pushes_down)?);
-                match once() {
-                    Err(error) if error.is_stale() => {
-                        Counters::add(&core.counters.planned_again, 1);
-                        once()
-                    }
-                    answered => answered,
-                }
-            };
-            self.runtime().blocking_within(&clock, looking).await
-        };
-        let answered = answered.await;
-        asker.answered(&answered);
-        if answered.is_ok() {
-            Counters::add(&self.counters().finished, 1);
-        }
-        answered
+        let pushes_down = self.pushes_down();
+        self.in_turn(tenants, None, move |core, tenants, clock| {
+            answer(&Look::new(core, tenants, time.as_ref(), clock, pushes_down)?)
+        })
+        .await
     }
 }
 

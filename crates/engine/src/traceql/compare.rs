@@ -28,9 +28,9 @@ use super::plan::Candidates;
 use super::rows::Rows;
 use super::table::Table;
 use super::tags;
-use super::threads::on_each;
 use crate::error::EngineError;
 use crate::limits::{COMPARE_MAX_ATTRIBUTES, POINT_BYTES};
+use crate::threads::on_each;
 
 /// Intrinsics that are compared: those of few values.
 const INTRINSICS: [Intrinsic; 8] = [

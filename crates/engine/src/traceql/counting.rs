@@ -23,8 +23,8 @@ use super::measure::{Leaf, measured_of};
 use super::near::Near;
 use super::plan::Candidates;
 use super::table::{Table, View};
-use super::threads::on_each;
 use crate::error::EngineError;
+use crate::threads::on_each;
 
 /// Columns that are read of spans that are counted, by place.
 const BASE: [ColumnRef; 1] = [ColumnRef::Field(field::START_TIME)];

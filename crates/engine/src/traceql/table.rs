@@ -1,5 +1,7 @@
 //! Rows that were read, and their values.
 
+use std::borrow::Cow;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampNanosecondType};
 use arrow_array::{
@@ -14,7 +16,7 @@ use super::layout::{From, How, Place};
 
 /// A column of a batch, ready to be looked at row by row.
 #[derive(Debug)]
-pub(super) enum View {
+pub(crate) enum View {
     /// Texts with a dictionary.
     Codes(Int32Array, StringArray),
     Texts(StringArray),
@@ -32,7 +34,7 @@ pub(super) enum View {
 }
 
 impl View {
-    pub(super) fn new(array: &ArrayRef) -> Self {
+    pub(crate) fn new(array: &ArrayRef) -> Self {
         match array.data_type() {
             DataType::Dictionary(..) => match array.as_dictionary_opt::<Int32Type>() {
                 Some(dictionary) => match dictionary.values().as_string_opt::<i32>() {
@@ -69,7 +71,7 @@ impl View {
     }
 
     /// The text of a row.
-    pub(super) fn text(&self, row: usize) -> Option<&str> {
+    pub(crate) fn text(&self, row: usize) -> Option<&str> {
         match self {
             Self::Codes(codes, texts) => {
                 codes.is_valid(row).then(|| texts.value(codes.value(row) as usize))
@@ -81,10 +83,32 @@ impl View {
     }
 
     /// The integer or time of a row.
-    pub(super) fn int(&self, row: usize) -> Option<i64> {
+    pub(crate) fn int(&self, row: usize) -> Option<i64> {
         match self {
             Self::Ints(values) => values.is_valid(row).then(|| values.value(row)),
             Self::Times(values) => values.is_valid(row).then(|| values.value(row)),
+            _ => None,
+        }
+    }
+
+    /// The code of a row's text, or -1 if it has none; `None` if there is no dictionary.
+    pub(crate) fn code(&self, row: usize) -> Option<i32> {
+        match self {
+            Self::Codes(codes, _) if codes.is_valid(row) => Some(codes.value(row)),
+            Self::Codes(..) | Self::Nothing => Some(-1),
+            _ => None,
+        }
+    }
+
+    /// Any value of a row as text; ids in hexadecimal.
+    pub(crate) fn shown(&self, row: usize) -> Option<Cow<'_, str>> {
+        let owned = |text: String| Some(Cow::Owned(text));
+        match self {
+            Self::Codes(..) | Self::Texts(_) | Self::Hex(_) => self.text(row).map(Cow::Borrowed),
+            Self::Ints(_) | Self::Times(_) => owned(self.int(row)?.to_string()),
+            Self::Floats(values) if values.is_valid(row) => owned(values.value(row).to_string()),
+            Self::Bools(values) if values.is_valid(row) => owned(values.value(row).to_string()),
+            Self::Ids(_) => owned(hex(self.id(row)?)),
             _ => None,
         }
     }

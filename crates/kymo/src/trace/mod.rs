@@ -5,7 +5,10 @@
 //!                                          ├──> OTLP protobuf ──> spans ──> tree ──> draw
 //!  directory ── kymo_engine ───────────────┘                 └──> OTLP/JSON
 //! ```
+//!
+//! `beside` shows what belongs to it: log records, exceptions, exemplars, hosts, GPUs.
 
+mod beside;
 mod draw;
 mod id;
 mod spans;
@@ -39,6 +42,7 @@ Reading the tree:
 Examples:
   kymo trace 5b8efff798038103d269b633813fc60c
   kymo trace 5b8efff798038103d269b633813fc60c --attributes
+  kymo trace 5b8efff798038103d269b633813fc60c --with logs,exceptions,host,gpu
   kymo trace 5b8efff798038103d269b633813fc60c --format json --data ./kymo-data > trace.json";
 
 /// Show a trace as a tree, with times and errors
@@ -51,6 +55,9 @@ pub(crate) struct Args {
     /// Show the attributes of each span
     #[arg(long)]
     attributes: bool,
+    /// Show what belongs to it as well: logs, exceptions, exemplars, host, gpu
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = beside::part)]
+    with: Vec<String>,
     #[command(flatten)]
     source: SourceArgs,
     /// How the trace is written
@@ -70,13 +77,24 @@ enum Format {
 /// Finds a trace and shows it.
 pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
     let id = id::parse(&args.id)?;
-    let body = match args.source.open()? {
-        Source::Server(client) => ask(&client, &id)?,
-        Source::Directory(directory) => look_up(&directory, &id)?,
+    let source = args.source.open()?;
+    let body = match &source {
+        Source::Server(client) => ask(client, &id)?,
+        Source::Directory(directory) => look_up(directory, &id)?,
+    };
+    let found = match args.with.is_empty() {
+        true => None,
+        false => Some(beside::ask(&source, &id, &args.with)?),
     };
     match args.format {
-        Format::Json => write_json(&body)?,
-        Format::Tree => write_tree(&id, &body, args.attributes)?,
+        Format::Json => write_json(&body, found)?,
+        Format::Tree => {
+            write_tree(&id, &body, args.attributes)?;
+            if let Some(found) = found {
+                let columns = terminal::columns().unwrap_or(terminal::PIPE_COLUMNS);
+                output::text(&beside::draw(found, &args.with, columns, Paint::stdout())?)?;
+            }
+        }
     }
     Ok(true)
 }
@@ -174,9 +192,18 @@ fn not_found(id: &[u8; 16], tenant: &str, place: &str) -> Failure {
     Failure::Other(format!("there is no trace {id} of tenant {tenant} in {place}: {hint}"))
 }
 
-fn write_json(body: &[u8]) -> Result<(), Failure> {
+/// OTLP/JSON; if something else was found, one object of both.
+fn write_json(body: &[u8], found: Option<serde_json::Value>) -> Result<(), Failure> {
     let mut json = Vec::new();
+    if found.is_some() {
+        json.extend_from_slice(b"{\"trace\":");
+    }
     kymo_wire::json::encode(kymo_wire::Signal::Traces, body, &mut json).map_err(unreadable)?;
+    if let Some(found) = found {
+        json.extend_from_slice(b",\"with\":");
+        json.extend_from_slice(found.to_string().as_bytes());
+        json.push(b'}');
+    }
     json.push(b'\n');
     let mut out = io::stdout().lock();
     output::until_closed(out.write_all(&json).and_then(|()| out.flush())).map(|_| ())

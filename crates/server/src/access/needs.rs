@@ -60,8 +60,8 @@ const WRITTEN: [&str; 6] = [
 const OF_THE_SERVER: [&str; 4] =
     ["/api/audience", "/api/destinations", "/prometheus/-", "/prometheus/api/v1/admin"];
 /// Below these is what is asked for by GET.
-const ASKED: [&str; 7] =
-    ["/api/sql", "/api/sessions", "/api/traceql", "/tempo", "/jaeger", "/prometheus", "/loki"];
+const ASKED: [&str; 8] =
+    ["/api/correlate", "/api/sql", "/api/sessions", "/api/traceql", "/tempo", "/jaeger", "/prometheus", "/loki"];
 /// Below these, questions are posted.
 const POSTED: [&str; 34] = [
     "/api/sql",

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::asked::{Asked, Failed};
 use super::find::{self, One};
-use super::rows::Table;
+use crate::rows::Table;
 use super::sql::{self, Which};
 use super::summary::Session;
 use super::tasks::{Attributes, Task, Tasks, attributes_of};
@@ -73,7 +73,7 @@ struct Truncated {
 pub(super) async fn of(shared: &Shared, asked: &Asked, id: &str) -> Result<Document, Failed> {
     let One { session, which } = find::one(shared, asked, id).await?;
     let state = session.state;
-    let ask = |query: String| async move { Table::ask(shared, &asked.tenants, &query).await };
+    let ask = |query: String| async move { Table::ask(&shared.engine, &asked.tenants, &query).await };
     // One more than is shown says whether there are more.
     let (tasks, updates, events, open) = try_join!(
         ask(which.tasks(asked.tasks + 1)),
@@ -134,7 +134,7 @@ pub(super) async fn whole(
     session: Session,
 ) -> Result<Whole, Failed> {
     for table in ["logs", "spans", "points"] {
-        let found = Table::ask(shared, &asked.tenants, &which.resource(table)).await?;
+        let found = Table::ask(&shared.engine, &asked.tenants, &which.resource(table)).await?;
         if found.len() > 0 {
             let text = found.texts("resource")?.into_iter().flatten().next();
             return Ok(Whole { session, resource: attributes_of(text.as_deref()) });

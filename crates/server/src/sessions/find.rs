@@ -7,7 +7,7 @@ use futures::try_join;
 use serde::Serialize;
 
 use super::asked::{Asked, Failed};
-use super::rows::Table;
+use crate::rows::Table;
 use super::sql::Which;
 use super::summary::{Counts, Seen, Session, TaskCounts};
 use crate::limits::{MAX_SESSIONS, SESSION_ID_MAX_BYTES, SESSIONS_LOOKBACK, SESSIONS_REACH};
@@ -122,10 +122,10 @@ async fn seen(
     let (in_logs, in_spans, in_points) = (which.in_logs(), which.in_spans(), which.in_points());
     let in_session_spans = which.in_session_spans();
     let (logs, session_spans, spans, points) = try_join!(
-        Table::ask(shared, &asked.tenants, &in_logs),
-        Table::ask(shared, &asked.tenants, &in_session_spans),
-        Table::ask(shared, &asked.tenants, &in_spans),
-        Table::ask(shared, &asked.tenants, &in_points),
+        Table::ask(&shared.engine, &asked.tenants, &in_logs),
+        Table::ask(&shared.engine, &asked.tenants, &in_session_spans),
+        Table::ask(&shared.engine, &asked.tenants, &in_spans),
+        Table::ask(&shared.engine, &asked.tenants, &in_points),
     )?;
     let mut found = Found::new();
     for table in [logs, session_spans, spans, points] {
@@ -187,8 +187,8 @@ async fn counts(
     }
     let (of_tasks, of_spans) = (which.task_counts(), which.span_counts());
     let (tasks, spans) = try_join!(
-        Table::ask(shared, &asked.tenants, &of_tasks),
-        Table::ask(shared, &asked.tenants, &of_spans),
+        Table::ask(&shared.engine, &asked.tenants, &of_tasks),
+        Table::ask(&shared.engine, &asked.tenants, &of_spans),
     )?;
     let numbers = |table: &Table, name: &str| -> Result<Vec<i64>, Failed> {
         Ok(table.integers(name)?.into_iter().map(Option::unwrap_or_default).collect())

@@ -12,7 +12,7 @@ use kymo_wire::{
 };
 use serde_json::{Map, Value, json};
 
-use super::rows::hex;
+use crate::rows::hex;
 use super::sql::SESSION_SCOPES;
 use super::tasks::Attributes;
 use crate::times::rfc3339_text;

@@ -21,7 +21,6 @@ mod document;
 mod find;
 mod heard;
 mod requests;
-mod rows;
 mod sql;
 mod stored;
 mod summary;

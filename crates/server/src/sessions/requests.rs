@@ -14,7 +14,7 @@ use kymo_wire::encode::{EventFields, LogFields, PointFields, PointValue, SpanFie
 use kymo_wire::{AnyValueView, NumberValue, text};
 
 use super::attributes::{each_attribute, write_attributes};
-use super::rows::integers;
+use crate::rows::integers;
 use super::stored::StoredError;
 
 /// A request of logs.

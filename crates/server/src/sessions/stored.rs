@@ -19,7 +19,7 @@ use kymo_report::{Recording, ReportError, Session};
 use kymo_wire::Signal;
 
 use super::requests::{self, SPAN_EVENTS, SpanEvents};
-use super::rows::hex;
+use crate::rows::hex;
 use super::sql::{SESSION, list, quoted};
 use crate::limits::SESSIONS_LOOKBACK;
 use crate::times::rfc3339_text;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::asked::Failed;
-use super::rows::Table;
+use crate::rows::Table;
 use super::sql::{TASK_EVENTS, TASK_STATUSES, bit};
 use super::summary::State;
 use crate::times::rfc3339_text;

@@ -6,25 +6,22 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use futures::StreamExt;
-use kymo_engine::{EngineError, Tenants};
-
-use super::asked::Failed;
-use crate::router::Shared;
+use kymo_engine::{Engine, EngineError, Tenants};
 
 /// All rows of an answer, which the query bounds.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     batches: Vec<RecordBatch>,
 }
 
 impl Table {
     /// Asks a query.
-    pub(super) async fn ask(
-        shared: &Shared,
+    pub(crate) async fn ask(
+        engine: &Engine,
         tenants: &Tenants,
         query: &str,
     ) -> Result<Self, EngineError> {
-        let mut rows = shared.engine.sql(tenants, query).await?;
+        let mut rows = engine.sql(tenants, query).await?;
         let mut batches = Vec::new();
         while let Some(batch) = rows.next().await {
             batches.push(batch?);
@@ -33,17 +30,17 @@ impl Table {
     }
 
     /// How many rows.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
     /// Whether there is such a column.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.batches.iter().all(|batch| batch.column_by_name(name).is_some())
     }
 
     /// A column of texts; ids are written in hexadecimal.
-    pub(super) fn texts(&self, name: &str) -> Result<Vec<Option<String>>, Failed> {
+    pub(crate) fn texts(&self, name: &str) -> Result<Vec<Option<String>>, EngineError> {
         self.collect(name, |column| {
             if let DataType::FixedSizeBinary(_) = column.data_type() {
                 let ids = column.as_fixed_size_binary().iter();
@@ -55,7 +52,7 @@ impl Table {
     }
 
     /// A column of ids of sessions, as texts. A double is none: it has no one text.
-    pub(super) fn ids(&self, name: &str) -> Result<Vec<Option<String>>, Failed> {
+    pub(crate) fn ids(&self, name: &str) -> Result<Vec<Option<String>>, EngineError> {
         let is_double = |batch: &RecordBatch| {
             let column = batch.column_by_name(name);
             column.is_some_and(|column| *column.data_type() == DataType::Float64)
@@ -67,7 +64,7 @@ impl Table {
     }
 
     /// A column of whole numbers, or of moments in nanoseconds since 1970.
-    pub(super) fn integers(&self, name: &str) -> Result<Vec<Option<i64>>, Failed> {
+    pub(crate) fn integers(&self, name: &str) -> Result<Vec<Option<i64>>, EngineError> {
         self.collect(name, |column| Ok(integers(column)?.iter().collect()))
     }
 
@@ -75,12 +72,12 @@ impl Table {
         &self,
         name: &str,
         read: impl Fn(&ArrayRef) -> Result<Vec<T>, ArrowError>,
-    ) -> Result<Vec<T>, Failed> {
+    ) -> Result<Vec<T>, EngineError> {
         let mut all = Vec::with_capacity(self.len());
         for batch in &self.batches {
             let column = batch.column_by_name(name);
-            let column = column.ok_or_else(|| Failed::Internal(format!("no column {name}")))?;
-            let unread = |error| Failed::Internal(format!("column {name}: {error}"));
+            let column = column.ok_or_else(|| EngineError::Internal(format!("no column {name}")))?;
+            let unread = |error| EngineError::Internal(format!("column {name}: {error}"));
             all.extend(read(column).map_err(unread)?);
         }
         Ok(all)
@@ -88,7 +85,7 @@ impl Table {
 }
 
 /// Whole numbers, or moments in nanoseconds since 1970.
-pub(super) fn integers(column: &ArrayRef) -> Result<Int64Array, ArrowError> {
+pub(crate) fn integers(column: &ArrayRef) -> Result<Int64Array, ArrowError> {
     let numbers = match column.data_type() {
         DataType::Timestamp(_, zone) => {
             let nanos = DataType::Timestamp(TimeUnit::Nanosecond, zone.clone());
@@ -99,6 +96,6 @@ pub(super) fn integers(column: &ArrayRef) -> Result<Int64Array, ArrowError> {
     Ok(numbers.as_primitive::<Int64Type>().clone())
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

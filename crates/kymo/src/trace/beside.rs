@@ -1,0 +1,266 @@
+//! `kymo trace --with …`: what belongs to a trace beside its spans: log records, exceptions, exemplars,
+//! what hosts and GPUs did meanwhile.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use kymo_server::{Part, Question, Subject, correlate};
+use serde::Deserialize;
+
+use super::id;
+use crate::client;
+use crate::failure::Failure;
+use crate::source::{Directory, Source};
+use crate::terminal::{self, Paint};
+use crate::units;
+
+/// Bars of a small chart, from low to high.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Bars of one series.
+const CHART_COLUMNS: usize = 40;
+
+/// Parts as the command line names them.
+pub(super) fn part(name: &str) -> Result<String, String> {
+    match Part::from_name(name) {
+        Some(_) => Ok(name.to_owned()),
+        None => Err(format!("expected some of {}", Part::names())),
+    }
+}
+
+/// What was found, as the API writes it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Found {
+    exceptions: Vec<Exception>,
+    logs: Vec<Line>,
+    exemplars: Vec<Exemplar>,
+    machines: Vec<Measure>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Exception {
+    #[serde(rename = "spanID")]
+    span_id: String,
+    time_unix_nano: String,
+    attributes: serde_json::Value,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    time_unix_nano: String,
+    line: String,
+    labels: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Exemplar {
+    metric: BTreeMap<String, String>,
+    value: String,
+    time_unix_nano: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Measure {
+    of: String,
+    name: String,
+    unit: String,
+    series: Vec<Series>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Series {
+    labels: BTreeMap<String, String>,
+    points: Vec<(f64, f64)>,
+}
+
+/// Asks for what belongs to a trace; JSON as the API has it.
+pub(super) fn ask(
+    source: &Source,
+    id: &[u8; 16],
+    parts: &[String],
+) -> Result<serde_json::Value, Failure> {
+    match source {
+        Source::Server(client) => {
+            let parameters = [("trace", id::hex(id)), ("with", parts.join(","))];
+            client::json(client.ask("/api/correlate", &parameters, "application/json")?)
+        }
+        Source::Directory(directory) => {
+            let Directory { engine, runtime, tenants, .. } = &**directory;
+            let mut question = Question::about(Subject::Trace { trace: id::hex(id) });
+            question.parts = parts.iter().filter_map(|name| Part::from_name(name)).collect();
+            let found = runtime.block_on(correlate(engine, tenants, &question))?;
+            serde_json::to_value(&found).map_err(|error| unreadable(&error))
+        }
+    }
+}
+
+fn unreadable(error: &serde_json::Error) -> Failure {
+    Failure::Other(format!("the answer cannot be understood: {error}"))
+}
+
+/// What was asked for, as text for people.
+pub(super) fn draw(
+    found: serde_json::Value,
+    parts: &[String],
+    columns: usize,
+    paint: Paint,
+) -> Result<String, Failure> {
+    let found: Found = serde_json::from_value(found).map_err(|error| unreadable(&error))?;
+    let mut out = String::new();
+    for part in parts {
+        out.push('\n');
+        match part.as_str() {
+            "logs" => logs(&found.logs, columns, paint, &mut out),
+            "exceptions" => exceptions(&found.exceptions, columns, paint, &mut out),
+            "exemplars" => exemplars(&found.exemplars, paint, &mut out),
+            "host" | "gpu" => machines(&found.machines, part, paint, &mut out),
+            // The trace is drawn already.
+            _ => {}
+        }
+    }
+    Ok(out)
+}
+
+fn heading(title: &str, count: usize, paint: Paint, out: &mut String) {
+    // Writing to a text cannot fail, here and below.
+    let _ = writeln!(out, "{}", paint.bold(&format!("{title} ({count})")));
+}
+
+fn time(nanos: &str) -> String {
+    units::time(nanos.parse().unwrap_or(0))
+}
+
+fn logs(lines: &[Line], columns: usize, paint: Paint, out: &mut String) {
+    heading("logs", lines.len(), paint, out);
+    for line in lines {
+        let of = |name: &str| line.labels.get(name).map_or("", String::as_str);
+        let severity = terminal::pad(of("severity_text"), 5);
+        let severity = match of("severity_number").parse::<u8>() {
+            Ok(17..) => paint.red(&severity).into_owned(),
+            _ => severity,
+        };
+        let (time, service) = (time(&line.time_unix_nano), of("service_name"));
+        let said = units::printable(line.line.lines().next().unwrap_or_default());
+        let text = format!("{time}  {severity}  {service}: {said}");
+        let _ = writeln!(out, "  {}", cut(&text, columns.saturating_sub(2)));
+    }
+}
+
+fn exceptions(exceptions: &[Exception], columns: usize, paint: Paint, out: &mut String) {
+    heading("exceptions", exceptions.len(), paint, out);
+    for exception in exceptions {
+        let of = |name: &str| exception.attributes.get(name).and_then(|value| value.as_str());
+        let kind = of("exception.type").unwrap_or("exception");
+        let message = of("exception.message").unwrap_or_default();
+        let (time, span) = (time(&exception.time_unix_nano), &exception.span_id);
+        let said = units::printable(message.lines().next().unwrap_or_default());
+        let text = format!("{time}  span {span}  {kind}: {said}");
+        let _ = writeln!(out, "  {}", paint.red(&cut(&text, columns.saturating_sub(2))));
+    }
+}
+
+fn exemplars(exemplars: &[Exemplar], paint: Paint, out: &mut String) {
+    heading("exemplars", exemplars.len(), paint, out);
+    for exemplar in exemplars {
+        let name = exemplar.metric.get("__name__").map_or("", String::as_str);
+        let (time, value) = (time(&exemplar.time_unix_nano), &exemplar.value);
+        let _ = writeln!(out, "  {time}  {name} = {value}");
+    }
+}
+
+fn machines(measures: &[Measure], of: &str, paint: Paint, out: &mut String) {
+    let measures: Vec<&Measure> = measures.iter().filter(|measure| measure.of == of).collect();
+    let title = if of == "gpu" { "GPUs" } else { "hosts" };
+    heading(title, measures.iter().map(|measure| measure.series.len()).sum(), paint, out);
+    for measure in measures {
+        for series in &measure.series {
+            let shown = ["instance", "Hostname", "gpu", "device"];
+            let labels: Vec<&str> =
+                shown.iter().filter_map(|name| series.labels.get(*name)).map(String::as_str).collect();
+            let values = || series.points.iter().map(|(_, value)| *value);
+            let most = values().fold(f64::NEG_INFINITY, f64::max);
+            let mean = values().sum::<f64>() / series.points.len().max(1) as f64;
+            let what = format!("{} {}", measure.name, labels.join(" "));
+            let chart = chart(&values().collect::<Vec<_>>());
+            let _ = writeln!(
+                out,
+                "  {}  {}  mean {mean:.3} most {most:.3} {}",
+                terminal::pad(&what, 32),
+                terminal::pad(&chart, CHART_COLUMNS),
+                measure.unit
+            );
+        }
+    }
+}
+
+/// Values as bars from the least to the greatest, at most so many as there is room for.
+fn chart(values: &[f64]) -> String {
+    let share = values.len().div_ceil(CHART_COLUMNS).max(1);
+    let shown: Vec<f64> =
+        values.chunks(share).map(|part| part.iter().copied().fold(f64::MIN, f64::max)).collect();
+    let least = shown.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = shown.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let height = |value: f64| match most > least {
+        true => ((value - least) / (most - least) * (BARS.len() - 1) as f64).round() as usize,
+        false => 0,
+    };
+    shown.iter().map(|value| BARS[height(*value).min(BARS.len() - 1)]).collect()
+}
+
+/// A text that has no more columns than there are.
+fn cut(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    text.chars().take(columns.saturating_sub(1)).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_goes_from_the_least_to_the_greatest_and_has_room() {
+        assert_eq!(chart(&[0.0, 50.0, 100.0]), "▁▅█");
+        assert_eq!(chart(&[5.0, 5.0]), "▁▁");
+        assert_eq!(chart(&[]), "");
+        assert!(chart(&[1.0; 1000]).chars().count() <= CHART_COLUMNS);
+        assert_eq!(chart(&[f64::NAN, 1.0]).chars().count(), 2);
+    }
+
+    #[test]
+    fn what_was_found_is_shown_by_part() {
+        let found = serde_json::json!({
+            "logs": [{
+                "timeUnixNano": "1700000000000000000",
+                "line": "gateway timeout\nwith more",
+                "labels": {"severity_text": "ERROR", "severity_number": "17", "service_name": "shop"}
+            }],
+            "exceptions": [{
+                "traceID": "00", "spanID": "00000000000000ff", "timeUnixNano": "1700000000000000001",
+                "attributes": {"exception.type": "ValueError", "exception.message": "no"}
+            }],
+            "machines": [{
+                "of": "gpu", "name": "utilisation", "unit": "percent", "query": "",
+                "series": [{"labels": {"instance": "n1", "gpu": "0"}, "points": [[1.0, 10.0], [2.0, 90.0]]}]
+            }]
+        });
+        let parts = ["logs", "exceptions", "gpu", "host"].map(str::to_owned);
+        let text = draw(found, &parts, 100, Paint::none()).unwrap();
+        for part in [
+            "logs (1)",
+            "ERROR  shop: gateway timeout",
+            "span 00000000000000ff  ValueError: no",
+            "utilisation n1 0",
+            "▁█",
+            "mean 50.000 most 90.000 percent",
+            "hosts (0)",
+        ] {
+            assert!(text.contains(part), "{part} is not in\n{text}");
+        }
+        assert!(!text.contains("with more"));
+    }
+}

@@ -1,0 +1,235 @@
+//! What can be asked: about a trace, a span, or a share key.
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+use crate::limits::{CORRELATE_LOGS, CORRELATE_MAX_LOGS, CORRELATE_MAX_TRACES, CORRELATE_TRACES};
+use crate::parameters::{Parameters, invalid};
+use crate::times;
+
+/// What a question is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Subject {
+    /// A trace, by its id in hexadecimal.
+    Trace {
+        /// The id: 32 digits.
+        #[serde(rename = "traceID")]
+        trace: String,
+    },
+    /// A span of a trace.
+    Span {
+        /// The trace's id; `None` if only the span is known.
+        #[serde(rename = "traceID", skip_serializing_if = "Option::is_none")]
+        trace: Option<String>,
+        /// The span's id: 16 digits.
+        #[serde(rename = "spanID")]
+        span: String,
+    },
+    /// A share key.
+    Key {
+        /// The attribute's key.
+        key: String,
+        /// Its value.
+        value: String,
+    },
+}
+
+/// A kind of answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Traces.
+    Traces,
+    /// Events that are exceptions.
+    Exceptions,
+    /// Log records.
+    Logs,
+    /// Exemplars of metrics.
+    Exemplars,
+    /// Metrics of hosts.
+    Host,
+    /// Metrics of GPUs.
+    Gpu,
+}
+
+impl Part {
+    const ALL: [(&str, Self); 6] = [
+        ("traces", Self::Traces),
+        ("exceptions", Self::Exceptions),
+        ("logs", Self::Logs),
+        ("exemplars", Self::Exemplars),
+        ("host", Self::Host),
+        ("gpu", Self::Gpu),
+    ];
+
+    /// The part of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, part)| *part)
+    }
+
+    /// All names, for whoever has to be told.
+    pub fn names() -> String {
+        Self::ALL.map(|(name, _)| name).join(", ")
+    }
+}
+
+/// A question.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// About what.
+    pub subject: Subject,
+    /// Which kinds of answers; all if there are none.
+    pub parts: Vec<Part>,
+    /// Nanoseconds since 1970; of share keys only, traces and spans have a time of their own.
+    pub time: Range<i64>,
+    /// Traces at most.
+    pub max_traces: usize,
+    /// Log records at most.
+    pub max_logs: usize,
+}
+
+/// Names of parameters that are no keys.
+const NAMES: [&str; 9] =
+    ["trace", "span", "key", "value", "start", "end", "with", "limit", "logs"];
+
+impl Question {
+    /// Everything about a subject, at any time.
+    pub fn about(subject: Subject) -> Self {
+        Self {
+            subject,
+            parts: Vec::new(),
+            time: 0..i64::MAX,
+            max_traces: CORRELATE_TRACES,
+            max_logs: CORRELATE_LOGS,
+        }
+    }
+
+    /// Whether a kind of answer is wanted.
+    pub fn wants(&self, part: Part) -> bool {
+        self.parts.is_empty() || self.parts.contains(&part)
+    }
+
+    /// What parameters ask for.
+    pub(super) fn of(parameters: &Parameters) -> Result<Self, String> {
+        let mut question = Self::about(subject(parameters)?);
+        for names in parameters.all("with") {
+            for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+                let part = Part::from_name(name).ok_or_else(|| {
+                    invalid("with", &format!("some of {}", Part::names()), name)
+                })?;
+                question.parts.push(part);
+            }
+        }
+        let moment = |name: &str| parameters.read(name, times::TIME, times::timestamp);
+        question.time =
+            moment("start")?.unwrap_or(0)..moment("end")?.unwrap_or(i64::MAX);
+        let bounded = |name: &str, default: usize, most: usize| {
+            let given = parameters.number::<usize>(name)?.unwrap_or(default);
+            if given > most {
+                return Err(format!("{name} is {given}: at most {most} are given at once"));
+            }
+            Ok(given)
+        };
+        question.max_traces = bounded("limit", CORRELATE_TRACES, CORRELATE_MAX_TRACES)?;
+        question.max_logs = bounded("logs", CORRELATE_LOGS, CORRELATE_MAX_LOGS)?;
+        Ok(question)
+    }
+}
+
+/// The one subject of a question.
+fn subject(parameters: &Parameters) -> Result<Subject, String> {
+    let trace = parameters.read("trace", "an id of a trace: 1 to 32 hexadecimal digits", trace_id)?;
+    let keys = keys(parameters);
+    let span = match parameters.get("span") {
+        None => None,
+        Some(text) => {
+            let (of_trace, span) = match text.rsplit_once(':') {
+                Some((trace, span)) => (Some(trace), span),
+                None => (None, text),
+            };
+            let expected = "an id of a span: 16 hexadecimal digits, or TRACE:SPAN";
+            let of_trace = match of_trace.map(trace_id) {
+                Some(None) => return Err(invalid("span", expected, text)),
+                known => known.flatten(),
+            };
+            let span = hex_id(span, 16).ok_or_else(|| invalid("span", expected, text))?;
+            Some((of_trace.or_else(|| trace.clone()), span))
+        }
+    };
+    match (trace, span, &keys[..]) {
+        (_, Some((trace, span)), []) => Ok(Subject::Span { trace, span }),
+        (Some(trace), None, []) => Ok(Subject::Trace { trace }),
+        (None, None, [(key, value)]) => {
+            Ok(Subject::Key { key: key.clone(), value: value.clone() })
+        }
+        (None, None, []) => Err("say what to look for: trace=ID, span=ID, or a share key such as \
+                                 session.id=VALUE"
+            .to_owned()),
+        _ => Err("one trace, one span or one share key is looked for at a time".to_owned()),
+    }
+}
+
+/// Share keys: `key=NAME&value=TEXT`, `key=NAME=TEXT`, or a name of their own.
+fn keys(parameters: &Parameters) -> Vec<(String, String)> {
+    let mut keys = parameters.others(&NAMES);
+    if let Some(key) = parameters.get("key") {
+        match (key.split_once('='), parameters.get("value")) {
+            (_, Some(value)) => keys.push((key.to_owned(), value.to_owned())),
+            (Some((key, value)), None) => keys.push((key.to_owned(), value.to_owned())),
+            (None, None) => keys.push((key.to_owned(), String::new())),
+        }
+    }
+    keys
+}
+
+/// A trace's id with all its digits.
+fn trace_id(text: &str) -> Option<String> {
+    let is_short = (1..=32).contains(&text.len());
+    is_short.then(|| format!("{text:0>32}")).and_then(|text| hex_id(&text, 32))
+}
+
+fn hex_id(text: &str, digits: usize) -> Option<String> {
+    let is_id = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then(|| text.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(query: &str) -> Result<Question, String> {
+        Parameters::parse(query).and_then(|parameters| Question::of(&parameters))
+    }
+
+    #[test]
+    fn traces_spans_and_keys_are_subjects() {
+        let trace = format!("{:0>32}", "ab12");
+        let subject = |query: &str| asked(query).unwrap().subject;
+        assert_eq!(subject("trace=AB12"), Subject::Trace { trace: trace.clone() });
+        let span = Subject::Span { trace: Some(trace), span: "00000000000000ff".to_owned() };
+        assert_eq!(subject("trace=ab12&span=00000000000000ff"), span);
+        assert_eq!(subject("span=ab12:00000000000000FF"), span);
+        let key = Subject::Key { key: "tuft.session_id".to_owned(), value: "s 1".to_owned() };
+        assert_eq!(subject("tuft.session_id=s+1"), key);
+        assert_eq!(subject("key=tuft.session_id&value=s+1"), key);
+        assert_eq!(subject("key=tuft.session_id%3Ds+1&limit=5"), key);
+    }
+
+    #[test]
+    fn what_is_unclear_is_refused_with_what_to_do() {
+        for (query, part) in [
+            ("", "say what to look for"),
+            ("trace=xyz", "hexadecimal"),
+            ("span=12", "TRACE:SPAN"),
+            ("trace=1&a=b", "one trace, one span or one share key"),
+            ("a=b&c=d", "one trace, one span or one share key"),
+            ("trace=1&with=lgos", "some of traces"),
+            ("trace=1&logs=99999999", "at most"),
+            ("trace=1&start=yesterday", "start"),
+        ] {
+            let error = asked(query).unwrap_err();
+            assert!(error.contains(part), "{query}: {error}");
+        }
+    }
+}
