@@ -12,6 +12,10 @@ const CSI: char = '\u{9b}';
 
 /// The line without its colours; borrowed if it has none.
 pub fn decolorize(line: &str) -> Cow<'_, str> {
+    // Most lines have neither an escape character nor the first byte of U+009B.
+    if memchr::memchr2(0x1b, 0xC2, line.as_bytes()).is_none() {
+        return Cow::Borrowed(line);
+    }
     let Some(first) = line.find([ESCAPE, CSI]) else { return Cow::Borrowed(line) };
     let mut out = String::with_capacity(line.len());
     let mut rest = line;

@@ -63,7 +63,9 @@ impl IpMatcher {
 
     /// A run of characters that addresses are written with.
     fn matches_run(&self, run: &str) -> bool {
-        if run.len() < 2 || !run.contains(['.', ':']) {
+        let dots = run.bytes().filter(|b| *b == b'.').count();
+        let colons = run.bytes().filter(|b| *b == b':').count();
+        if dots < 3 && colons < 2 {
             return false;
         }
         let trimmed = run.trim_end_matches('.');

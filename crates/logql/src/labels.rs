@@ -206,7 +206,10 @@ mod tests {
     fn labels_are_in_order_once_each() {
         let labels = Labels::of([("b", "1"), ("a", "2"), ("b", "3"), ("c", "")]);
         assert_eq!(labels.to_string(), r#"{a="2", b="3", c=""}"#);
-        assert_eq!((labels.get("b"), labels.get("c"), labels.get("d")), (Some("3"), Some(""), None));
+        assert_eq!(
+            (labels.get("b"), labels.get("c"), labels.get("d")),
+            (Some("3"), Some(""), None)
+        );
         assert_eq!(labels.len(), 3);
     }
 

@@ -50,6 +50,7 @@
 //! | [`request`], [`selection`], [`plan`] | what is asked, what is wanted of a store, answers |
 //! | `pipeline`, `operate` | stages, compiled and run; operators on numbers |
 //! | [`extract`], [`template`], [`ip`], [`units`], [`decolorize`] | what stages do with a line |
+//! | [`miner`] | which patterns lines are written after |
 //! | [`limits`] | every limit, with its reason |
 
 pub mod ast;
@@ -62,6 +63,7 @@ pub mod labels;
 mod lexer;
 pub mod limits;
 pub mod matcher;
+pub mod miner;
 mod operate;
 pub mod parser;
 mod pipeline;

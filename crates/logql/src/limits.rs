@@ -12,6 +12,15 @@ pub const MAX_NESTING: usize = 100;
 /// or drop it) calls itself that often. `a + b + c` grows by one with each operator.
 pub const MAX_HEIGHT: usize = 300;
 
+/// The conditions of a query: matchers, alternatives of line filters, comparisons of labels. Each
+/// may be a regular expression that takes memory, and those of one stage are a tree that is walked
+/// by functions that call themselves. Dashboards that pick by hand stay far below.
+pub const MAX_CONDITIONS: usize = 1000;
+
+/// The stages of a pipeline. What each needs of those before it is worked out for each, and nobody
+/// writes more than a few dozen.
+pub const MAX_STAGES: usize = 100;
+
 /// What a regular expression of a query may be compiled to. Dashboards list all hosts in one.
 pub const MAX_PATTERN_BYTES: usize = 10 << 20;
 

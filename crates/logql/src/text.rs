@@ -89,19 +89,20 @@ fn digits<'a>(
     if count <= 3 {
         bytes.push(u8::try_from(number).map_err(|_| format!("\\{digits} is no byte"))?);
     } else {
-        let letter = char::from_u32(number)
-            .ok_or_else(|| format!("\\u{digits} is no character"))?;
+        let letter =
+            char::from_u32(number).ok_or_else(|| format!("\\u{digits} is no character"))?;
         bytes.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
     }
     Ok(&rest[count..])
 }
 
-/// A number as it is written in queries and answers: never with an exponent.
+/// A number as it is written in queries: never with an exponent, unless it is too large for one.
 pub(crate) fn number(value: f64) -> String {
     if value.is_nan() {
-        "NaN".to_owned()
+        // The language has no word for it, but this is it.
+        "(0 / 0)".to_owned()
     } else if value.is_infinite() {
-        if value > 0.0 { "+Inf" } else { "-Inf" }.to_owned()
+        if value > 0.0 { "1e999" } else { "-1e999" }.to_owned()
     } else {
         value.to_string()
     }

@@ -124,7 +124,7 @@ pub fn format_prometheus_duration(nanos: i64) -> String {
     }
     let mut out = String::from(if nanos < 0 { "-" } else { "" });
     for (unit, scale, only_whole) in PROMETHEUS_UNITS {
-        if only_whole && millis % scale != 0 {
+        if only_whole && !millis.is_multiple_of(scale) {
             continue;
         }
         if millis >= scale {

@@ -127,8 +127,7 @@ fn feed<E>(
                 .collect();
             let line = if selection.needs.line { line.as_str() } else { "" };
             let stream = &stream.labels;
-            let entry =
-                Entry { time_nanos: *time, sequence, line, stream, metadata: &metadata };
+            let entry = Entry { time_nanos: *time, sequence, line, stream, metadata: &metadata };
             push(nth % 2, &entry)?;
         }
     }
@@ -139,9 +138,7 @@ fn run(plan: &Plan, streams: &[Stream]) -> Result<Outcome, kymo_logql::error::Ev
     match plan {
         Plan::Log(plan) => {
             let mut workers = vec![plan.worker(Tested::No), plan.worker(Tested::No)];
-            feed(plan.selection(), streams, &mut |nth, entry| {
-                workers[nth].push(entry).map(drop)
-            })?;
+            feed(plan.selection(), streams, &mut |nth, entry| workers[nth].push(entry).map(drop))?;
             plan.finish(workers).map(Outcome::Streams)
         }
         Plan::Metric(plan) => {
@@ -208,9 +205,10 @@ fn show_value(value: Answer) -> Value {
         }
         Answer::Matrix(series) => {
             let series = series.iter().map(|series| {
-                let points = series.points.iter().map(|(time, value)| {
-                    json!([(time - T0_NANOS) as f64 / 1e9, number(*value)])
-                });
+                let points = series
+                    .points
+                    .iter()
+                    .map(|(time, value)| json!([(time - T0_NANOS) as f64 / 1e9, number(*value)]));
                 let points: Vec<Value> = points.collect();
                 json!({ "labels": shown_labels(&series.labels), "values": points })
             });

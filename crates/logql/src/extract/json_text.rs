@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use super::ExtractError;
+use super::name::{PLAIN, is};
 
 /// Reads from the start of a text to its end.
 pub(super) struct Cursor<'a> {
@@ -44,6 +45,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next byte that is not blank, without reading it.
+    #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(byte) = bytes.get(self.at) {
@@ -56,6 +58,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a byte if it comes next.
+    #[inline]
     pub(super) fn take(&mut self, byte: u8) -> bool {
         let comes = self.peek() == Some(byte);
         self.at += usize::from(comes);
@@ -69,15 +72,22 @@ impl<'a> Cursor<'a> {
     /// The key that comes next in an object, with its colon; none at the object's end. `first`
     /// tells whether a comma has to come before it.
     pub(super) fn key(&mut self, first: bool) -> Result<Option<&'a str>, ExtractError> {
-        if self.take(b'}') {
-            return Ok(None);
-        }
-        if !first && !self.take(b',') {
-            return self.error("`,` or `}`");
-        }
-        if !self.take(b'"') {
+        let next = match self.peek() {
+            Some(b'}') => {
+                self.at += 1;
+                return Ok(None);
+            }
+            Some(b',') if !first => {
+                self.at += 1;
+                self.peek()
+            }
+            _ if !first => return self.error("`,` or `}`"),
+            next => next,
+        };
+        if next != Some(b'"') {
             return self.error("a name in quotes");
         }
+        self.at += 1;
         let key = self.string()?;
         if !self.take(b':') {
             return self.error("`:`");
@@ -114,18 +124,13 @@ impl<'a> Cursor<'a> {
             _ => self.at,
         };
         let bytes = self.text.as_bytes();
-        while bytes
-            .get(self.at)
-            .is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
-        {
+        while bytes.get(self.at).is_some_and(|b| is(*b, PLAIN)) {
             self.at += 1;
         }
-        match self.since(start) {
-            "null" => Ok(Token::Null),
-            word @ ("true" | "false") => Ok(Token::Plain(word)),
-            word if word.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
-                Ok(Token::Plain(word))
-            }
+        let word = self.since(start);
+        match word.as_bytes() {
+            [b'0'..=b'9' | b'-', ..] | b"true" | b"false" => Ok(Token::Plain(word)),
+            b"null" => Ok(Token::Null),
             _ => {
                 self.at = start;
                 self.error("a value")
@@ -152,19 +157,20 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads up to and with the closing quote; gives what is between.
+    #[inline]
     fn string(&mut self) -> Result<&'a str, ExtractError> {
         let bytes = self.text.as_bytes();
         let start = self.at;
         let mut at = start;
         loop {
+            at = quote_or_backslash(bytes, at);
             match bytes.get(at) {
                 Some(b'"') => {
                     self.at = at + 1;
                     // Quotes are ASCII, so both ends are on the edge of a character.
                     return Ok(self.text.get(start..at).unwrap_or_default());
                 }
-                Some(b'\\') => at += 2,
-                Some(_) => at += 1,
+                Some(_) => at += 2,
                 None => {
                     self.at = bytes.len();
                     return self.error("a closing quote");
@@ -172,6 +178,27 @@ impl<'a> Cursor<'a> {
             }
         }
     }
+}
+
+/// Where the next quote or backslash is, or the end. Strings of logs are short: eight bytes at a
+/// time are quicker than a search that has to be set up.
+#[inline]
+fn quote_or_backslash(bytes: &[u8], start: usize) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGHS: u64 = ONES << 7;
+    // The lowest bit that is set is that of the first byte which is zero.
+    let zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
+    let mut at = start;
+    while let Some((eight, _)) = bytes.get(at..).and_then(|rest| rest.split_first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*eight);
+        let found = zero(word ^ (ONES * u64::from(b'"'))) | zero(word ^ (ONES * u64::from(b'\\')));
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().position(|b| matches!(b, b'"' | b'\\')).unwrap_or(rest.len())
 }
 
 /// The text that a string means, if all its escapes mean something. Characters that replaced

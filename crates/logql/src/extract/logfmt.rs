@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::ExtractError;
-use super::name::{is_clean, push_sanitised};
+use super::name::{LOGFMT_END, is, is_clean, push_sanitised};
 use crate::limits::MAX_LABEL_NAME_BYTES;
 
 /// How to read logfmt.
@@ -82,7 +82,8 @@ impl<'a> Value<'a> {
             Self::Plain(text) => Cow::Borrowed(text),
             Self::Escaped(raw) => Cow::Owned(unescape(raw)?),
         };
-        if text.contains(char::REPLACEMENT_CHARACTER) {
+        // The replacement character starts with 0xEF; other characters that do are seldom.
+        if text.bytes().any(|b| b == 0xEF) && text.contains(char::REPLACEMENT_CHARACTER) {
             return Some(Cow::Owned(text.replace(char::REPLACEMENT_CHARACTER, " ")));
         }
         Some(text)
@@ -100,12 +101,12 @@ impl<'a> Pairs<'a> {
         let bytes = self.line.as_bytes();
         self.at += bytes.get(self.at..)?.iter().position(|b| *b > b' ')?;
         let start = self.at;
-        self.at = self.end_of(|b| matches!(b, b'=' | b'"') || b <= b' ');
+        self.at = self.end_of(|b| is(b, LOGFMT_END));
         let name = self.line.get(start..self.at).unwrap_or_default();
         match bytes.get(self.at) {
             Some(b'"') => return Some(self.bad("a quote within a name")),
             Some(b'=') if name.is_empty() => return Some(self.bad("`=` without a name")),
-            _ if name.contains(char::REPLACEMENT_CHARACTER) => {
+            _ if !is_clean(name.as_bytes()) && name.contains(char::REPLACEMENT_CHARACTER) => {
                 return Some(self.bad("a name that is not text"));
             }
             Some(b'=') => self.at += 1,
@@ -115,7 +116,7 @@ impl<'a> Pairs<'a> {
             return Some(self.quoted().map(|value| (name, value)));
         }
         let start = self.at;
-        self.at = self.end_of(|b| matches!(b, b'=' | b'"') || b <= b' ');
+        self.at = self.end_of(|b| is(b, LOGFMT_END));
         if matches!(bytes.get(self.at), Some(b'=' | b'"')) {
             return Some(self.bad("`=` or a quote within a value that is not quoted"));
         }

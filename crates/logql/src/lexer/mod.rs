@@ -100,8 +100,9 @@ impl<'a> Lexer<'a> {
         let end = rest.find(']').ok_or("the range that begins here has no closing ]")?;
         let inner = rest[1..end].trim();
         self.at += end + 1;
-        let nanos = units::parse_prometheus_duration(inner)
-            .ok_or_else(|| format!("{inner:?} is no duration for a range: write it like 5m or 1h30m"))?;
+        let nanos = units::parse_prometheus_duration(inner).ok_or_else(|| {
+            format!("{inner:?} is no duration for a range: write it like 5m or 1h30m")
+        })?;
         Ok(TokenKind::Range(nanos))
     }
 

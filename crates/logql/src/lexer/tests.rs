@@ -61,9 +61,15 @@ fn signs_are_taken_as_long_as_they_are() {
 #[test]
 fn what_is_no_token_is_named_with_its_place() {
     for (text, message) in [
-        ("a\n 'b'", "parse error at line 2, col 2: texts are written between \" or `, not between '"),
+        (
+            "a\n 'b'",
+            "parse error at line 2, col 2: texts are written between \" or `, not between '",
+        ),
         ("\"ab", "parse error at line 1, col 1: the text that begins here has no closing \""),
-        ("{[1m:10s]", "parse error at line 1, col 2: \"1m:10s\" is no duration for a range: write it like 5m or 1h30m"),
+        (
+            "{[1m:10s]",
+            "parse error at line 1, col 2: \"1m:10s\" is no duration for a range: write it like 5m or 1h30m",
+        ),
         ("[1m", "parse error at line 1, col 1: the range that begins here has no closing ]"),
         ("a;", "parse error at line 1, col 2: unexpected character ';'"),
         ("5x", "parse error at line 1, col 1: 5x is no number, duration or size"),

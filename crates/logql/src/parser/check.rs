@@ -45,7 +45,10 @@ fn check_line_filter(filter: &LineFilter) -> Result<(), String> {
                 }
             },
             LineMatch::Ip(_) if !matches!(filter.op, LineOp::Contains | LineOp::Lacks) => {
-                return Err(format!("ip(...) goes with |= and !=, not with {}", filter.op.symbol()));
+                return Err(format!(
+                    "ip(...) goes with |= and !=, not with {}",
+                    filter.op.symbol()
+                ));
             }
             LineMatch::Ip(addresses) => check_ip(addresses)?,
         }

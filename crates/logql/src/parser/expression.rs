@@ -62,8 +62,9 @@ impl Parser<'_> {
             let right_tree = self.metric_of(right, "right of an operator")?;
             let height = left_tree.height.max(right_tree.height) + 1;
             if height > MAX_HEIGHT {
-                let message =
-                    format!("the query is too complex: {MAX_HEIGHT} operators in each other are read");
+                let message = format!(
+                    "the query is too complex: {MAX_HEIGHT} operators in each other are read"
+                );
                 return Err(self.error(op_span, message));
             }
             let (returns_bool, matching) = modifier;

@@ -30,6 +30,7 @@ impl Parser<'_> {
     }
 
     fn line_match(&mut self) -> Result<LineMatch> {
+        self.count_condition()?;
         if self.peek() == &TokenKind::Ip {
             return Ok(LineMatch::Ip(self.ip()?));
         }
@@ -58,12 +59,9 @@ impl Parser<'_> {
     pub(super) fn label_filter(&mut self) -> Result<LabelFilter> {
         self.nested(|parser| {
             let mut left = parser.label_conjunction()?;
-            let mut count = 0;
             while parser.accept(&TokenKind::Operator(BinaryOp::Or)) {
                 let right = parser.label_conjunction()?;
                 left = LabelFilter::Or(Box::new(left), Box::new(right));
-                count += 1;
-                parser.check_count(count)?;
             }
             Ok(left)
         })
@@ -71,12 +69,9 @@ impl Parser<'_> {
 
     fn label_conjunction(&mut self) -> Result<LabelFilter> {
         let mut left = self.label_condition()?;
-        let mut count = 0;
         while self.accept(&TokenKind::Operator(BinaryOp::And)) {
             let right = self.label_condition()?;
             left = LabelFilter::And(Box::new(left), Box::new(right));
-            count += 1;
-            self.check_count(count)?;
         }
         Ok(left)
     }
@@ -101,6 +96,7 @@ impl Parser<'_> {
 
     fn label_comparison(&mut self) -> Result<LabelFilter> {
         let name = self.name("the name of a label")?;
+        self.count_condition()?;
         let op = match self.peek() {
             TokenKind::Assign => CompareOp::Equal,
             TokenKind::NotEqual => CompareOp::NotEqual,
@@ -145,15 +141,5 @@ impl Parser<'_> {
 
     fn written(&self, start: usize) -> String {
         self.text_of(Span { start, end: self.last_span().end }).to_owned()
-    }
-
-    /// Conditions in a row make a tree as high as they are many.
-    fn check_count(&self, count: usize) -> Result<()> {
-        use crate::limits::MAX_HEIGHT;
-        if count < MAX_HEIGHT {
-            return Ok(());
-        }
-        let message = format!("too many conditions in one stage: {MAX_HEIGHT} are read");
-        Err(self.error(self.span(), message))
     }
 }

@@ -28,7 +28,8 @@ impl Parser<'_> {
         };
         self.skip();
         if op.is_set() {
-            let message = format!("{} knows no groups: leave out group_left and group_right", op.symbol());
+            let message =
+                format!("{} knows no groups: leave out group_left and group_right", op.symbol());
             return Err(self.error(group_span, message));
         }
         // A parenthesis may also open the right operand.

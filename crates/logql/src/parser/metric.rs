@@ -144,7 +144,8 @@ impl Parser<'_> {
         }
         let parameter = self.count_of(op, parameter, inner_span)?;
         let inner_height = inner.height;
-        let aggregation = VectorAggregation { op, parameter, grouping, inner: Box::new(inner.expr) };
+        let aggregation =
+            VectorAggregation { op, parameter, grouping, inner: Box::new(inner.expr) };
         Ok(MetricTree { expr: MetricExpr::Vector(aggregation), height: inner_height + 1 })
     }
 

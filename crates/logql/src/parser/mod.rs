@@ -18,7 +18,7 @@ mod stage;
 use crate::ast::{Expr, LogExpr, MetricExpr, Span};
 use crate::error::ParseError;
 use crate::lexer::{self, Token, TokenKind, Word};
-use crate::limits::{MAX_NESTING, MAX_QUERY_BYTES};
+use crate::limits::{MAX_CONDITIONS, MAX_NESTING, MAX_QUERY_BYTES};
 use crate::matcher::Matcher;
 
 /// Reads a query.
@@ -77,16 +77,19 @@ struct Parser<'a> {
     nesting: usize,
     /// Where the current stage begins.
     stage_start: Option<usize>,
+    /// How many conditions were read.
+    conditions: usize,
 }
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str) -> Result<Self> {
         if text.len() > MAX_QUERY_BYTES {
-            let message = format!("the query is too long: at most {MAX_QUERY_BYTES} bytes are read");
+            let message =
+                format!("the query is too long: at most {MAX_QUERY_BYTES} bytes are read");
             return Err(ParseError::new("", Span::default(), message));
         }
         let tokens = lexer::tokens(text)?;
-        Ok(Self { text, tokens, at: 0, nesting: 0, stage_start: None })
+        Ok(Self { text, tokens, at: 0, nesting: 0, stage_start: None, conditions: 0 })
     }
 
     /// The next token, which stays where it is.
@@ -186,6 +189,16 @@ impl<'a> Parser<'a> {
         let result = read(self);
         self.nesting -= 1;
         result
+    }
+
+    /// Counts a condition; an error if there are too many.
+    fn count_condition(&mut self) -> Result<()> {
+        self.conditions += 1;
+        if self.conditions <= MAX_CONDITIONS {
+            return Ok(());
+        }
+        let message = format!("the query has too many conditions: {MAX_CONDITIONS} are read");
+        Err(self.error(self.last_span(), message))
     }
 
     fn text_of(&self, span: Span) -> &'a str {

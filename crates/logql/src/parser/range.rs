@@ -82,7 +82,9 @@ impl Parser<'_> {
         let mut filters = Vec::new();
         while self.accept(&TokenKind::Pipe) {
             if !matches!(self.peek(), TokenKind::Identifier | TokenKind::LeftParen) {
-                return Err(self.unexpected("a condition on labels: behind unwrap stands no other stage"));
+                return Err(
+                    self.unexpected("a condition on labels: behind unwrap stands no other stage")
+                );
             }
             filters.push(self.checked_label_filter()?);
         }

@@ -35,6 +35,7 @@ impl Parser<'_> {
         }
         loop {
             let name = self.name("the name of a label or }")?;
+            self.count_condition()?;
             matchers.push(self.matcher(&name)?);
             if self.accept(&TokenKind::RightBrace) {
                 return Ok(matchers);

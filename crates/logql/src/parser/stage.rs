@@ -1,9 +1,10 @@
 //! Stages of a pipeline.
 
 use super::{Parser, Result, check};
-use crate::ast::{Chosen, Extraction, LabelFormat, LogfmtStage, Span, Stage};
+use crate::ast::{BinaryOp, Chosen, Extraction, LabelFormat, LogfmtStage, Span, Stage};
 use crate::error::ParseError;
 use crate::lexer::{TokenKind, Word};
+use crate::limits::MAX_STAGES;
 
 /// What the stages are part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,10 @@ impl Parser<'_> {
                 self.stage_start = None;
                 return Ok(stages);
             };
+            if stages.len() >= MAX_STAGES {
+                let message = format!("the query has too many stages: {MAX_STAGES} are read");
+                return Err(self.error(self.last_span(), message));
+            }
             let span = Span { start, end: self.last_span().end };
             check::check(&stage).map_err(|message| self.error(span, message))?;
             self.stage_start = None;
@@ -91,6 +96,10 @@ impl Parser<'_> {
             }
             self.skip();
         }
+        if self.peek() == &TokenKind::Operator(BinaryOp::Sub) {
+            let message = "the flags of logfmt are --strict and --keep-empty";
+            return Err(self.error(self.span(), message));
+        }
         stage.extractions = self.extractions()?;
         Ok(stage)
     }
@@ -139,11 +148,17 @@ impl Parser<'_> {
             let name = self.name("the name of a label")?;
             let has_matcher = matches!(
                 self.peek(),
-                TokenKind::Assign | TokenKind::Matches | TokenKind::NotMatches | TokenKind::NotEqual
+                TokenKind::Assign
+                    | TokenKind::Matches
+                    | TokenKind::NotMatches
+                    | TokenKind::NotEqual
             );
             // A line filter may follow: `| drop a != "x"` is read as a matcher, as Loki does.
             chosen.push(match has_matcher {
-                true => Chosen::Matcher(self.matcher(&name)?),
+                true => {
+                    self.count_condition()?;
+                    Chosen::Matcher(self.matcher(&name)?)
+                }
                 false => Chosen::Name(name),
             });
             if !self.accept(&TokenKind::Comma) {

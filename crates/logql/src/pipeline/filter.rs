@@ -116,9 +116,7 @@ impl LabelTest {
     pub(crate) fn passes(&self, entry: &Entry<'_>, labels: &mut RowLabels) -> bool {
         match self {
             Self::Text(matcher) => matcher.matches(text_of(entry, labels, &matcher.name)),
-            Self::Number(name, op, value) => {
-                compare(entry, labels, name, *op, value, parse_number)
-            }
+            Self::Number(name, op, value) => compare(entry, labels, name, *op, value, parse_number),
             Self::Duration(name, op, value) => {
                 compare(entry, labels, name, *op, value, units::parse_go_duration)
             }

@@ -50,9 +50,7 @@ pub(crate) enum FormatStep {
 impl FormatStep {
     pub(crate) fn new(format: &LabelFormat) -> Result<Self, String> {
         Ok(match format {
-            LabelFormat::Rename { to, from } => {
-                Self::Rename { to: to.clone(), from: from.clone() }
-            }
+            LabelFormat::Rename { to, from } => Self::Rename { to: to.clone(), from: from.clone() },
             LabelFormat::Template { to, template } => {
                 let template = Template::parse(template).map_err(|error| error.to_string())?;
                 Self::Template { to: to.clone(), template }

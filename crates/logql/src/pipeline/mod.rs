@@ -88,16 +88,17 @@ impl Step {
             Stage::Json => ParserKind::Json,
             Stage::JsonPaths(paths) => ParserKind::json_paths(paths)?,
             Stage::Logfmt(logfmt) => ParserKind::logfmt(logfmt),
-            Stage::Regexp(pattern) => ParserKind::Regexp(
-                RegexpParser::new(pattern).map_err(|error| error.to_string())?,
-            ),
-            Stage::Pattern(pattern) => ParserKind::Pattern(
-                PatternParser::new(pattern).map_err(|error| error.to_string())?,
-            ),
+            Stage::Regexp(pattern) => {
+                ParserKind::Regexp(RegexpParser::new(pattern).map_err(|error| error.to_string())?)
+            }
+            Stage::Pattern(pattern) => {
+                ParserKind::Pattern(PatternParser::new(pattern).map_err(|error| error.to_string())?)
+            }
             Stage::Unpack => ParserKind::Unpack,
         };
         let is_wanted = wanted.runs_parser(stage);
-        Ok(is_wanted.then(|| Self::Parser(ParserStep { kind, wanted: Wanted::new(&wanted.labels) })))
+        Ok(is_wanted
+            .then(|| Self::Parser(ParserStep { kind, wanted: Wanted::new(&wanted.labels) })))
     }
 
     #[inline]

@@ -118,8 +118,7 @@ fn before(stage: &Stage, needed: &mut Behind) {
         }
         Stage::Keep(chosen) => {
             let kept = chosen.iter().map(|chosen| chosen.name().to_owned());
-            let kept: BTreeSet<String> =
-                kept.filter(|name| needed.labels.has(name)).collect();
+            let kept: BTreeSet<String> = kept.filter(|name| needed.labels.has(name)).collect();
             needed.labels = Names::Only(kept);
         }
     }
@@ -156,6 +155,48 @@ pub(crate) fn each_name<'a>(filter: &'a LabelFilter, give: &mut dyn FnMut(&'a st
         LabelFilter::And(left, right) | LabelFilter::Or(left, right) => {
             each_name(left, give);
             each_name(right, give);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parser::parse_log;
+
+    /// What an entry needs, for a result that needs some labels and no line.
+    fn needs(query: &str, result: &[&str]) -> String {
+        let log = parse_log(query).unwrap();
+        let labels = Names::Only(result.iter().map(|name| (*name).to_owned()).collect());
+        let needed = Needed::new(&log.stages, Behind { labels, line: false }, |_| false).of_entry();
+        let labels = match needed.labels {
+            Names::All => "all".to_owned(),
+            Names::Only(names) => names.into_iter().collect::<Vec<_>>().join(" "),
+        };
+        format!("{labels}{}", if needed.line { " + line" } else { "" })
+    }
+
+    #[test]
+    fn only_what_is_used_is_needed() {
+        for (query, result, expected) in [
+            (r#"{a="b"}"#, &["x"][..], "x"),
+            (r#"{a="b"} |= "x""#, &[], " + line"),
+            (r#"{a="b"} | json"#, &[], ""),
+            (r#"{a="b"} | json"#, &["x"], "x + line"),
+            (r#"{a="b"} | json"#, &["x_extracted"], "x x_extracted + line"),
+            (r#"{a="b"} | json y="z""#, &["x"], "x"),
+            (r#"{a="b"} | logfmt x="z""#, &["x"], "x + line"),
+            (r#"{a="b"} | y > 5 or z="1""#, &["x"], "x y z"),
+            (r#"{a="b"} | decolorize | unpack"#, &[], ""),
+            (r#"{a="b"} | drop x"#, &["x", "y"], "y"),
+            (r#"{a="b"} | drop x="1""#, &["x", "y"], "x y"),
+            (r#"{a="b"} | keep x, z"#, &["x", "y"], "x"),
+            (r#"{a="b"} | label_format x=y"#, &["x"], "x y"),
+            (r#"{a="b"} | line_format "{{.y}}""#, &[], "y"),
+            (r#"{a="b"} | line_format "{{.y}} {{__line__}}""#, &[], "y + line"),
+            (r#"{a="b"} | line_format "{{.}}""#, &[], "all"),
+        ] {
+            assert_eq!(needs(query, result), expected, "{query} for {result:?}");
         }
     }
 }

@@ -48,9 +48,9 @@ impl Wanted {
     fn may_have(&self, name: &str) -> bool {
         match self {
             Self::All => true,
-            Self::Only(names) => names
-                .iter()
-                .any(|wanted| wanted.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest == EXTRACTED)),
+            Self::Only(names) => names.iter().any(|wanted| {
+                wanted.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest == EXTRACTED)
+            }),
         }
     }
 
@@ -58,9 +58,7 @@ impl Wanted {
     fn are_made(&self, labels: &RowLabels) -> bool {
         match self {
             Self::All => false,
-            Self::Only(names) => {
-                names.iter().all(|name| name != ERROR && labels.is_made(name))
-            }
+            Self::Only(names) => names.iter().all(|name| name != ERROR && labels.is_made(name)),
         }
     }
 }
@@ -108,9 +106,11 @@ impl ParserStep {
         let before = labels.made_count();
         let wanted = &self.wanted;
         let result = match &self.kind {
-            ParserKind::Json => json::flatten(line, &|name| wanted.may_have(name), &mut |name, value| {
-                self.found(entry, labels, name, value);
-            }),
+            ParserKind::Json => {
+                json::flatten(line, &|name| wanted.may_have(name), &mut |name, value| {
+                    self.found(entry, labels, name, value);
+                })
+            }
             ParserKind::JsonPaths(paths) => paths.extract(line, &mut |name, value| {
                 self.found_by_path(entry, labels, name, value);
             }),

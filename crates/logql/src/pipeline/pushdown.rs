@@ -18,8 +18,7 @@ pub(crate) struct Pushdown {
     pub(crate) conditions: Vec<Condition>,
     /// For each stage whether a condition says all of it.
     pub(crate) is_exact: Vec<bool>,
-    /// Whether every stage is said by a condition, or does nothing to what is counted by these
-    /// labels.
+    /// The stages that no condition says.
     stages_left: Vec<usize>,
 }
 
@@ -144,7 +143,8 @@ fn line_conditions(filter: &LineFilter, conditions: &mut Vec<Condition>) -> bool
         .collect();
     // Addresses are written in many ways; nothing can be said of the text.
     let Some(texts) = texts else { return false };
-    let regexes = |texts: &[String]| texts.iter().map(|text| kymo_pattern::unanchored(text)).collect();
+    let regexes =
+        |texts: &[String]| texts.iter().map(|text| kymo_pattern::unanchored(text)).collect();
     let test = match filter.op {
         LineOp::Contains => Test::ContainsAny(texts),
         LineOp::Lacks => Test::ContainsNone(texts),
@@ -188,5 +188,80 @@ fn has_addresses(filter: &LabelFilter) -> bool {
         | LabelFilter::Number(_)
         | LabelFilter::Duration(_)
         | LabelFilter::Bytes(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parser::parse_log;
+
+    /// The conditions of a query; a question mark where one is not exact.
+    fn conditions(query: &str) -> String {
+        let found = Pushdown::new(&parse_log(query).unwrap().stages);
+        let shown = found.conditions.iter().map(|condition| {
+            let test = match &condition.test {
+                Test::ContainsAny(texts) => format!("has {}", texts.join("|")),
+                Test::ContainsNone(texts) => format!("lacks {}", texts.join("|")),
+                Test::MatchesAny(texts) => format!("matches {}", texts.join("|")),
+                Test::MatchesNone(texts) => format!("differs {}", texts.join("|")),
+                Test::Labels(filter) => filter.to_string(),
+            };
+            format!("{test}{}", if condition.is_exact { "" } else { "?" })
+        });
+        shown.collect::<Vec<_>>().join(" & ")
+    }
+
+    #[test]
+    fn what_is_asked_of_the_stored_line_is_said() {
+        for (query, expected) in [
+            (r#"{a="b"} |= "x" or "y" != "z""#, "has x|y & lacks z"),
+            (r#"{a="b"} |~ "x\\d" !~ "y""#, "matches x[0-9] & differs y"),
+            (r#"{a="b"} |> "one <_> two""#, "has one ? & has  two?"),
+            (r#"{a="b"} !> "one <_>""#, ""),
+            (r#"{a="b"} |= ip("10.0.0.1") |= "x""#, "has x"),
+            (r#"{a="b"} | json |= "x""#, "has x"),
+            (r#"{a="b"} | decolorize |= "x""#, ""),
+            (r#"{a="b"} |= "y" | line_format "z" |= "x""#, "has y"),
+            (r#"{a="b"} | unpack |= "x""#, ""),
+        ] {
+            assert_eq!(conditions(query), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_of_labels_is_said_unless_a_stage_made_them() {
+        for (query, expected) in [
+            (r#"{a="b"} | x="1" or y=~"2""#, r#"( x="1" or y=~"2" )"#),
+            (r#"{a="b"} | x > 5"#, "x>5?"),
+            (r#"{a="b"} | json | x="1""#, ""),
+            (r#"{a="b"} | json y="z" | x="1" | y="2""#, r#"x="1""#),
+            (r#"{a="b"} | pattern "<x> " | x="1" | y="2""#, r#"y="2""#),
+            (r#"{a="b"} | label_format x=y | x="1" | y="1" | z="1""#, r#"z="1""#),
+            (r#"{a="b"} | drop x | x="" | y="1""#, r#"y="1""#),
+            (r#"{a="b"} | keep x | x="1""#, ""),
+            (r#"{a="b"} | __error__="" | x_extracted="1""#, ""),
+            (r#"{a="b"} | x=ip("10.0.0.1")"#, ""),
+        ] {
+            assert_eq!(conditions(query), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn counting_is_enough_where_stages_say_nothing_else() {
+        for (query, is_enough) in [
+            (r#"{a="b"} |= "x" | y="1""#, true),
+            (r#"{a="b"} | drop __error__, z"#, true),
+            (r#"{a="b"} | drop x"#, false),
+            (r#"{a="b"} | keep x, y"#, true),
+            (r#"{a="b"} | keep y"#, false),
+            (r#"{a="b"} | y > 1"#, false),
+            (r#"{a="b"} |> "x<_>""#, false),
+            (r#"{a="b"} | json"#, false),
+        ] {
+            let stages = parse_log(query).unwrap().stages;
+            let found = Pushdown::new(&stages).leaves_only(&stages, &["x".to_owned()]);
+            assert_eq!(found, is_enough, "{query}");
+        }
     }
 }

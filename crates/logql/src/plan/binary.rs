@@ -81,9 +81,9 @@ fn filtered(
     let mut kept = left;
     for series in &mut kept {
         let known = right.get(&signature(matching, &series.labels));
-        series.points.retain(|(step, _)| {
-            known.is_some_and(|known| known.contains(step)) == wants_match
-        });
+        series
+            .points
+            .retain(|(step, _)| known.is_some_and(|known| known.contains(step)) == wants_match);
     }
     kept.retain(|series| !series.points.is_empty());
     kept

@@ -18,7 +18,10 @@ pub(super) struct GridSeries {
 }
 
 /// `sum by (a) (…)`
-pub(super) fn aggregate(aggregation: &VectorAggregation, series: Vec<GridSeries>) -> Vec<GridSeries> {
+pub(super) fn aggregate(
+    aggregation: &VectorAggregation,
+    series: Vec<GridSeries>,
+) -> Vec<GridSeries> {
     let group = Group::new(&aggregation.grouping.clone().unwrap_or_default());
     match aggregation.op {
         VectorOp::Sort | VectorOp::SortDesc => sort(aggregation.op, series),
@@ -96,13 +99,17 @@ fn best(op: VectorOp, count: usize, group: &Group, series: Vec<GridSeries>) -> V
         let mut all: Vec<(u32, f64, usize)> = members
             .iter()
             .enumerate()
-            .flat_map(|(nth, series)| series.points.iter().map(move |(step, value)| (*step, *value, nth)))
+            .flat_map(|(nth, series)| {
+                series.points.iter().map(move |(step, value)| (*step, *value, nth))
+            })
             .collect();
         all.sort_unstable_by(|a, b| {
             a.0.cmp(&b.0).then(order(is_descending, a.1, b.1)).then(a.2.cmp(&b.2))
         });
         let mut points: Vec<Points> = vec![Points::new(); members.len()];
-        for (step, value, nth) in all.chunk_by(|a, b| a.0 == b.0).flat_map(|step| step.iter().take(count)) {
+        for (step, value, nth) in
+            all.chunk_by(|a, b| a.0 == b.0).flat_map(|step| step.iter().take(count))
+        {
             points[*nth].push((*step, *value));
         }
         let members = members.into_iter().zip(points);

@@ -99,10 +99,9 @@ impl LeafPlan {
             needs: needed.of_entry(),
             needs_if_tested: needed_if_tested.of_entry(),
         };
-        let pipeline =
-            Pipeline::new(stages, &needed, |_| false).map_err(PlanError::BadStage)?;
-        let pipeline_if_tested = Pipeline::new(stages, &needed_if_tested, is_exact)
-            .map_err(PlanError::BadStage)?;
+        let pipeline = Pipeline::new(stages, &needed, |_| false).map_err(PlanError::BadStage)?;
+        let pipeline_if_tested =
+            Pipeline::new(stages, &needed_if_tested, is_exact).map_err(PlanError::BadStage)?;
         Ok(Self {
             selection,
             pipeline,
@@ -305,13 +304,12 @@ impl LeafWorker {
     fn add(&mut self, series: u32, piece: i64, sample: Timed) -> Result<(), EvalError> {
         let kind = self.leaf.kind;
         let mut is_larger = kind == StateKind::Samples;
-        self.states
-            .entry((series, piece))
-            .and_modify(|state| state.add(sample))
-            .or_insert_with(|| {
+        self.states.entry((series, piece)).and_modify(|state| state.add(sample)).or_insert_with(
+            || {
                 is_larger = true;
                 State::new(kind, sample)
-            });
+            },
+        );
         self.held += usize::from(is_larger);
         self.check_held()
     }

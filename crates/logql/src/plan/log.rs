@@ -8,7 +8,7 @@
 //! more, up to a bound, and says so if the answer would depend on what it had to let go.
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
 use hashbrown::DefaultHashBuilder;
@@ -136,9 +136,7 @@ impl LogWorker {
             return Ok(false);
         }
         let Some(found) = self.apply(entry) else { return Ok(false) };
-        let mut hasher = self.plan.hasher.build_hasher();
-        entry.line.hash(&mut hasher);
-        let hash = hasher.finish();
+        let hash = self.plan.hasher.hash_one(entry.line);
         Ok(self.hold(place, Held { found, origin: entry.stream.clone(), hash }))
     }
 
@@ -190,7 +188,9 @@ impl LogWorker {
     fn hold(&mut self, place: Place, held: Held) -> bool {
         let same_time = (place.0, i128::MIN)..=(place.0, i128::MAX);
         let twin = self.held.range(same_time).find(|(_, known)| {
-            known.hash == held.hash && known.origin == held.origin && known.found.is_same(&held.found)
+            known.hash == held.hash
+                && known.origin == held.origin
+                && known.found.is_same(&held.found)
         });
         if let Some((known, _)) = twin {
             // The one that came first stays.

@@ -12,7 +12,7 @@ use super::series::too_many_series;
 use super::state::State;
 use super::value::{Sample, Series, Value};
 use super::windows::Windows;
-use crate::ast::{Binary, MetricExpr, RangeOp, VectorAggregation};
+use crate::ast::{Binary, MetricExpr, RangeOp, VectorAggregation, VectorOp};
 use crate::error::{EvalError, PlanError};
 use crate::labels::Labels;
 use crate::limits::{MAX_PATTERN_BYTES, MAX_POINTS};
@@ -125,7 +125,9 @@ impl MetricPlan {
                         binary::with_number(binary, right, number, true)
                     }
                     (Operand::Number(left), Operand::Number(right)) => {
-                        return Ok(Operand::Number(crate::operate::operate(binary.op, left, right)));
+                        return Ok(Operand::Number(crate::operate::operate(
+                            binary.op, left, right,
+                        )));
                     }
                 })
             }
@@ -149,6 +151,16 @@ impl MetricPlan {
         GridSeries { labels: Labels::default(), points: steps.map(|step| (step, value)).collect() }
     }
 
+    /// Whether the order of series is part of the answer.
+    fn keeps_order(&self) -> bool {
+        let Node::Aggregate(aggregation, _) = &*self.root else { return false };
+        let is_sorted = matches!(
+            aggregation.op,
+            VectorOp::Sort | VectorOp::SortDesc | VectorOp::Topk | VectorOp::Bottomk
+        );
+        is_sorted && matches!(self.request.times, Times::Instant { .. })
+    }
+
     fn value(&self, root: Operand) -> Result<Value, EvalError> {
         let mut series = match (root, self.request.times) {
             (Operand::Number(value), Times::Instant { time_nanos }) => {
@@ -163,7 +175,7 @@ impl MetricPlan {
             let labels: Vec<Labels> = series.into_iter().map(|series| series.labels).collect();
             return Err(too_many_series(max, &labels));
         }
-        if !matches!(&*self.root, Node::Aggregate(aggregation, _) if keeps_order(aggregation)) {
+        if !self.keeps_order() {
             series.sort_by(|a, b| a.labels.cmp(&b.labels));
         }
         Ok(match self.request.times {
@@ -187,15 +199,6 @@ impl MetricPlan {
             }
         })
     }
-}
-
-/// Whether the order of its series is part of the answer.
-fn keeps_order(aggregation: &VectorAggregation) -> bool {
-    use crate::ast::VectorOp;
-    matches!(
-        aggregation.op,
-        VectorOp::Sort | VectorOp::SortDesc | VectorOp::Topk | VectorOp::Bottomk
-    )
 }
 
 fn node(expr: &MetricExpr, request: &Request, leaves: &mut Vec<Leaf>) -> Result<Node, PlanError> {

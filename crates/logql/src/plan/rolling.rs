@@ -132,7 +132,7 @@ fn sampled(leaf: &LeafPlan, states: &[(i64, State)]) -> Points {
         ends.push((*piece, samples.len()));
     }
     // Pieces are in order of time, so this puts each in order.
-    samples.sort_by(|a, b| (a.time, a.sequence).cmp(&(b.time, b.sequence)));
+    samples.sort_by_key(|sample| (sample.time, sample.sequence));
     let mut points = Points::new();
     let mut scratch = Vec::new();
     for nth in 0..leaf.windows.count() {

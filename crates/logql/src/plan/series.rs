@@ -19,10 +19,7 @@ pub(crate) enum Group {
     /// These, in order. Empty ones are none.
     By(Vec<String>),
     /// All but these. Empty ones are kept where no label is named by the query.
-    Without {
-        names: Vec<String>,
-        keeps_empty: bool,
-    },
+    Without { names: Vec<String>, keeps_empty: bool },
 }
 
 impl Group {

@@ -216,7 +216,9 @@ mod tests {
     #[test]
     fn moments_go_together_in_any_order() {
         let values = [1.0, 2.0, 4.0, 8.0, 16.0, -3.0];
-        let State::Moments(count, mean, squares) = of(StateKind::Moments, &values) else { panic!() };
+        let State::Moments(count, mean, squares) = of(StateKind::Moments, &values) else {
+            panic!()
+        };
         let mut merged = of(StateKind::Moments, &values[4..]);
         merged.merge(&of(StateKind::Moments, &values[..4]));
         let State::Moments(count_2, mean_2, squares_2) = merged else { panic!() };

@@ -206,7 +206,8 @@ mod tests {
 
     #[test]
     fn times_at_the_ends_do_not_overflow() {
-        let times = Times::Range { start_nanos: i64::MIN, end_nanos: i64::MAX, step_nanos: i64::MAX };
+        let times =
+            Times::Range { start_nanos: i64::MIN, end_nanos: i64::MAX, step_nanos: i64::MAX };
         for (range, offset) in [(i64::MAX, i64::MIN), (1, i64::MAX), (5, 0)] {
             let windows = Windows::new(times, range, offset);
             for time in [i64::MIN, -1, 0, i64::MAX] {

@@ -94,7 +94,11 @@ fn write_range(text: &mut String, range: &LogRange, level: usize) {
     }
     write_line(text, 0, format_args!(" [{}]", format_prometheus_duration(range.range_nanos)));
     if range.offset_nanos != 0 {
-        write_line(text, 0, format_args!(" offset {}", format_prometheus_duration(range.offset_nanos)));
+        write_line(
+            text,
+            0,
+            format_args!(" offset {}", format_prometheus_duration(range.offset_nanos)),
+        );
     }
 }
 

@@ -17,10 +17,7 @@ fn queries_are_printed_in_one_form() {
             r#"{a="b"} | json x="y",z | logfmt --strict --keep-empty q"#,
             r#"{a="b"} | json x="y",z="z" | logfmt --strict --keep-empty q="q""#,
         ),
-        (
-            r#"{a="b"} | x=1 or y>2s and z<1KiB"#,
-            r#"{a="b"} | ( x==1 or ( y>2s , z<1KiB ) )"#,
-        ),
+        (r#"{a="b"} | x=1 or y>2s and z<1KiB"#, r#"{a="b"} | ( x==1 or ( y>2s , z<1KiB ) )"#),
         (
             r#"{a="b"} |= "x" or ip("10.0.0.0/8") | drop a,b="c" | keep d"#,
             r#"{a="b"} |= "x" or ip("10.0.0.0/8") | drop a,b="c" | keep d"#,

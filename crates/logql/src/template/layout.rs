@@ -136,7 +136,7 @@ pub(super) fn format(civil: &Civil, layout: &str) -> String {
 }
 
 fn push(out: &mut String, civil: &Civil, element: Element) {
-    let hour12 = if civil.hour % 12 == 0 { 12 } else { civil.hour % 12 };
+    let hour12 = if civil.hour.is_multiple_of(12) { 12 } else { civil.hour % 12 };
     // Writing to a text does not fail.
     let _ = match element {
         Element::LongMonth => out.write_str(civil.month_name()),

@@ -21,6 +21,7 @@ pub(super) fn parse(layout: &str, text: &str, zone: Zone) -> Option<Moment> {
 }
 
 /// What was read so far.
+#[derive(Default)]
 struct Found {
     year: i64,
     month: Option<u32>,
@@ -34,24 +35,6 @@ struct Found {
     is_afternoon: Option<bool>,
     offset_secs: Option<i32>,
     zone_name: String,
-}
-
-impl Default for Found {
-    fn default() -> Self {
-        Self {
-            year: 0,
-            month: None,
-            day: None,
-            year_day: None,
-            hour: 0,
-            minute: 0,
-            second: 0,
-            nanos: 0,
-            is_afternoon: None,
-            offset_secs: None,
-            zone_name: String::new(),
-        }
-    }
 }
 
 impl Found {
@@ -273,7 +256,7 @@ fn name<'a>(text: &'a str, names: &[&str], is_short: bool) -> Option<(u32, &'a s
         let length = if is_short { 3 } else { name.len() };
         text.get(..length).is_some_and(|start| start.eq_ignore_ascii_case(&name[..length]))
     };
-    let index = names.iter().position(|name| starts(&name))?;
+    let index = names.iter().position(starts)?;
     let length = if is_short { 3 } else { names[index].len() };
     Some((u32::try_from(index).ok()?, &text[length..]))
 }
