@@ -38,7 +38,7 @@ fn spans(random: &mut Random) -> Vec<Span> {
         let mut server = span(random.pick(&SERVICES), server_kind, id + 1, id);
         for span in [&mut client, &mut server] {
             span.name = random.pick(&["GET /", "POST /x", "q"]).to_owned();
-            span.trace = nth as u8;
+            span.trace = nth as u8 + 1;
             span.status = random.below(3) as i32;
             span.nanos = random.below(30_000_000_000);
         }
@@ -52,7 +52,7 @@ fn spans(random: &mut Random) -> Vec<Span> {
             _ => all.extend([client, server]),
         }
         if random.below(3) == 0 {
-            all.push(Span { trace: nth as u8, ..span(random.pick(&SERVICES), 1, 1000 + id, id) });
+            all.push(Span { trace: nth as u8 + 1, ..span(random.pick(&SERVICES), 1, 1000 + id, id) });
         }
     }
     // In any order.
@@ -200,8 +200,8 @@ fn last(requests: &[Vec<u8>]) -> Model {
 
 #[test]
 fn any_spans_in_any_order_and_any_requests_are_counted_as_the_model_counts_them() {
-    for seed in 1..300 {
-        let mut random = Random(seed * 0x9e37_79b9_7f4a_7c15);
+    for seed in 1..300u64 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let settings = Settings::default();
         let spans = spans(&mut random);
         let mut now = 1_000_000_000;
@@ -235,8 +235,8 @@ fn any_spans_in_any_order_and_any_requests_are_counted_as_the_model_counts_them(
 
 #[test]
 fn with_too_little_room_nothing_is_lost_but_labels() {
-    for seed in 1..50 {
-        let mut random = Random(seed * 0x9e37_79b9_7f4a_7c15);
+    for seed in 1..50u64 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let max_series = random.below(12) as usize;
         let settings = Settings { max_series, ..Settings::default() };
         let spans = spans(&mut random);
