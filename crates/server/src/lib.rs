@@ -34,6 +34,7 @@
 //! | `parameters`, `times` | what stands in URLs and forms: values, moments, durations |
 //! | [`mod@format`] | batches as JSON, CSV and Arrow |
 //! | [`collect`] | what the server gathers itself: the machine, targets that it scrapes |
+//! | [`derive`] | metrics that are made of spans |
 //! | `upkeep` | threads that apply, flush, compact and delete |
 //! | `telemetry` | the server's own metrics |
 //! | [`limits`] | bounds, each with its reason |
@@ -46,6 +47,7 @@ mod body;
 mod bound;
 mod ci;
 pub mod collect;
+pub mod derive;
 mod durable;
 mod error;
 pub mod format;
@@ -76,6 +78,7 @@ mod times;
 mod upkeep;
 
 pub use collect::CollectOptions;
+pub use derive::DeriveOptions;
 pub use error::ServerError;
 pub use options::{Parts, RetentionOptions, ServerOptions};
 pub use prometheus::prometheus_json;

@@ -31,6 +31,7 @@ use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 
 use crate::access::tokens;
 use crate::collect::{Collecting, Configured};
+use crate::derive::{self, Deriving};
 use crate::limits::{DIFFS_AT_ONCE, PREFLIGHT_AGE};
 use crate::options::Parts;
 use crate::otlp::{grpc as otlp_grpc, http as otlp_http};
@@ -65,6 +66,8 @@ pub(crate) struct Shared {
     pub(crate) changing: Arc<Mutex<()>>,
     /// Where records are sent.
     pub(crate) destinations: Arc<Destinations>,
+    /// What makes metrics of spans, if something does.
+    pub(crate) deriving: Option<Deriving>,
 }
 
 /// What a server is put together from.
@@ -76,6 +79,7 @@ pub(crate) struct Assembled<'a> {
     pub(crate) identity: Arc<Identity>,
     pub(crate) audience: AudienceSettings,
     pub(crate) destinations: Arc<Destinations>,
+    pub(crate) deriving: Option<Deriving>,
 }
 
 impl Shared {
@@ -99,6 +103,7 @@ impl Shared {
             audience: Arc::new(assembled.audience),
             changing: Arc::default(),
             destinations: assembled.destinations,
+            deriving: assembled.deriving,
         }
     }
 
@@ -184,6 +189,7 @@ pub(crate) fn main(shared: &Shared, main: Main) -> Router {
     };
     let administered = tokens::over_http()
         .merge(audience::over_http())
+        .merge(derive::over_http())
         .route("/api/destinations", get(destinations));
     let queries = queries.merge(tools).merge(administered).merge(ofrep);
     let queries = queries.layer(CompressionLayer::new()).layer(cors);
@@ -361,6 +367,7 @@ pub(crate) mod tests {
             identity: Arc::new(identity),
             audience: AudienceSettings::default(),
             destinations: Arc::new(destinations),
+            deriving: None,
         })
     }
 

@@ -26,7 +26,8 @@ struct Dimension {
 
 impl Dimension {
     fn new(written: &str, naming: Naming) -> Self {
-        let (scope, key) = match (written.strip_prefix("resource."), written.strip_prefix("span.")) {
+        let (scope, key) = match (written.strip_prefix("resource."), written.strip_prefix("span."))
+        {
             (Some(key), _) => (Scope::Resource, key),
             (_, Some(key)) => (Scope::Span, key),
             _ => (Scope::Any, written),

@@ -164,7 +164,8 @@ impl Generator {
         let time_nanos = now_nanos.max(least) / NANOS_PER_MILLI * NANOS_PER_MILLI;
         self.writing_nanos = time_nanos;
         let idle_since_nanos = self.idle_since(time_nanos);
-        let mut output = Output::new(WriteTime { nanos: time_nanos, idle_since_nanos });
+        let time = WriteTime { nanos: time_nanos, idle_since_nanos };
+        let mut output = Output::new(time, &self.settings);
         output::spans(&mut output, &self.spans, self.settings.naming);
         output::graph(&mut output, &self.graph);
         output.finish()

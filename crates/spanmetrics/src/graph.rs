@@ -211,7 +211,12 @@ impl Graph {
     }
 
     /// Ends the wait of what has waited long enough.
-    pub(crate) fn expire(&mut self, until_nanos: u64, moment: Moment, room: impl Fn(usize) -> bool) {
+    pub(crate) fn expire(
+        &mut self,
+        until_nanos: u64,
+        moment: Moment,
+        room: impl Fn(usize) -> bool,
+    ) {
         while let Some((_, mut half)) = self.pairs.expired(until_nanos) {
             let has_room = room(self.series());
             match half.peer.take() {

@@ -12,8 +12,9 @@ use kymo_wire::{AnyValueView, NumberValue, kvlist_entries};
 
 use crate::distribution::{Bounds, Distribution};
 use crate::graph::Graph;
+use crate::labels::LabelWriter;
 use crate::limits::REQUEST_BYTES;
-use crate::settings::Naming;
+use crate::settings::{Naming, Settings};
 use crate::spans::SpanMetrics;
 use crate::table::{Row, Table};
 
@@ -47,12 +48,21 @@ pub(crate) struct Output {
     /// Metrics of the resource that is being written.
     metrics: Writer,
     service: Arc<[u8]>,
+    /// A label that all have, as a `KeyValueList`.
+    common: Box<[u8]>,
 }
 
 impl Output {
-    pub(crate) fn new(time: WriteTime) -> Self {
+    pub(crate) fn new(time: WriteTime, settings: &Settings) -> Self {
+        let mut common = LabelWriter::default();
+        let name: &[u8] = match settings.naming {
+            Naming::Tempo => b"collector_instance_id",
+            Naming::Collector => b"collector.instance.id",
+        };
+        common.add(name, settings.instance.as_deref().unwrap_or_default().as_bytes());
         Self {
             time,
+            common: common.finish(),
             done: Vec::new(),
             request: Writer::new(),
             metrics: Writer::new(),
@@ -99,14 +109,14 @@ impl Output {
         }
     }
 
-    /// Appends a metric with points of these rows, `point` writing those of one.
+    /// Appends a metric with points of these rows, `point` writing those of one with its labels.
     fn metric<V>(
         &mut self,
         fields: &MetricFields<'_>,
         rows: &[&Row<V>],
-        mut point: impl FnMut(&mut Writer, &Row<V>),
+        mut point: impl FnMut(&mut Writer, &Row<V>, &[&[u8]; 2]),
     ) {
-        let mut rest = rows;
+        let (mut rest, common) = (rows, self.common.clone());
         while !rest.is_empty() {
             let mut taken = 0;
             self.metrics.metric(fields, |w| {
@@ -114,7 +124,7 @@ impl Output {
                 while let Some(row) = rest.get(taken)
                     && w.as_slice().len() - from_bytes < REQUEST_BYTES
                 {
-                    point(w, row);
+                    point(w, row, &[&row.labels, &common]);
                     taken += 1;
                 }
             });
@@ -127,12 +137,12 @@ impl Output {
 
     fn counter<V>(&mut self, fields: Named<'_>, rows: &[&Row<V>], value: impl Fn(&V) -> u64) {
         let time = self.time;
-        self.metric(&fields.of(MetricShape::Counter), rows, |w, row| {
+        self.metric(&fields.of(MetricShape::Counter), rows, |w, row, labels| {
             let (zero, now) = time.of(row);
             if let Some(zero) = zero {
-                number(w, &zero, 0, &row.labels);
+                number(w, &zero, 0, labels);
             }
-            number(w, &now, value(&row.value), &row.labels);
+            number(w, &now, value(&row.value), labels);
         });
     }
 
@@ -146,14 +156,18 @@ impl Output {
         let time = self.time;
         let zeros = vec![0; bounds.written.len() + 1];
         let rows: Vec<_> = rows.iter().copied().filter(|row| value(&row.value).count > 0).collect();
-        self.metric(&fields.of(MetricShape::Histogram), &rows, |w, row| {
+        self.metric(&fields.of(MetricShape::Histogram), &rows, |w, row, labels| {
             let found = value(&row.value);
             let (zero, now) = time.of(row);
             let bounds_written = &bounds.written;
-            let mut fields =
-                DistributionFields { count: 0, sum: 0.0, bounds: bounds_written, bucket_counts: &zeros };
+            let mut fields = DistributionFields {
+                count: 0,
+                sum: 0.0,
+                bounds: bounds_written,
+                bucket_counts: &zeros,
+            };
             let labels = |w: &mut Writer| {
-                for entry in kvlist_entries(&row.labels).flatten() {
+                for entry in labels.iter().flat_map(|labels| kvlist_entries(labels)).flatten() {
                     w.histogram_point_attribute_raw(entry.raw);
                 }
             };
@@ -179,9 +193,9 @@ impl Output {
 
     fn info<V>(&mut self, fields: Named<'_>, rows: &[&Row<V>]) {
         let time = self.time;
-        self.metric(&fields.of(MetricShape::Gauge), rows, |w, row| {
+        self.metric(&fields.of(MetricShape::Gauge), rows, |w, row, labels| {
             let (_, now) = time.of(row);
-            number(w, &PointTimes { start_unix_nano: 0, ..now }, 1, &row.labels);
+            number(w, &PointTimes { start_unix_nano: 0, ..now }, 1, labels);
         });
     }
 }
@@ -198,13 +212,13 @@ impl<'a> Named<'a> {
     }
 }
 
-fn number(w: &mut Writer, times: &PointTimes, value: u64, labels: &[u8]) {
+fn number(w: &mut Writer, times: &PointTimes, value: u64, labels: &[&[u8]; 2]) {
     let value = match times.is_absent {
         true => NumberValue::None,
         false => NumberValue::Int(i64::try_from(value).unwrap_or(i64::MAX)),
     };
     w.number_point(times, value, |w| {
-        for entry in kvlist_entries(labels).flatten() {
+        for entry in labels.iter().flat_map(|labels| kvlist_entries(labels)).flatten() {
             w.number_point_attribute_raw(entry.raw);
         }
     });

@@ -23,7 +23,8 @@ impl<'a> Peer<'a> {
     /// Takes what one attribute says.
     pub(crate) fn take(&mut self, entry: &KeyValueView<'a>, peer_keys: &[Box<[u8]>]) {
         let place = peer_keys.iter().position(|key| **key == *entry.key);
-        if let Some(place) = place.filter(|place| self.named.as_ref().is_none_or(|it| *place < it.0))
+        if let Some(place) =
+            place.filter(|place| self.named.as_ref().is_none_or(|it| *place < it.0))
         {
             let name = value_text(&entry.value);
             if !name.is_empty() {

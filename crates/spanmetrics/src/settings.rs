@@ -43,6 +43,9 @@ pub struct Settings {
     /// Whether resources are told as `traces_target_info`, and spans' metrics have labels `job` and
     /// `instance` to be joined with it.
     pub target_info: bool,
+    /// The value of a label `collector_instance_id` of all series, where several servers write metrics
+    /// of the same services to one place.
+    pub instance: Option<String>,
     /// Combinations of labels, of spans and of services together. What comes beyond is counted
     /// without labels.
     pub max_series: usize,
@@ -77,6 +80,7 @@ impl Default for Settings {
             buckets: doubling(Duration::from_millis(2), 14),
             exemplars: true,
             target_info: false,
+            instance: None,
             max_series: 10_000,
             idle_after: Duration::from_secs(15 * 60),
             graph: GraphSettings::default(),
@@ -86,8 +90,14 @@ impl Default for Settings {
 
 impl Default for GraphSettings {
     fn default() -> Self {
-        let names =
-            ["peer.service", "db.name", "db.namespace", "db.system", "db.system.name", "messaging.system"];
+        let names = [
+            "peer.service",
+            "db.name",
+            "db.namespace",
+            "db.system",
+            "db.system.name",
+            "messaging.system",
+        ];
         Self {
             enabled: true,
             dimensions: Vec::new(),
@@ -107,13 +117,14 @@ fn doubling(first: Duration, count: u32) -> Vec<Duration> {
 impl Settings {
     /// What is wrong, each with the name of its setting.
     #[must_use]
-    pub fn problems(&self) -> Vec<String> {
+    pub fn problems(&self) -> Vec<(&'static str, String)> {
         let mut found = Vec::new();
         for (name, bounds) in [("buckets", &self.buckets), ("graph.buckets", &self.graph.buckets)] {
             if bounds.len() > MAX_BOUNDS || !bounds.is_sorted_by(|a, b| a < b) {
-                found.push(format!(
-                    "{name}: expected at most {MAX_BOUNDS} bounds, each longer than the one before"
-                ));
+                let expected = format!(
+                    "expected at most {MAX_BOUNDS} bounds, each longer than the one before"
+                );
+                found.push((name, expected));
             }
         }
         for (name, keys) in [
@@ -123,10 +134,10 @@ impl Settings {
         ] {
             let repeated = keys.iter().enumerate().find(|(nth, key)| keys[..*nth].contains(key));
             if let Some((_, key)) = repeated {
-                found.push(format!("{name}: {key} is there twice"));
+                found.push((name, format!("{key} is there twice")));
             }
             if keys.len() > MAX_DIMENSIONS {
-                found.push(format!("{name}: expected at most {MAX_DIMENSIONS} attributes"));
+                found.push((name, format!("expected at most {MAX_DIMENSIONS} attributes")));
             }
         }
         found
@@ -140,7 +151,7 @@ mod tests {
     #[test]
     fn defaults_are_those_of_tempo_and_make_sense() {
         let settings = Settings::default();
-        assert_eq!(settings.problems(), Vec::<String>::new());
+        assert!(settings.problems().is_empty());
         assert_eq!(settings.buckets[13].as_secs_f64(), 16.384);
         let seconds: Vec<f64> = settings.graph.buckets.iter().map(Duration::as_secs_f64).collect();
         assert_eq!(seconds, [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8]);
@@ -154,8 +165,9 @@ mod tests {
         settings.graph.dimensions = (0..40).map(|nth| nth.to_string()).collect();
         let problems = settings.problems();
         assert_eq!(problems.len(), 3, "{problems:?}");
-        assert!(problems[0].starts_with("buckets: expected at most 63 bounds"));
-        assert_eq!(problems[1], "dimensions: a is there twice");
-        assert!(problems[2].starts_with("graph.dimensions: "));
+        assert_eq!(problems[0].0, "buckets");
+        assert!(problems[0].1.starts_with("expected at most 63 bounds"));
+        assert_eq!(problems[1], ("dimensions", "a is there twice".to_owned()));
+        assert_eq!(problems[2].0, "graph.dimensions");
     }
 }

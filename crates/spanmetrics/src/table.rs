@@ -99,7 +99,8 @@ impl<V: Default> Table<V> {
         let place = self.rows.len() as u32;
         self.rows.push(new);
         let (rows, hasher) = (&self.rows, &self.hasher);
-        self.places.insert_unique(hash, place, |place| hasher.hash_one(&*rows[*place as usize].key));
+        self.places
+            .insert_unique(hash, place, |place| hasher.hash_one(&*rows[*place as usize].key));
         &mut self.rows[place as usize]
     }
 

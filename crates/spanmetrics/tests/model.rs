@@ -52,7 +52,10 @@ fn spans(random: &mut Random) -> Vec<Span> {
             _ => all.extend([client, server]),
         }
         if random.below(3) == 0 {
-            all.push(Span { trace: nth as u8 + 1, ..span(random.pick(&SERVICES), 1, 1000 + id, id) });
+            all.push(Span {
+                trace: nth as u8 + 1,
+                ..span(random.pick(&SERVICES), 1, 1000 + id, id)
+            });
         }
     }
     // In any order.
@@ -122,8 +125,10 @@ impl Model {
             let failed = |one: &Span| one.status == 2;
             match (is_client, other) {
                 (true, _) if has("db.name") => {
-                    let labels =
-                        format!("{{client={},connection_type=database,server=orders}}", span.service);
+                    let labels = format!(
+                        "{{client={},connection_type=database,server=orders}}",
+                        span.service
+                    );
                     model.edge(&labels, failed(span), Some(span.nanos), span.nanos, settings);
                 }
                 (true, Some(other)) => {
@@ -133,13 +138,17 @@ impl Model {
                     model.edge(&labels, has_failed, Some(span.nanos), other.nanos, settings);
                 }
                 (true, None) if has("peer.service") => {
-                    let labels =
-                        format!("{{client={},connection_type=virtual_node,server=bank}}", span.service);
+                    let labels = format!(
+                        "{{client={},connection_type=virtual_node,server=bank}}",
+                        span.service
+                    );
                     model.edge(&labels, failed(span), Some(span.nanos), span.nanos, settings);
                 }
                 (false, _) if span.parent == 0 => {
-                    let labels =
-                        format!("{{client=user,connection_type=virtual_node,server={}}}", span.service);
+                    let labels = format!(
+                        "{{client=user,connection_type=virtual_node,server={}}}",
+                        span.service
+                    );
                     model.edge(&labels, failed(span), None, span.nanos, settings);
                 }
                 (_, None) => {

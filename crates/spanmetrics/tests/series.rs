@@ -97,7 +97,8 @@ fn dimensions_are_labels_and_the_collectors_names_have_dots() {
     let without = format!("traces_spanmetrics_calls_total{{host_name=box,{rest}}}");
     assert_eq!((number(&tempo, &with), number(&tempo, &without)), (1, 1));
     let collector = of(Naming::Collector);
-    let rest = "service.name=shop,span.kind=SPAN_KIND_SERVER,span.name=op,status.code=STATUS_CODE_UNSET";
+    let rest =
+        "service.name=shop,span.kind=SPAN_KIND_SERVER,span.name=op,status.code=STATUS_CODE_UNSET";
     let calls = format!("traces.span.metrics.calls{{host.name=box,http.method=GET,{rest}}}");
     assert_eq!(number(&collector, &calls), 1);
     let duration = format!("traces.span.metrics.duration{{host.name=box,{rest}}}");
@@ -119,6 +120,19 @@ fn resources_are_told_as_targets_if_wanted() {
     assert_eq!(number(&found, &calls), 1);
 }
 
+#[test]
+fn servers_that_write_to_one_place_can_be_told_apart() {
+    let instance = Some("node-1".to_owned());
+    let mut generator = Generator::new(&Settings { instance, ..Settings::default() }, 0);
+    generator.add(&request(&[span("shop", SERVER, 1, 0)]).0, SECOND).unwrap();
+    let found = written(&generator.requests(2 * SECOND));
+    assert!(
+        found.keys().all(|series| series.contains("collector_instance_id=node-1")),
+        "{found:?}"
+    );
+    assert!(found.len() >= 6);
+}
+
 fn graph_of(settings: GraphSettings, spans: &[Span]) -> support::Written {
     let mut generator = Generator::new(&Settings { graph: settings, ..Settings::default() }, 0);
     // Each in a request of its own.
@@ -135,8 +149,7 @@ fn a_consumer_of_many_messages_meets_their_producers_by_links() {
     let producer = |trace, id| Span { trace, ..span("shop", PRODUCER, id, 0) };
     let consumer =
         Span { links: vec![(1, 11), (2, 22)], trace: 9, ..span("mail", CONSUMER, 33, 0) };
-    let found =
-        graph_of(GraphSettings::default(), &[producer(1, 11), consumer, producer(2, 22)]);
+    let found = graph_of(GraphSettings::default(), &[producer(1, 11), consumer, producer(2, 22)]);
     let edge = "{client=shop,connection_type=messaging_system,server=mail}";
     assert_eq!(number(&found, &format!("traces_service_graph_request_total{edge}")), 2);
     assert!(!found.keys().any(|key| key.contains("unpaired")), "{:?}", found.keys());
@@ -156,7 +169,8 @@ fn edges_have_the_dimensions_of_both_sides() {
 
 #[test]
 fn who_cannot_wait_is_counted_and_a_graph_that_is_off_has_nothing() {
-    let spans = [span("shop", CLIENT, 1, 0), span("shop", CLIENT, 2, 0), span("cart", SERVER, 3, 1)];
+    let spans =
+        [span("shop", CLIENT, 1, 0), span("shop", CLIENT, 2, 0), span("cart", SERVER, 3, 1)];
     let found = graph_of(GraphSettings { max_edges: 1, ..GraphSettings::default() }, &spans);
     let dropped = "traces_service_graph_dropped_spans_total{client=shop}";
     assert_eq!(number(&found, dropped), 1);
@@ -178,8 +192,9 @@ fn a_pair_has_time_to_meet_and_no_more() {
 #[test]
 fn what_is_beyond_the_bound_is_counted_without_labels() {
     let mut generator = Generator::new(&Settings { max_series: 3, ..Settings::default() }, 0);
-    let spans: Vec<Span> =
-        (0..10).map(|nth| Span { name: format!("job {nth}"), ..span("ci", 1, nth + 1, 0) }).collect();
+    let spans: Vec<Span> = (0..10)
+        .map(|nth| Span { name: format!("job {nth}"), ..span("ci", 1, nth + 1, 0) })
+        .collect();
     generator.add(&request(&spans).0, SECOND).unwrap();
     let found = written(&generator.requests(2 * SECOND));
     let overflow = "{otel_metric_overflow=true}";
@@ -191,8 +206,9 @@ fn what_is_beyond_the_bound_is_counted_without_labels() {
 fn large_outputs_are_several_requests() {
     let max_series = 20_000;
     let mut generator = Generator::new(&Settings { max_series, ..Settings::default() }, 0);
-    let spans: Vec<Span> =
-        (0..8000).map(|nth| Span { name: format!("job {nth}"), ..span("ci", 1, nth + 1, 0) }).collect();
+    let spans: Vec<Span> = (0..8000)
+        .map(|nth| Span { name: format!("job {nth}"), ..span("ci", 1, nth + 1, 0) })
+        .collect();
     generator.add(&request(&spans).0, SECOND).unwrap();
     let requests = generator.requests(2 * SECOND);
     assert!(requests.len() > 3 && requests.iter().all(|body| body.len() < 3 << 20));
