@@ -45,7 +45,10 @@ fn connectors(translator: &Translator<'_>) {
     for component in collector.components.iter().filter(|known| known.part == Part::Connectors) {
         let hint = match component.kind() {
             "spanmetrics" | "span_metrics" => {
-                "; TraceQL computes the same of stored spans, { … } | rate(), and rules record it"
+                "; spans are counted without it, with its names if span_metrics.naming is collector"
+            }
+            "servicegraph" | "service_graph" => {
+                "; the graph is made without it, see span_metrics.graph"
             }
             "routing" | "failover" | "roundrobin" | "forward" => {
                 "; conditions of a destination's routes say what goes where"

@@ -362,6 +362,16 @@ impl Journal {
     /// more than this journal, which has been lost or not synced) is accepted: later records get
     /// later positions.
     pub fn advance(&self, name: &str, position: Position) -> Result<()> {
+        self.advance_and_tidy(name, position, false)
+    }
+
+    /// The same, and written into the file of cursors before this returns, for a consumer that must
+    /// not do its work again after a crash. A file that cannot be written is logged.
+    pub fn advance_now(&self, name: &str, position: Position) -> Result<()> {
+        self.advance_and_tidy(name, position, true)
+    }
+
+    fn advance_and_tidy(&self, name: &str, position: Position, now: bool) -> Result<()> {
         let shared = &self.handle.shared;
         if position > MAX_POSITION {
             return Err(Error::BadPosition { position });
@@ -382,7 +392,7 @@ impl Journal {
             }
             cursor.position = position;
         }
-        shared.tidy(false);
+        shared.tidy(now);
         Ok(())
     }
 

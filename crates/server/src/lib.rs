@@ -36,6 +36,7 @@
 //! | `parameters`, `times` | what stands in URLs and forms: values, moments, durations |
 //! | [`mod@format`] | batches as JSON, CSV and Arrow |
 //! | [`collect`] | what the server gathers itself: the machine, targets that it scrapes |
+//! | [`derive`] | metrics that are made of spans |
 //! | `upkeep` | threads that apply, flush, compact and delete |
 //! | `telemetry` | the server's own metrics |
 //! | [`limits`] | bounds, each with its reason |
@@ -50,6 +51,7 @@ mod ci;
 pub mod collect;
 mod correlate;
 mod correlate;
+pub mod derive;
 mod durable;
 mod error;
 pub mod format;
@@ -83,6 +85,7 @@ mod upkeep;
 
 pub use collect::CollectOptions;
 pub use correlate::{Correlated, Part, Question, Subject, correlate};
+pub use derive::DeriveOptions;
 pub use error::ServerError;
 pub use options::{Parts, RetentionOptions, ServerOptions};
 pub use prometheus::prometheus_json;

@@ -51,6 +51,20 @@ pub const PING_INTERVAL: Duration = Duration::from_secs(60);
 /// See [`PING_INTERVAL`].
 pub const PING_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How far metrics of spans may lag behind what is received. Counting is many times as fast as
+/// receiving, so that a lag is a disk that is full.
+pub const DERIVE_BUDGET_BYTES: u64 = 1 << 30;
+/// Tenants of whose spans metrics are made. Each may have as many series as the setting says.
+pub const MAX_DERIVE_TENANTS: usize = 1000;
+/// Bytes of a request with spans, unpacked: more than any that is admitted.
+pub const DERIVE_UNPACKED_BYTES: usize = 1 << 30;
+/// How long its thread waits for a record before it looks whether it was called.
+pub const DERIVE_READ_WAIT: Duration = Duration::from_millis(50);
+/// How long it rests when the journal could not be read.
+pub const DERIVE_REST: Duration = Duration::from_secs(1);
+/// How long a server that stops waits for its last write.
+pub const DERIVE_STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Request bodies above this are decoded where the runtime knows that a thread is busy: about a
 /// millisecond.
 pub const INLINE_CHECK_BYTES: usize = 1 << 20;

@@ -16,6 +16,7 @@ use kymo_yaml::Secret;
 use crate::access::AccessOptions;
 use crate::alias::Alias;
 use crate::collect::CollectOptions;
+use crate::derive::DeriveOptions;
 
 /// How long the file of a replaced block stays in a directory. Queries of the server keep the files
 /// that they read; a command that reads beside it plans again when one is gone.
@@ -85,6 +86,8 @@ pub struct ServerOptions {
     pub tempo_overrides: bool,
     /// What the server gathers itself.
     pub collect: CollectOptions,
+    /// What is derived from spans, where they are kept.
+    pub span_metrics: DeriveOptions,
     /// The secret of GitHub's webhooks; none are taken without.
     pub github_webhook_secret: Option<Secret>,
 }
@@ -122,6 +125,7 @@ impl Default for ServerOptions {
             mcp: false,
             tempo_overrides: false,
             collect: CollectOptions::default(),
+            span_metrics: DeriveOptions::default(),
             github_webhook_secret: None,
         }
     }

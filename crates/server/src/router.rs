@@ -31,6 +31,7 @@ use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 
 use crate::access::tokens;
 use crate::collect::{Collecting, Configured};
+use crate::derive::{self, Deriving};
 use crate::limits::{DIFFS_AT_ONCE, PREFLIGHT_AGE};
 use crate::options::Parts;
 use crate::otlp::{grpc as otlp_grpc, http as otlp_http};
@@ -67,6 +68,8 @@ pub(crate) struct Shared {
     pub(crate) changing: Arc<Mutex<()>>,
     /// Where records are sent.
     pub(crate) destinations: Arc<Destinations>,
+    /// What makes metrics of spans, if something does.
+    pub(crate) deriving: Option<Deriving>,
 }
 
 /// What a server is put together from.
@@ -78,6 +81,7 @@ pub(crate) struct Assembled<'a> {
     pub(crate) identity: Arc<Identity>,
     pub(crate) audience: AudienceSettings,
     pub(crate) destinations: Arc<Destinations>,
+    pub(crate) deriving: Option<Deriving>,
 }
 
 impl Shared {
@@ -101,6 +105,7 @@ impl Shared {
             audience: Arc::new(assembled.audience),
             changing: Arc::default(),
             destinations: assembled.destinations,
+            deriving: assembled.deriving,
         }
     }
 
@@ -187,6 +192,7 @@ pub(crate) fn main(shared: &Shared, main: Main) -> Router {
     };
     let administered = tokens::over_http()
         .merge(audience::over_http())
+        .merge(derive::over_http())
         .route("/api/destinations", get(destinations));
     let queries = queries.merge(tools).merge(administered).merge(ofrep);
     let queries = queries.layer(CompressionLayer::new()).layer(cors);
@@ -368,6 +374,7 @@ pub(crate) mod tests {
             identity: Arc::new(identity),
             audience: AudienceSettings::default(),
             destinations: Arc::new(destinations),
+            deriving: None,
         })
     }
 

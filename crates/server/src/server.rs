@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 use crate::access::{Entrance, Failures, Provider, tokens};
 use crate::bound::{Bound, Serving, open_addresses};
 use crate::collect::Collecting;
+use crate::derive::Deriving;
 use crate::error::ServerError;
 use crate::limits::{LAST_FLUSH_TIMEOUT, SETTINGS_POLL_EVERY};
 use crate::listen::Listeners;
@@ -53,6 +54,7 @@ pub struct Server {
     upkeep: Upkeep,
     collecting: Collecting,
     destinations: Arc<Destinations>,
+    deriving: Option<Deriving>,
     /// What looks after certificates and settings.
     watching: JoinSet<()>,
     store: Arc<Store>,
@@ -98,6 +100,7 @@ impl Server {
             audience: 0,
         };
         refreshing.refresh().await.map_err(ServerError::Setting)?;
+        let deriving = start_deriving(&options, &store, &receiver).await?;
         let destinations = start_destinations(&options, &store).await?;
         let url = format!("http://{}{base_path}/prometheus", addresses.http);
         let collecting = if options.is_recording {
@@ -117,6 +120,7 @@ impl Server {
             identity: entrance.identity.clone(),
             audience: options.audience.clone(),
             destinations: destinations.clone(),
+            deriving: deriving.clone(),
         });
         telemetry.watch(Watched {
             store: store.clone(),
@@ -124,6 +128,7 @@ impl Server {
             receiving: receiver.budget.clone(),
             jaeger: shared.jaeger.budget.clone(),
             destinations: destinations.clone(),
+            derived: deriving.as_ref().map(|deriving| deriving.status().clone()),
         });
         let upkeep = Upkeep::start(store.clone(), receiver.clone(), engine.clone(), &options)?;
 
@@ -160,6 +165,7 @@ impl Server {
             upkeep,
             collecting,
             destinations,
+            deriving,
             watching,
             store,
             options,
@@ -186,6 +192,10 @@ impl Server {
         // Who watches would hold up the end of its connection.
         receiver.live.close();
         listeners.stop(options.shutdown_timeout).await;
+        // All that was acknowledged is there to be counted, and its metrics are still taken.
+        if let Some(deriving) = &self.deriving {
+            deriving.stop().await;
+        }
         receiver.stop();
         self.destinations.stop().await;
         drop(self.watching);
@@ -287,6 +297,24 @@ async fn keep_fresh(mut refreshing: Refreshing, changing: Arc<Mutex<()>>) {
         }
         last_failure = failure;
     }
+}
+
+/// Begins to make metrics of spans, where spans are kept: who only forwards leaves it to the other.
+async fn start_deriving(
+    options: &ServerOptions,
+    store: &Store,
+    receiver: &Arc<Receiver>,
+) -> Result<Option<Deriving>, ServerError> {
+    let mut derived = options.span_metrics.clone();
+    if !derived.enabled || !options.is_recording || !options.store_enabled {
+        return Ok(None);
+    }
+    // Other nodes may write metrics of the same services to the same store.
+    let is_shared = options.store_url.as_deref().is_some_and(|url| url.contains("://"));
+    if is_shared && derived.settings.instance.is_none() {
+        derived.settings.instance = Some(options.store.node.clone());
+    }
+    Deriving::start(&derived, store.journal(), receiver).await.map(Some)
 }
 
 /// Begins to send, and gives up what nobody wants any more.

@@ -124,6 +124,13 @@ fn check_routing(server: &ServerOptions, told: &mut Told<'_>) {
     }
 }
 
+/// Metrics that are made of spans.
+fn check_span_metrics(server: &ServerOptions, told: &mut Told<'_>) {
+    for (key, what) in server.span_metrics.settings.problems() {
+        told.setting(&format!("span_metrics.{key}"), what);
+    }
+}
+
 /// Each listener has an address of its own.
 fn check_addresses(server: &ServerOptions, told: &mut Told<'_>) {
     let exposed = server.expose_metrics.as_ref().filter(|_| server.expose);
@@ -156,6 +163,7 @@ pub(crate) fn check(
 ) {
     let mut told = Told { sources, from_file, problems };
     check_addresses(&config.server, &mut told);
+    check_span_metrics(&config.server, &mut told);
     let engine = &mut config.server.engine;
     if !sources.contains_key(QUERY_MEMORY) {
         engine.query_memory_bytes = engine.query_memory_bytes.min(engine.memory_bytes);

@@ -174,10 +174,15 @@ impl Reader<'_> {
             }
             Node::Null if setting.is_optional() => Ok(Value::None),
             Node::Null => Err(format!("has no value: {expected}")),
-            Node::List(items) if matches!(setting.kind, Kind::List) => {
+            Node::List(items) if matches!(setting.kind, Kind::List | Kind::Durations) => {
                 let texts = items.iter().map(|item| item.node.as_text().map(str::to_owned));
                 let texts: Option<Vec<String>> = texts.collect();
-                texts.map(Value::List).ok_or_else(|| format!("has lists in its list: {expected}"))
+                let texts = texts.ok_or_else(|| format!("has lists in its list: {expected}"))?;
+                if matches!(setting.kind, Kind::List) {
+                    return Ok(Value::List(texts));
+                }
+                let text = texts.join(",");
+                setting.read(&text).map_err(|expected| format!("is {text:?}: {expected}"))
             }
             Node::List(_) => Err(format!("is a list: {expected}")),
             Node::Map(_) => Err(format!("has keys below it: {expected}")),

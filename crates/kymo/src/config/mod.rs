@@ -23,6 +23,7 @@
 mod access;
 mod check;
 pub(crate) mod command;
+mod derived;
 mod docs;
 mod file;
 mod flags;

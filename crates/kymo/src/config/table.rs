@@ -8,6 +8,7 @@ use std::time::Duration;
 use kymo_store::Signal;
 
 use super::access;
+use super::derived;
 use super::metrics;
 use super::setting::{Group, Setting, setting};
 use super::value::{Kind, MAX_BYTES};
@@ -158,6 +159,7 @@ pub(crate) static GROUPS: &[Group] = &[
     access::TLS_AND_LOGIN,
     access::PARTS,
     metrics::GATHERED,
+    derived::SPAN_METRICS,
     metrics::PROMETHEUS,
     Group {
         title: "CI",

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use kymo_admit::audience::Unknown;
 use kymo_journal::Durability;
+use kymo_spanmetrics::Naming;
 use kymo_store::commit::node::valid_node;
 use kymo_store::limits::NODE_MAX_BYTES;
 use kymo_wire::metric_names::Strategy;
@@ -58,6 +59,8 @@ pub(crate) enum Kind {
     Url,
     /// Texts separated by commas, or a YAML list.
     List,
+    /// Time spans, written like those.
+    Durations,
 }
 
 /// A value that was read.
@@ -89,7 +92,7 @@ impl Kind {
             Self::Name => "NAME",
             Self::LogFilter => "FILTER",
             Self::UrlPath => "PATH",
-            Self::List => "LIST",
+            Self::List | Self::Durations => "LIST",
         }
     }
 
@@ -130,6 +133,7 @@ impl Kind {
             Self::UrlPath => "a path such as /kymo, or nothing".into(),
             Self::Url => "a URL, such as https://hub.example/kymo".into(),
             Self::List => "texts, separated by commas".into(),
+            Self::Durations => "durations, separated by commas, such as 2ms,50ms,1s".into(),
         }
     }
 
@@ -161,12 +165,12 @@ impl Kind {
             Self::LogFilter => log::filter(text).is_ok().then(|| Value::Text(text.to_owned())),
             Self::UrlPath => read_url_path(text).map(Value::Text),
             Self::Url => is_url(text).then(|| Value::Text(text.to_owned())),
-            Self::List => Some(Value::List(
-                text.split(',')
-                    .map(|item| item.trim().to_owned())
-                    .filter(|i| !i.is_empty())
-                    .collect(),
-            )),
+            Self::List => Some(Value::List(items(text))),
+            Self::Durations => {
+                let items = items(text);
+                let is_good = items.iter().all(|item| amounts::duration(item).is_some());
+                is_good.then_some(Value::List(items))
+            }
         }
     }
 }
@@ -294,6 +298,17 @@ impl Slot for Vec<String> {
     }
 }
 
+impl Slot for Vec<Duration> {
+    fn get(&self) -> Value {
+        Value::List(self.iter().map(|duration| amounts::duration_text(*duration)).collect())
+    }
+    fn set(&mut self, value: Value) -> bool {
+        let Value::List(items) = value else { return false };
+        let durations: Option<Self> = items.iter().map(|item| amounts::duration(item)).collect();
+        durations.map(|durations| *self = durations).is_some()
+    }
+}
+
 impl<T: Slot + Default> Slot for Option<T> {
     fn get(&self) -> Value {
         self.as_ref().map_or(Value::None, Slot::get)
@@ -341,10 +356,16 @@ word_slot!(
     "NoUTF8EscapingWithSuffixes" => Strategy::Utf8,
     "NoTranslation" => Strategy::Untranslated
 );
+word_slot!(Naming, "tempo" => Naming::Tempo, "collector" => Naming::Collector);
 word_slot!(
     LogFormat,
     "auto" => LogFormat::Auto, "human" => LogFormat::Human, "json" => LogFormat::Json
 );
+
+/// What stands between commas.
+fn items(text: &str) -> Vec<String> {
+    text.split(',').map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
+}
 
 /// Whether it is `HOST:PORT`, with a port and a host that is not empty.
 fn is_address(text: &str) -> bool {

@@ -11,7 +11,7 @@
 //! | `/metrics`, of the server itself | `read` of all tenants: it names them |
 //! | `/ofrep` | `write` or `read` of any tenant: who sends asks, and so does a page |
 //! | `/api/tokens` | `admin` of any tenant, who sees and gives what is his |
-//! | `/api/audience`, `/api/destinations`, reloads | `admin` of all tenants |
+//! | `/api/audience`, `/api/destinations`, `/api/span-metrics`, reloads | `admin` of all tenants |
 //! | everything else, what is not there too | `admin` |
 //!
 //! So a path that is new is for admins until it is listed here.
@@ -57,8 +57,13 @@ const WRITTEN: [&str; 6] = [
     "/loki/otlp",
 ];
 /// Below these is what concerns all tenants.
-const OF_THE_SERVER: [&str; 4] =
-    ["/api/audience", "/api/destinations", "/prometheus/-", "/prometheus/api/v1/admin"];
+const OF_THE_SERVER: [&str; 5] = [
+    "/api/audience",
+    "/api/destinations",
+    "/api/span-metrics",
+    "/prometheus/-",
+    "/prometheus/api/v1/admin",
+];
 /// Below these is what is asked for by GET.
 const ASKED: [&str; 8] =
     ["/api/correlate", "/api/sql", "/api/sessions", "/api/traceql", "/tempo", "/jaeger", "/prometheus", "/loki"];
@@ -175,6 +180,7 @@ mod tests {
             (Method::POST, "/api/sql", role(Role::Read)),
             (Method::GET, "/api/sessions/x/events", role(Role::Read)),
             (Method::POST, "/api/sessions/x", role(Role::Admin)),
+            (Method::POST, "/api/span-metrics/flush", Need::Server(Role::Admin)),
             (Method::GET, "/api/tokens", Need::Held(Role::Admin)),
             (Method::DELETE, "/api/tokens/x", Need::Held(Role::Admin)),
             (Method::GET, "/admin/audience", Need::Nothing),

@@ -17,6 +17,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::tenants::Tenants;
 use crate::body::Budget;
+use crate::derive::DeriveStatus;
 
 /// Where the numbers are.
 pub(crate) struct Sources {
@@ -25,13 +26,14 @@ pub(crate) struct Sources {
     receiving: Arc<Budget>,
     jaeger: Arc<Budget>,
     pub(super) destinations: Arc<Destinations>,
+    pub(super) derived: Option<Arc<DeriveStatus>>,
     tenants: Arc<Tenants>,
 }
 
 impl Sources {
     pub(super) fn new(watched: Watched, tenants: Arc<Tenants>) -> Self {
-        let Watched { store, engine, receiving, jaeger, destinations } = watched;
-        Self { store, engine, receiving, jaeger, destinations, tenants }
+        let Watched { store, engine, receiving, jaeger, destinations, derived } = watched;
+        Self { store, engine, receiving, jaeger, destinations, derived, tenants }
     }
 }
 
@@ -42,6 +44,8 @@ pub(crate) struct Watched {
     pub(crate) receiving: Arc<Budget>,
     pub(crate) jaeger: Arc<Budget>,
     pub(crate) destinations: Arc<Destinations>,
+    /// What makes metrics of spans, if something does.
+    pub(crate) derived: Option<Arc<DeriveStatus>>,
 }
 
 /// The word for a signal, as those who send it call it.
@@ -69,12 +73,29 @@ pub(super) struct Out<'a, 'e> {
 type Labelled<'l> = (Option<(&'static str, &'l str)>, u64);
 
 impl Out<'_, '_> {
-    fn counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+    pub(super) fn counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
         self.family(name, help, MetricType::Counter, &[(None, value)])
     }
 
-    fn gauge(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+    pub(super) fn gauge(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
         self.family(name, help, MetricType::Gauge, &[(None, value)])
+    }
+
+    /// A number of each tenant.
+    pub(super) fn of_tenants<'t>(
+        &mut self,
+        name: &str,
+        help: &str,
+        kind: MetricType,
+        counts: impl Iterator<Item = (&'t str, u64)>,
+    ) -> fmt::Result {
+        let mut labelled: BTreeMap<String, u64> = BTreeMap::new();
+        for (tenant, count) in counts {
+            *labelled.entry(self.tenants.label(tenant)).or_default() += count;
+        }
+        let values: Vec<Labelled<'_>> =
+            labelled.iter().map(|(tenant, count)| (Some(("tenant", &**tenant)), *count)).collect();
+        self.family(name, help, kind, &values)
     }
 
     fn by_tenant(&mut self, name: &str, help: &str, counts: &ByTenant) -> fmt::Result {
@@ -126,6 +147,7 @@ impl Collector for Sources {
         self.journal(out)?;
         self.queries(out)?;
         self.destinations(out)?;
+        self.derived(out)?;
         out.gauge(
             "receiving_bytes",
             "Bytes of requests that are being received",

@@ -2,8 +2,9 @@
 //!
 //! Everything received, refused, changed and dropped is counted by signal, tenant and reason;
 //! latencies are histograms. What the store, the journal and the engine count themselves is read
-//! when somebody asks (`gauges`, `destinations`).
+//! when somebody asks (`gauges`, `destinations`, `derived`).
 
+mod derived;
 mod destinations;
 mod gauges;
 mod tenants;

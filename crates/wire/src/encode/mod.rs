@@ -4,12 +4,14 @@
 //! aside for its length, and if the length turns out to need more, the content is moved up. So no
 //! message is built twice and none has to know its size beforehand.
 //!
-//! [`otlp`] has the messages of OTLP on top of it, [`records`] log records and gauges. Bytes are
-//! written in the order of the calls; nothing is checked against a schema.
+//! [`otlp`] has the messages of OTLP on top of it, [`records`] log records and gauges, [`metrics`]
+//! metrics of many points. Bytes are written in the order of the calls; nothing is checked against a schema.
 
+pub mod metrics;
 pub mod otlp;
 pub mod records;
 
+pub use metrics::{DistributionFields, ExemplarFields, MetricFields, MetricShape, PointTimes};
 pub use otlp::{EventFields, LinkFields, SpanFields};
 pub use records::{LogFields, PointFields, PointValue, WriteAttribute};
 
