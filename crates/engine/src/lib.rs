@@ -13,11 +13,13 @@
 //! |---|---|
 //! | `engine`, `query`, `answer`, `rows` | the engine, the life of a query, its answer |
 //! | `archive`, `settings` | what is written here: traces that are kept beyond retention, and settings of tenants |
+//! | `asked` | a question with its parameters, and what it will be answered with |
 //! | `tenants` | whose data is read |
 //! | `queue`, `memory`, `clock` | who may run, what it may hold, for how long |
 //! | `runtime`, `state` | where it runs, what its parts share |
 //! | `sql` | text to a statement that may run |
 //! | `tables` | the tables, and where their columns come from |
+//! | [`catalog`] | what there is, as PostgreSQL's clients ask for it |
 //! | `scan` | the leaf of every plan: rows of a snapshot |
 //! | [`traceql`] | searches, series, tags, dependencies |
 //! | `functions` | functions as they are offered, with bounds |
@@ -27,6 +29,8 @@
 
 mod answer;
 mod archive;
+mod asked;
+pub mod catalog;
 mod clock;
 mod engine;
 mod error;
@@ -54,6 +58,7 @@ extern crate self as kymo_engine;
 #[cfg(test)]
 mod tests;
 
+pub use asked::{Asked, Description, Parameter, PgSession, Value, shown_name};
 pub use engine::Engine;
 pub use error::EngineError;
 pub use options::EngineOptions;

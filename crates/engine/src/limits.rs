@@ -111,3 +111,8 @@ pub const PROMETHEUS_METADATA_BYTES: usize = 16 << 20;
 /// Rows of series that a question holds whole, so that the next one finds them decoded. Beyond it
 /// holds what lies in the time that it asks for, and no more.
 pub const PROMETHEUS_WHOLE_ROWS_BYTES: usize = 96 << 20;
+
+/// Parameters of a query: what PostgreSQL's protocol can count.
+pub const QUERY_MAX_PARAMETERS: usize = 65_535;
+/// Values of a parameter that is a list: each is a literal of the plan.
+pub const PARAMETER_MAX_VALUES: usize = 10_000;

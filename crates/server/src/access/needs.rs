@@ -51,7 +51,7 @@ const OF_THE_SERVER: [&str; 4] =
 const ASKED: [&str; 7] =
     ["/api/sql", "/api/sessions", "/api/traceql", "/tempo", "/jaeger", "/prometheus", "/loki"];
 /// Below these, questions are posted.
-const POSTED: [&str; 19] = [
+const POSTED: [&str; 20] = [
     "/api/sql",
     "/api/traceql/explain",
     "/tempo/api/search",
@@ -71,6 +71,7 @@ const POSTED: [&str; 19] = [
     "/prometheus/api/v1/read",
     "/tempopb.StreamingQuerier",
     "/jaeger.api_v3.QueryService",
+    "/arrow.flight.protocol.FlightService",
 ];
 /// Packages of OTLP over gRPC.
 const OTLP_GRPC: &str = "/opentelemetry.proto.collector.";
@@ -176,6 +177,7 @@ mod tests {
             (Method::POST, "/ofrep/v1/evaluate/flags/x", Need::WriteOrRead),
             (Method::POST, "/tempopb.StreamingQuerier/Search", role(Role::Read)),
             (Method::POST, "/jaeger.api_v3.QueryService/GetTrace", role(Role::Read)),
+            (Method::POST, "/arrow.flight.protocol.FlightService/DoGet", role(Role::Read)),
             (Method::GET, "/", Need::Held(Role::Read)),
             (Method::GET, "/trace/1", Need::Held(Role::Read)),
             (Method::GET, "/grafana/d/x", Need::Held(Role::Read)),
