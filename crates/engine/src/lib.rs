@@ -12,6 +12,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `engine`, `query`, `answer`, `rows` | the engine, the life of a query, its answer |
+//! | `export` | log records as they were sent |
 //! | `archive`, `settings` | what is written here: traces that are kept beyond retention, and settings of tenants |
 //! | `asked` | a question with its parameters, and what it will be answered with |
 //! | `tenants` | whose data is read |
@@ -34,6 +35,7 @@ pub mod catalog;
 mod clock;
 mod engine;
 mod error;
+mod export;
 mod functions;
 pub mod limits;
 mod memory;
@@ -61,6 +63,7 @@ mod tests;
 pub use asked::{Asked, Description, Parameter, PgSession, Value, shown_name};
 pub use engine::Engine;
 pub use error::EngineError;
+pub use export::Requests;
 pub use options::EngineOptions;
 pub use rows::Rows;
 pub use stats::EngineStats;

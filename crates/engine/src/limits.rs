@@ -116,3 +116,8 @@ pub const PROMETHEUS_WHOLE_ROWS_BYTES: usize = 96 << 20;
 pub const QUERY_MAX_PARAMETERS: usize = 65_535;
 /// Values of a parameter that is a list: each is a literal of the plan.
 pub const PARAMETER_MAX_VALUES: usize = 10_000;
+
+/// Rows of a request that log records are exported as: some megabytes.
+pub const EXPORT_REQUEST_ROWS: usize = 8192;
+/// Requests of an export that wait to be written.
+pub const EXPORT_REQUESTS_WAITING: usize = 2;
