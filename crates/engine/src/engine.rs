@@ -8,6 +8,7 @@ use kymo_store::schema::Signal;
 use kymo_store::{Store, StoreError};
 use tokio::sync::mpsc;
 
+use crate::asked::Asked;
 use crate::clock::{Asker, Clock};
 use crate::error::EngineError;
 use crate::limits::{ANSWER_BATCHES_WAITING, TRACE_MAX_BYTES, TRACES_PER_THREAD};
@@ -73,28 +74,16 @@ impl Engine {
     /// Answers a query over what was acknowledged for some tenants. Returns when the query had its
     /// turn and its plan is made; rows follow as they are found.
     pub async fn sql(&self, tenants: impl Into<Tenants>, query: &str) -> Result<Rows, EngineError> {
-        let mut asker = Asker::new(&self.core.counters);
-        let begun = self.begin(tenants.into(), query, &mut asker).await;
-        asker.answered(&begun);
-        begun
+        self.ask(tenants, query.into()).await
     }
 
-    async fn begin(
+    pub(crate) async fn begin(
         &self,
         tenants: Tenants,
-        query: &str,
+        asked: Asked,
         asker: &mut Asker,
     ) -> Result<Rows, EngineError> {
-        let text = query.to_owned();
-        let parsed = self.runtime.blocking(move || sql::parse(&text).map(Aside::new)).await?;
-        let turn = self.core.queries.turn(tenants.line()).await?;
-        let clock = asker.starts(self.core.options.query_timeout);
-        let query_clock = clock.clone();
-        let (core, pushes_down) = (self.core.clone(), self.pushes_down);
-        let planning = move || {
-            let parsed = parsed.into_inner()?;
-            let clock = query_clock;
-            let query = Query { core, tenants, parsed, clock, _turn: turn, pushes_down };
+        let planning = |query: Query| {
             let planned = match query.plan() {
                 Err(error) if error.is_stale() => {
                     Counters::add(&query.core.counters.planned_again, 1);
@@ -104,12 +93,35 @@ impl Engine {
             };
             Ok(Aside::new((query, planned)))
         };
-        let planned = self.runtime.blocking_within(&clock, planning).await?;
+        let (planned, clock) = self.in_turn(tenants, asked, asker, planning).await?;
         let (query, planned) = planned.into_inner()?;
         let schema = planned.schema.clone();
         let (sender, messages) = mpsc::channel(ANSWER_BATCHES_WAITING);
         drop(self.runtime.handle()?.spawn(query.run(planned, sender)));
         Ok(Rows::new(schema, messages, clock))
+    }
+
+    /// Does something with a question that can be asked, when it is its turn.
+    pub(crate) async fn in_turn<T: Send + 'static>(
+        &self,
+        tenants: Tenants,
+        asked: Asked,
+        asker: &mut Asker,
+        work: impl FnOnce(Query) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<(T, Arc<Clock>), EngineError> {
+        let session = asked.session.clone();
+        let parsed = self.runtime.blocking(move || sql::parse(&asked).map(Aside::new)).await?;
+        let turn = self.core.queries.turn(tenants.line()).await?;
+        let clock = asker.starts(self.core.options.query_timeout);
+        let query_clock = clock.clone();
+        let (core, pushes_down) = (self.core.clone(), self.pushes_down);
+        let working = move || {
+            let parsed = parsed.into_inner()?;
+            let clock = query_clock;
+            work(Query { core, tenants, parsed, session, clock, _turn: turn, pushes_down })
+        };
+        let done = self.runtime.blocking_within(&clock, working).await?;
+        Ok((done, clock))
     }
 
     /// A trace by its id, whole; `None` if there is no such trace. Spans that have not ended are

@@ -12,12 +12,15 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `engine`, `query`, `answer`, `rows` | the engine, the life of a query, its answer |
+//! | `export` | log records as they were sent |
 //! | `archive`, `settings` | what is written here: traces that are kept beyond retention, and settings of tenants |
+//! | `asked` | a question with its parameters, and what it will be answered with |
 //! | `tenants` | whose data is read |
 //! | `asking`, `queue`, `memory`, `clock` | who may run, what it may hold, for how long |
 //! | `runtime`, `threads`, `state` | where it runs, what its parts share |
 //! | `sql` | text to a statement that may run |
 //! | `tables` | the tables, and where their columns come from |
+//! | [`catalog`] | what there is, as PostgreSQL's clients ask for it |
 //! | `scan` | the leaf of every plan: rows of a snapshot |
 //! | [`traceql`] | searches, series, tags, dependencies |
 //! | `functions` | functions as they are offered, with bounds |
@@ -29,9 +32,12 @@
 mod answer;
 mod archive;
 mod asking;
+mod asked;
+pub mod catalog;
 mod clock;
 mod engine;
 mod error;
+mod export;
 mod functions;
 pub mod limits;
 pub mod logql;
@@ -58,8 +64,10 @@ extern crate self as kymo_engine;
 #[cfg(test)]
 mod tests;
 
+pub use asked::{Asked, Description, Parameter, PgSession, Value, shown_name};
 pub use engine::Engine;
 pub use error::EngineError;
+pub use export::Requests;
 pub use options::EngineOptions;
 pub use rows::Rows;
 pub use stats::EngineStats;

@@ -119,3 +119,12 @@ pub const LOG_ROWS_PER_THREAD: usize = 16 * 1024;
 pub const LOG_FIRST_ROWS: usize = 32 * 1024;
 /// Lines that templates are mined of, and that fields are looked for in, for one question.
 pub const LOG_SAMPLE_LINES: usize = 1_000_000;
+/// Parameters of a query: what PostgreSQL's protocol can count.
+pub const QUERY_MAX_PARAMETERS: usize = 65_535;
+/// Values of a parameter that is a list: each is a literal of the plan.
+pub const PARAMETER_MAX_VALUES: usize = 10_000;
+
+/// Rows of a request that log records are exported as: some megabytes.
+pub const EXPORT_REQUEST_ROWS: usize = 8192;
+/// Requests of an export that wait to be written.
+pub const EXPORT_REQUESTS_WAITING: usize = 2;

@@ -1,13 +1,14 @@
 //! The life of one query: planned on a thread that may wait, run on the query threads, handed
 //! over batch by batch.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::collections::btree_map::Entry;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use datafusion::catalog::TableProvider;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::context::SQLOptions;
@@ -19,6 +20,8 @@ use kymo_store::snapshot::Snapshot;
 use tokio::sync::mpsc::Sender;
 
 use crate::answer::{Answer, Held};
+use crate::asked::{Description, PgSession};
+use crate::catalog::{self, Catalogued, Contents};
 use crate::clock::Clock;
 use crate::engine::Core;
 use crate::error::EngineError;
@@ -30,17 +33,22 @@ use crate::session::NamedTable;
 use crate::sql::Parsed;
 use crate::state::QueryState;
 use crate::stats::Counters;
-use crate::tables::QueryTable;
+use crate::tables::{QueryTable, TableName};
 use crate::tenants::Tenants;
 
 /// What an answer is handed over as: batches, then `None`.
 pub(crate) type Message = Result<Option<Held>, EngineError>;
+
+/// Who asks where nobody says who he is.
+const DEFAULT_USER: &str = "kymo";
 
 /// A query that has its turn.
 pub(crate) struct Query {
     pub(crate) core: Arc<Core>,
     pub(crate) tenants: Tenants,
     pub(crate) parsed: Parsed,
+    /// Who asks, if he speaks as one does to PostgreSQL.
+    pub(crate) session: Option<PgSession>,
     pub(crate) clock: Arc<Clock>,
     /// Given back when the query ends.
     pub(crate) _turn: Turn,
@@ -73,12 +81,73 @@ impl Query {
     }
 
     fn begin(&self, state: &Arc<QueryState>) -> Result<SendableRecordBatchStream, EngineError> {
+        let context = self.context(state)?;
+        self.stream(context, state).map_err(|error| EngineError::of(error, state))
+    }
+
+    /// DataFusion with everything that the query reads.
+    fn context(&self, state: &Arc<QueryState>) -> Result<SessionContext, EngineError> {
         let tables = self.tables(state)?;
-        let sessions = &self.core.sessions;
-        sessions
-            .session(tables, state.memory().clone())
-            .and_then(|session| self.stream(SessionContext::new_with_state(session), state))
-            .map_err(|error| EngineError::of(error, state))
+        let catalogued = self.catalogued(state)?;
+        let session = self.core.sessions.session(tables, catalogued, state.memory().clone());
+        let session = session.map_err(|error| EngineError::of(error, state))?;
+        Ok(SessionContext::new_with_state(session))
+    }
+
+    /// What the query will be answered with.
+    pub(crate) fn describe(&self) -> Result<Description, EngineError> {
+        let core = &self.core;
+        let memory = QueryMemory::new(core.options.query_memory_bytes, &core.memory);
+        let state = QueryState::new(memory, &self.clock, &core.counters, self.pushes_down);
+        let state = Arc::new(state);
+        let session = self.context(&state)?.state();
+        let describing = async {
+            let logical = session.statement_to_plan(self.parsed.statement.clone()).await?;
+            let found = logical.get_parameter_types()?;
+            state.check()?;
+            // What has no open parameters can be planned to its end, and has the very columns that
+            // an answer will have.
+            let schema = match found.is_empty() {
+                true => session.create_physical_plan(&logical).await?.schema(),
+                false => Arc::new(logical.schema().as_arrow().clone()),
+            };
+            Ok((schema, found))
+        };
+        let described = tokio::runtime::Handle::current().block_on(describing);
+        let (schema, mut found) = described.map_err(|error| EngineError::of(error, &state))?;
+        let parameters = (1..=self.parsed.parameters)
+            .map(|place| found.remove(&format!("${place}")).flatten())
+            .collect();
+        Ok(Description { schema, parameters })
+    }
+
+    /// Relations of the catalogue that the query reads.
+    fn catalogued(&self, state: &Arc<QueryState>) -> Result<Vec<Catalogued>, EngineError> {
+        if self.parsed.catalog.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (reading, none) = (&self.core.reading, BTreeSet::new());
+        let mut tables = Vec::new();
+        for name in TableName::ALL {
+            let snapshot = Arc::new(reading.store.snapshot_of([], name.signal())?);
+            let table = QueryTable::new(name, &snapshot, &none, reading, state)?;
+            tables.push((name, table.schema()));
+        }
+        let session = self.session.clone().unwrap_or_else(|| PgSession {
+            database: self.tenants.to_string(),
+            user: DEFAULT_USER.to_owned(),
+            ..PgSession::default()
+        });
+        let contents = Contents {
+            database: session.database,
+            databases: session.databases,
+            user: session.user,
+            settings: session.settings,
+            tables,
+            functions: self.core.sessions.functions().clone(),
+        };
+        catalog::tables(&self.parsed.catalog, &contents)
+            .map_err(|error| EngineError::of_plan(&error))
     }
 
     /// The tables of the query; those of one signal over the same snapshot.

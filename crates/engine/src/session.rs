@@ -3,7 +3,7 @@
 //! No object store, no file format, no spilling to disk, no catalogue but the tables of the
 //! query.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use datafusion::catalog::{
@@ -18,9 +18,12 @@ use datafusion::execution::object_store::{
 };
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::execution::FunctionRegistry;
+use datafusion::logical_expr::Documentation;
 use datafusion::optimizer::{Analyzer, AnalyzerRule};
 use datafusion::prelude::SessionConfig;
 
+use crate::catalog::{self, Catalogued, FunctionText};
 use crate::functions::{self, BoundFunctions};
 use crate::limits::BATCH_ROWS;
 use crate::plan;
@@ -35,6 +38,8 @@ pub(crate) type NamedTable = (&'static str, Arc<dyn TableProvider>);
 /// What sessions are made from: everything that no query changes.
 pub(crate) struct Sessions {
     base: SessionState,
+    /// Functions that queries may call, for those who ask which there are.
+    functions: Arc<Vec<FunctionText>>,
     /// Empty: nothing can be read but the tables.
     object_stores: Arc<dyn ObjectStoreRegistry>,
 }
@@ -54,23 +59,37 @@ impl Sessions {
             .build();
         let mut planners = base.expr_planners().to_vec();
         planners.insert(0, Arc::new(HexIds));
-        let base =
+        let functions = Arc::new(offered(&base));
+        let mut base =
             SessionStateBuilder::new_from_existing(base).with_expr_planners(planners).build();
-        Ok(Self { base, object_stores: Arc::new(object_stores) })
+        for function in catalog::functions(&functions) {
+            base.register_udf(function)?;
+        }
+        Ok(Self { base, functions, object_stores: Arc::new(object_stores) })
+    }
+
+    /// Functions that queries may call.
+    pub(crate) fn functions(&self) -> &Arc<Vec<FunctionText>> {
+        &self.functions
     }
 
     /// A session for one query, with its tables and its memory.
     pub(crate) fn session(
         &self,
         tables: Vec<NamedTable>,
+        catalogued: Vec<Catalogued>,
         memory: Arc<dyn MemoryPool>,
     ) -> Result<SessionState> {
-        let schema = MemorySchemaProvider::new();
-        for (name, table) in tables {
-            schema.register_table(name.to_owned(), table)?;
+        let mut schemas = BTreeMap::from([(SCHEMA.to_owned(), MemorySchemaProvider::new())]);
+        let own = tables.into_iter().map(|(name, table)| (None, name.to_owned(), table));
+        for (schema, name, table) in own.chain(catalogued) {
+            let schema = schema.unwrap_or_else(|| SCHEMA.to_owned());
+            schemas.entry(schema).or_default().register_table(name, table)?;
         }
         let catalog = MemoryCatalogProvider::new();
-        catalog.register_schema(SCHEMA, Arc::new(schema))?;
+        for (name, schema) in schemas {
+            catalog.register_schema(&name, Arc::new(schema))?;
+        }
         let catalogs = MemoryCatalogProviderList::new();
         datafusion::catalog::CatalogProviderList::register_catalog(
             &catalogs,
@@ -88,6 +107,25 @@ impl Sessions {
             .with_runtime_env(runtime)
             .build())
     }
+}
+
+/// Functions of a session, by name.
+fn offered(session: &SessionState) -> Vec<FunctionText> {
+    let text = |name: &str, kind, documentation: Option<&Documentation>| {
+        let syntax = documentation.map_or("", |known| known.syntax_example.as_str());
+        let arguments = syntax.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+        let arguments = arguments.map_or_else(String::new, |(inner, _)| inner.to_owned());
+        FunctionText { name: name.to_owned(), arguments, kind }
+    };
+    let scalar = session.scalar_functions().iter();
+    let scalar = scalar.map(|(name, function)| text(name, "f", function.documentation()));
+    let aggregate = session.aggregate_functions().iter();
+    let aggregate = aggregate.map(|(name, function)| text(name, "a", function.documentation()));
+    let window = session.window_functions().iter();
+    let window = window.map(|(name, function)| text(name, "w", function.documentation()));
+    let mut all: Vec<FunctionText> = scalar.chain(aggregate).chain(window).collect();
+    all.sort_by(|a, b| (&a.name, a.kind).cmp(&(&b.name, b.kind)));
+    all
 }
 
 /// DataFusion's rules and ours: ids before those that look for common types, functions behind.

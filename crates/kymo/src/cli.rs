@@ -10,6 +10,7 @@ Examples:
   kymo promql 'rate(http_requests_total[5m])' --chart     ask in PromQL, and draw the answer
   kymo top                                               watch hosts, GPUs, sessions and the server
   kymo trace 5b8efff798038103d269b633813fc60c            show a trace as a tree
+  kymo export --signal logs --since 1d -o logs.parquet   write what a query finds to a file
   kymo ci summarize all_jobs.json                        send a run of GitHub Actions as a trace
   kymo run -- python train.py                            any command as a session
   kymo report train.kymo.jsonl                           how a session went
@@ -42,6 +43,7 @@ pub(crate) enum Command {
     Serve(crate::serve::Args),
     Sql(crate::sql::Args),
     Query(crate::query::Args),
+    Export(crate::export::Args),
     Promql(crate::promql::Args),
     Top(crate::top::Args),
     Trace(crate::trace::Args),

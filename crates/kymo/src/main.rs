@@ -38,6 +38,7 @@ mod client;
 mod config;
 mod destinations;
 mod doctor;
+mod export;
 mod failure;
 mod files;
 mod frame;
@@ -108,6 +109,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Serve(args) => serve::run(&args),
         Command::Sql(args) => sql::run(&args),
         Command::Query(args) => query::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Promql(args) => promql::run(&args),
         Command::Top(args) => top::run(&args),
         Command::Trace(args) => trace::run(&args),

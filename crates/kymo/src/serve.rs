@@ -250,6 +250,9 @@ impl Place {
         if let Some(exposed) = addresses.expose_metrics {
             add("metrics", &format!("{}/metrics", url(exposed, self.is_exposed_secure)));
         }
+        if let Some(postgres) = addresses.postgres {
+            add("postgres", &format!("postgresql://{postgres}/default"));
+        }
         for (address, prefix) in &addresses.aliases {
             add("alias", &format!("{} for {prefix}", url(*address, main)));
         }
@@ -298,6 +301,7 @@ mod tests {
             otlp_grpc: "[::1]:4317".parse().unwrap(),
             otlp_http: "0.0.0.0:4318".parse().unwrap(),
             expose_metrics: None,
+            postgres: Some("127.0.0.1:5432".parse().unwrap()),
             aliases: vec![("127.0.0.1:16686".parse().unwrap(), "/jaeger")],
             is_secure: [false, true, false],
         };
@@ -306,6 +310,7 @@ mod tests {
              http       http://127.0.0.1:3200/kymo\n\
              otlp grpc  https://[::1]:4317\n\
              otlp http  http://0.0.0.0:4318\n\
+             postgres   postgresql://127.0.0.1:5432/default\n\
              alias      http://127.0.0.1:16686 for /jaeger\n\
              data       ./kymo-data\n\
              store      s3://bucket/x\n\

@@ -52,6 +52,11 @@ impl TimeArgs {
         Ok(Some(seconds(start.div_euclid(SECOND))..seconds(last)))
     }
 
+    /// Whether a time is given.
+    pub(crate) fn is_any(&self) -> bool {
+        self.since.is_some() || self.start.is_some() || self.end.is_some()
+    }
+
     /// The time of series.
     pub(crate) fn series_range(&self) -> Result<Range<i64>, Failure> {
         let end = self.end();

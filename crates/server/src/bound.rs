@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
+use kymo_postgres::Postgres;
 use tokio::net::TcpListener;
 
 use crate::access::{Behind, Doors, Entrance, guarded, is_local};
@@ -41,6 +42,7 @@ pub(crate) struct Bound {
     grpc: Port,
     otlp: Port,
     exposed: Option<Port>,
+    postgres: Option<Port>,
     aliases: Vec<(Port, Alias)>,
     is_secure: [bool; 3],
 }
@@ -52,6 +54,7 @@ pub(crate) struct Serving {
     pub(crate) doors: Doors,
     pub(crate) entrance: Arc<Entrance>,
     pub(crate) base_path: String,
+    pub(crate) postgres: Arc<Postgres>,
 }
 
 impl Bound {
@@ -64,13 +67,17 @@ impl Bound {
             Some(asked) if options.expose => Some(Port::new("--expose-metrics", asked).await?),
             _ => None,
         };
+        let postgres = match &options.postgres {
+            Some(asked) => Some(Port::new("--postgres", asked).await?),
+            None => None,
+        };
         let mut aliases = Vec::new();
         for text in &options.aliases {
             let alias = Alias::parse(text).map_err(ServerError::Setting)?;
             aliases.push((Port::new("--listen-aliases", &alias.address).await?, alias));
         }
         let is_secure = ["http", "otlp_grpc", "otlp_http"].map(|name| doors.of(name).tls.is_some());
-        Ok(Self { http, grpc, otlp, exposed, aliases, is_secure })
+        Ok(Self { http, grpc, otlp, exposed, postgres, aliases, is_secure })
     }
 
     /// Where they are.
@@ -83,6 +90,7 @@ impl Bound {
             otlp_grpc: self.grpc.address()?,
             otlp_http: self.otlp.address()?,
             expose_metrics: self.exposed.as_ref().map(Port::address).transpose()?,
+            postgres: self.postgres.as_ref().map(Port::address).transpose()?,
             aliases: aliases?,
             is_secure: self.is_secure,
         })
@@ -90,8 +98,8 @@ impl Bound {
 
     /// Begins to serve.
     pub(crate) fn serve(self, listeners: &mut Listeners, serving: &Serving) {
-        let Serving { shared, main, doors, entrance, base_path } = serving;
-        let mut serve = |port: Port, name: &str, router: Router, behind: Behind| {
+        let Serving { shared, main, doors, entrance, base_path, .. } = serving;
+        let serve = |listeners: &mut Listeners, port: Port, name: &str, router: Router, behind: Behind| {
             let door = doors.of(name);
             let base_path = if name == "http" { base_path.as_str() } else { "" };
             let router = guarded(entrance, router, door.methods, base_path, behind);
@@ -99,18 +107,21 @@ impl Bound {
         };
         let otlp_only = router::otlp(shared);
         let exposition = prometheus::exposition(shared);
-        serve(self.http, "http", main.clone(), Behind::Main);
-        serve(self.grpc, "otlp_grpc", otlp_only.clone(), Behind::Main);
-        serve(self.otlp, "otlp_http", otlp_only, Behind::Main);
+        serve(listeners, self.http, "http", main.clone(), Behind::Main);
+        serve(listeners, self.grpc, "otlp_grpc", otlp_only.clone(), Behind::Main);
+        serve(listeners, self.otlp, "otlp_http", otlp_only, Behind::Main);
         if let Some(port) = self.exposed {
-            serve(port, "expose_metrics", exposition.clone(), Behind::Exposition);
+            serve(listeners, port, "expose_metrics", exposition.clone(), Behind::Exposition);
+        }
+        if let Some(port) = self.postgres {
+            listeners.serve_postgres(port.listener, serving.postgres.clone());
         }
         for (port, alias) in self.aliases {
             let (router, behind) = match alias.prefix {
                 METRICS => (&exposition, Behind::Exposition),
                 prefix => (main, Behind::Alias(prefix)),
             };
-            serve(port, alias.listener(), router.clone(), behind);
+            serve(listeners, port, alias.listener(), router.clone(), behind);
         }
     }
 }

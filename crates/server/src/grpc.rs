@@ -279,8 +279,8 @@ pub(crate) fn fail(status: &Status) -> Response {
 /// The answer to a method that is not here.
 pub(crate) fn unimplemented(path: &str) -> Response {
     let message = format!(
-        "there is no gRPC method {path} here; OTLP's Export and the query services of Tempo and \
-         Jaeger are"
+        "there is no gRPC method {path} here; OTLP's Export, the query services of Tempo and Jaeger \
+         and Flight SQL are"
     );
     fail(&Status::new(Code::Unimplemented, message))
 }

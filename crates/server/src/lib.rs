@@ -29,6 +29,8 @@
 //! | `sql`, `tempo`, `jaeger`, `prometheus`, `loki`, `reply` | query APIs, and how they say what went wrong |
 //! | `sessions`, `live` | what programs tell of their runs; requests as they come, for those who watch |
 //! | `ci` | webhooks of GitHub |
+//! | `flight` | Flight SQL among the other paths of gRPC |
+//! | `postgres` | who may ask by PostgreSQL's protocol |
 //! | `page` | pages for browsers, and links of other systems |
 //! | `mcp` | queries as tools of language models |
 //! | `correlate` | what belongs together, over all signals |
@@ -50,10 +52,10 @@ mod bound;
 mod ci;
 pub mod collect;
 mod correlate;
-mod correlate;
 pub mod derive;
 mod durable;
 mod error;
+mod flight;
 pub mod format;
 mod grpc;
 mod heads;
@@ -69,6 +71,7 @@ pub mod options;
 mod otlp;
 mod page;
 mod parameters;
+mod postgres;
 mod prometheus;
 mod receive;
 mod reply;

@@ -17,11 +17,12 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use kymo_edge::limits::HANDSHAKE_TIMEOUT;
 use kymo_edge::tls::{PeerCertificate, ServerTls};
+use kymo_postgres::Postgres;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinHandle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::error::ServerError;
 use crate::heads::{Answered, Heads, Timed};
@@ -75,6 +76,8 @@ pub(crate) struct Listeners {
     phase: watch::Sender<Phase>,
     /// Each gives its connections when it ends.
     accepting: Vec<JoinHandle<GracefulShutdown>>,
+    /// Those that speak no HTTP; each ends with its connections.
+    others: Vec<JoinHandle<()>>,
     connections: Arc<Semaphore>,
     telemetry: Arc<Telemetry>,
 }
@@ -84,6 +87,7 @@ impl Listeners {
         Self {
             phase: watch::Sender::new(Phase::Serving),
             accepting: Vec::new(),
+            others: Vec::new(),
             connections: Arc::new(Semaphore::new(max_connections.min(Semaphore::MAX_PERMITS))),
             telemetry,
         }
@@ -96,28 +100,54 @@ impl Listeners {
         router: Router,
         tls: Option<Arc<ServerTls>>,
     ) {
-        let port = Port {
-            listener,
-            router,
-            tls,
-            server: builder(),
-            phase: self.phase.subscribe(),
-            graceful: GracefulShutdown::new(),
-            connections: self.connections.clone(),
-            telemetry: self.telemetry.clone(),
-        };
+        let (accepting, graceful) = (self.accepting(listener), GracefulShutdown::new());
+        let port = Port { accepting, router, tls, server: builder(), graceful };
         self.accepting.push(tokio::spawn(port.accept()));
     }
 
+    /// Begins to serve a listener that speaks PostgreSQL's protocol.
+    pub(crate) fn serve_postgres(&mut self, listener: TcpListener, postgres: Arc<Postgres>) {
+        let mut accepting = self.accepting(listener);
+        let mut phase = self.phase.subscribe();
+        self.others.push(tokio::spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Some((stream, address, permit)) = accepting.next().await {
+                let served = postgres.clone().serve(stream, address);
+                connections.spawn(async move {
+                    served.await;
+                    drop(permit);
+                });
+                // Those that have ended are forgotten.
+                while connections.try_join_next().is_some() {}
+            }
+            postgres.stop();
+            tokio::select! {
+                () = async { while connections.join_next().await.is_some() {} } => {}
+                _ = phase.wait_for(|phase| *phase == Phase::Cut) => {}
+            }
+        }));
+    }
+
+    fn accepting(&self, listener: TcpListener) -> Accepting {
+        Accepting {
+            listener,
+            phase: self.phase.subscribe(),
+            connections: self.connections.clone(),
+            telemetry: self.telemetry.clone(),
+            warned: None,
+        }
+    }
+
     /// Accepts no more, and gives requests under way some time to end.
-    pub(crate) async fn stop(self, timeout: Duration) {
+    pub(crate) async fn stop(mut self, timeout: Duration) {
         self.phase.send_replace(Phase::Stopping);
         let mut connections = Vec::new();
-        for task in self.accepting {
+        for task in std::mem::take(&mut self.accepting) {
             // It ends by itself; a panic in it has been reported.
             connections.extend(task.await.ok().map(GracefulShutdown::shutdown));
         }
-        let ended = futures::future::join_all(connections);
+        let others = futures::future::join_all(&mut self.others);
+        let ended = futures::future::join(futures::future::join_all(connections), others);
         if tokio::time::timeout(timeout, ended).await.is_err() {
             tracing::warn!("some connections did not end in time and are cut");
         }
@@ -147,58 +177,72 @@ pub(crate) fn builder() -> auto::Builder<TokioExecutor> {
     builder
 }
 
-/// One listener.
-struct Port {
+/// A listener and its place among all connections.
+struct Accepting {
     listener: TcpListener,
-    router: Router,
-    tls: Option<Arc<ServerTls>>,
-    server: auto::Builder<TokioExecutor>,
     phase: watch::Receiver<Phase>,
-    graceful: GracefulShutdown,
     connections: Arc<Semaphore>,
     telemetry: Arc<Telemetry>,
+    warned: Option<Instant>,
 }
 
-impl Port {
-    async fn accept(mut self) -> GracefulShutdown {
-        let mut warned: Option<Instant> = None;
+impl Accepting {
+    /// The next connection, once there is room for it; none if no more are wanted.
+    async fn next(&mut self) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
         loop {
             let accepted = tokio::select! {
-                _ = self.phase.wait_for(|phase| *phase >= Phase::Stopping) => return self.graceful,
+                _ = self.phase.wait_for(|phase| *phase >= Phase::Stopping) => return None,
                 accepted = self.listener.accept() => accepted,
             };
             let (stream, address) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) if is_of_one_connection(&error) => continue,
                 Err(error) => {
-                    if warned.is_none_or(|at| at.elapsed() >= limits::ACCEPT_WARNING_EVERY) {
+                    if self.warned.is_none_or(|at| at.elapsed() >= limits::ACCEPT_WARNING_EVERY) {
                         tracing::warn!(%error, "cannot accept connections; is the limit of open files (ulimit -n) too low?");
-                        warned = Some(Instant::now());
+                        self.warned = Some(Instant::now());
                     }
                     tokio::time::sleep(limits::ACCEPT_PAUSE).await;
                     continue;
                 }
             };
             let permit = tokio::select! {
-                _ = self.phase.wait_for(|phase| *phase >= Phase::Stopping) => return self.graceful,
+                _ = self.phase.wait_for(|phase| *phase >= Phase::Stopping) => return None,
                 permit = self.connections.clone().acquire_owned() => permit,
             };
+            self.telemetry.connected();
+            if let Err(error) = prepare(&stream) {
+                tracing::debug!(%error, "a connection keeps the system's settings");
+            }
             // The semaphore is never closed.
-            let Ok(permit) = permit else { return self.graceful };
+            return permit.ok().map(|permit| (stream, address, permit));
+        }
+    }
+}
+
+/// One listener of HTTP.
+struct Port {
+    accepting: Accepting,
+    router: Router,
+    tls: Option<Arc<ServerTls>>,
+    server: auto::Builder<TokioExecutor>,
+    graceful: GracefulShutdown,
+}
+
+impl Port {
+    async fn accept(mut self) -> GracefulShutdown {
+        while let Some((stream, address, permit)) = self.accepting.next().await {
             self.connection(stream, address, permit);
         }
+        self.graceful
     }
 
     fn connection(
         &self,
         stream: TcpStream,
         address: SocketAddr,
-        permit: tokio::sync::OwnedSemaphorePermit,
+        permit: OwnedSemaphorePermit,
     ) {
-        self.telemetry.connected();
-        if let Err(error) = prepare(&stream) {
-            tracing::debug!(%error, "a connection keeps the system's settings");
-        }
         let mut peer = Peer { address, is_secure: false, certificate: None };
         let serving = Serving {
             server: self.server.clone(),
@@ -206,7 +250,7 @@ impl Port {
             watcher: self.graceful.watcher(),
         };
         let tls = self.tls.clone();
-        let mut phase = self.phase.clone();
+        let mut phase = self.accepting.phase.clone();
         tokio::spawn(async move {
             let served = async {
                 let Some(tls) = tls else { return serving.run(stream, peer).await };

@@ -53,6 +53,8 @@ pub struct ServerOptions {
     pub expose: bool,
     /// Address where what was received is shown as a target shows its metrics; nowhere if none.
     pub expose_metrics: Option<String>,
+    /// Address for PostgreSQL's protocol; nowhere if none.
+    pub postgres: Option<String>,
     /// A prefix of the HTTP paths of the main port, for a reverse proxy: empty, or `/x`.
     pub base_path: String,
     /// What is let in.
@@ -109,6 +111,7 @@ impl Default for ServerOptions {
             otlp_http: "127.0.0.1:4318".to_owned(),
             expose: true,
             expose_metrics: None,
+            postgres: None,
             base_path: String::new(),
             admission: Admission::default(),
             engine: EngineOptions::default(),
@@ -148,6 +151,7 @@ impl ServerOptions {
         ];
         let exposed = self.expose_metrics.as_deref().filter(|_| self.expose);
         all.extend(exposed.map(|address| ("expose_metrics", address)));
+        all.extend(self.postgres.as_deref().map(|address| ("postgres", address)));
         for text in &self.aliases {
             let (Ok(alias), Some((address, _))) = (Alias::parse(text), text.split_once('=')) else {
                 continue;

@@ -41,6 +41,7 @@ use crate::telemetry::Telemetry;
 use crate::{
     audience, ci, correlate, grpc, jaeger, loki, mcp, page, prometheus, sessions, sql, tempo,
 };
+use crate::{audience, ci, flight, grpc, jaeger, mcp, page, prometheus, sessions, sql, tempo};
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];
 
@@ -213,6 +214,9 @@ pub(crate) fn main(shared: &Shared, main: Main) -> Router {
     }
     if has_store && parts.jaeger {
         over_grpc = over_grpc.merge(jaeger::over_grpc());
+    }
+    if has_store && parts.sql {
+        over_grpc = over_grpc.merge(flight::over_grpc(shared));
     }
     let mut all = receiving.merge(queries).merge(own).merge(over_grpc);
     if parts.page {

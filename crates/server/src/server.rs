@@ -26,7 +26,7 @@ use crate::receive::Receiver;
 use crate::router::{self, Assembled, Shared};
 use crate::telemetry::{Telemetry, Watched};
 use crate::upkeep::Upkeep;
-use crate::{audience, mcp};
+use crate::{audience, mcp, postgres};
 
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub struct Addresses {
     pub otlp_http: SocketAddr,
     /// Where received metrics are shown, if anywhere.
     pub expose_metrics: Option<SocketAddr>,
+    /// PostgreSQL's protocol, if it is spoken.
+    pub postgres: Option<SocketAddr>,
     /// Further addresses, and the prefix that each is for.
     pub aliases: Vec<(SocketAddr, &'static str)>,
     /// Which of them speak TLS: the main port, OTLP over gRPC and over HTTP.
@@ -156,7 +158,9 @@ impl Server {
             },
         );
         let mut listeners = Listeners::new(options.max_connections, shared.telemetry.clone());
-        bound.serve(&mut listeners, &Serving { shared, main, doors, entrance, base_path });
+        let postgres = postgres::over(&shared, &doors, &entrance, options.store_enabled);
+        let serving = Serving { shared, main, doors, entrance, base_path, postgres };
+        bound.serve(&mut listeners, &serving);
         Ok(Self {
             addresses,
             listeners,

@@ -49,12 +49,12 @@ use time::OffsetDateTime;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::MissedTickBehavior;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 
 pub use self::error::TlsError;
 pub use self::handshake::HandshakeError;
 pub use self::peer::PeerCertificate;
 pub use self::settings::{ClientCertificates, MinVersion, TlsSettings};
+pub use tokio_rustls::server::TlsStream;
 
 use self::config::Loaded;
 use self::files::Stamp;
@@ -199,7 +199,38 @@ impl ServerTls {
         S: AsyncRead + AsyncWrite + Unpin,
     {
         let current = self.current();
-        let handshake = TlsAcceptor::from(current.config.clone()).accept(stream);
+        self.handshake(current.config.clone(), &current, stream, address, timeout).await
+    }
+
+    /// The same with a client that speaks one protocol, and not HTTP.
+    pub async fn accept_speaking<S>(
+        self: &Arc<Self>,
+        protocol: &[u8],
+        stream: S,
+        address: SocketAddr,
+        timeout: Duration,
+    ) -> Result<Accepted<S>, HandshakeError>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let current = self.current();
+        let mut config = (*current.config).clone();
+        config.alpn_protocols = vec![protocol.to_vec()];
+        self.handshake(Arc::new(config), &current, stream, address, timeout).await
+    }
+
+    async fn handshake<S>(
+        self: &Arc<Self>,
+        config: Arc<ServerConfig>,
+        current: &Current,
+        stream: S,
+        address: SocketAddr,
+        timeout: Duration,
+    ) -> Result<Accepted<S>, HandshakeError>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let handshake = TlsAcceptor::from(config).accept(stream);
         let ended = match tokio::time::timeout(timeout, handshake).await {
             Ok(ended) => ended.map_err(HandshakeError::from),
             Err(_) => Err(HandshakeError::Timeout),

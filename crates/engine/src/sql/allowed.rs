@@ -183,8 +183,11 @@ impl Visitor for Checker {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parse;
     use crate::error::EngineError;
+
+    fn parse(query: &str) -> Result<super::super::Parsed, EngineError> {
+        super::super::parse(&query.into())
+    }
 
     #[test]
     fn only_what_reads_the_tables_is_allowed() {

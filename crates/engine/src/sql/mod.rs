@@ -7,12 +7,18 @@
 //! | `wildcard` | `*` stays what it is, whatever attributes a query names elsewhere |
 //! | `ids` | ids that are compared with hex text |
 //! | `suggest` | names that are nearly right |
+//! | `parameters` | values that are put in for parameters |
+//! | `postgres` | what only PostgreSQL understands, as we say it |
 
 mod allowed;
 pub(crate) mod ids;
 mod names;
+mod parameters;
+mod postgres;
 pub(crate) mod suggest;
 mod wildcard;
+
+pub(crate) use postgres::shown;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -25,6 +31,8 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
+use crate::asked::Asked;
+use crate::catalog;
 use crate::error::EngineError;
 use crate::limits::{
     QUERY_MAX_ATTRIBUTES, QUERY_MAX_BYTES, QUERY_MAX_DEPTH, QUERY_MAX_OPERATORS, QUERY_MAX_WORDS,
@@ -40,11 +48,20 @@ pub(crate) struct Parsed {
     pub(crate) tables: BTreeSet<TableName>,
     /// The attribute columns that it names, by their whole name.
     pub(crate) attributes: BTreeSet<String>,
+    /// Relations of the catalogue that it reads.
+    pub(crate) catalog: BTreeSet<catalog::Read>,
+    /// How many parameters it has.
+    pub(crate) parameters: usize,
 }
 
 /// Parses and checks one statement.
-pub(crate) fn parse(query: &str) -> Result<Parsed, EngineError> {
-    let mut statement = allowed::check(statement(query)?)?;
+pub(crate) fn parse(asked: &Asked) -> Result<Parsed, EngineError> {
+    let mut statement = statement(&asked.text)?;
+    if let Some(session) = &asked.session {
+        postgres::rewrite(&mut statement, session)?;
+    }
+    let parameters = parameters::put_in(&mut statement, &asked.parameters)?;
+    let mut statement = allowed::check(statement)?;
     let attributes = names::resolve(&mut statement);
     if attributes.len() > QUERY_MAX_ATTRIBUTES {
         return Err(EngineError::Invalid(format!(
@@ -53,8 +70,8 @@ pub(crate) fn parse(query: &str) -> Result<Parsed, EngineError> {
         )));
     }
     wildcard::hide(&mut statement, &attributes);
-    let tables = tables(&mut statement)?;
-    Ok(Parsed { statement, tables, attributes })
+    let (tables, catalog) = tables(&mut statement)?;
+    Ok(Parsed { statement, tables, attributes, catalog, parameters })
 }
 
 /// The one statement of a text.
@@ -148,15 +165,24 @@ fn count(tokens: &[TokenWithSpan]) -> (usize, usize) {
     (words, operators)
 }
 
-/// Our tables that a statement reads; one that is none of them is refused here, with their names.
-fn tables(statement: &mut Statement) -> Result<BTreeSet<TableName>, EngineError> {
+/// Our tables that a statement reads, and relations of the catalogue; one that is none of them is
+/// refused here, with their names.
+fn tables(
+    statement: &mut Statement,
+) -> Result<(BTreeSet<TableName>, BTreeSet<catalog::Read>), EngineError> {
     let (references, _) =
         resolve_table_references(statement, true).map_err(|error| EngineError::of_plan(&error))?;
     let mut functions = Functions::default();
     let _ = names::inner(statement).map(|statement| statement.visit(&mut functions));
-    let mut tables = BTreeSet::new();
+    let (mut tables, mut catalog) = (BTreeSet::new(), BTreeSet::new());
     for reference in &references {
         if functions.0.contains(reference.table()) {
+            continue;
+        }
+        let (schema, name) = (reference.schema(), reference.table());
+        if reference.catalog().is_none() && catalog::Relation::find(schema, name).is_some() {
+            let schema = schema.map(str::to_owned);
+            catalog.insert(catalog::Read { schema, name: name.to_owned() });
             continue;
         }
         let plain = reference.schema().is_none_or(|schema| schema == "public")
@@ -166,7 +192,7 @@ fn tables(statement: &mut Statement) -> Result<BTreeSet<TableName>, EngineError>
             None => return Err(EngineError::Invalid(suggest::table(&reference.to_string()))),
         };
     }
-    Ok(tables)
+    Ok((tables, catalog))
 }
 
 /// Names of functions that stand for tables: `generate_series(1, 3)`.
@@ -189,6 +215,10 @@ impl Visitor for Functions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(query: &str) -> Result<Parsed, EngineError> {
+        super::parse(&query.into())
+    }
 
     #[test]
     fn tables_and_attributes_of_a_query_are_found() {

@@ -303,7 +303,9 @@ fn except(options: &mut WildcardAdditionalOptions, columns: Vec<Ident>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parse;
+    fn parse(query: &str) -> Result<super::super::Parsed, crate::error::EngineError> {
+        super::super::parse(&query.into())
+    }
 
     fn hidden(query: &str) -> String {
         parse(query).unwrap().statement.to_string()

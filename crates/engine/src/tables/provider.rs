@@ -13,10 +13,14 @@ use datafusion::physical_plan::ExecutionPlan;
 use kymo_store::snapshot::Snapshot;
 
 use super::{Column, TableName, TableShape, columns_of, metric_filter, text_type};
+use crate::catalog::types::{JSON, TEXT_IS};
 use crate::error::EngineError;
 use crate::scan::translate::{Pushed, translate};
 use crate::scan::{BlockScan, Residual, reading};
 use crate::state::{QueryState, Reading};
+
+/// Columns whose text is JSON, in every table that has them.
+const JSON_COLUMNS: [&str; 3] = ["attributes", "resource", "scope"];
 
 /// A table of one query.
 #[derive(Debug)]
@@ -45,7 +49,12 @@ impl QueryTable {
         let fields = names.into_iter().zip(&columns).map(|(name, column)| {
             let found = column.stored().and_then(|_| found.next());
             let data_type = found.map_or_else(text_type, |field| field.data_type().clone());
-            Field::new(name, data_type, true)
+            let is_json = JSON_COLUMNS.contains(&name.as_str());
+            let field = Field::new(name, data_type, true);
+            match is_json {
+                true => field.with_metadata([(TEXT_IS.to_owned(), JSON.to_owned())].into()),
+                false => field,
+            }
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         Ok(Self {

@@ -121,6 +121,9 @@ fn check_routing(server: &ServerOptions, told: &mut Told<'_>) {
             let what = "received metrics are shown from the store, and store.enabled is false";
             told.setting("expose.metrics", what);
         }
+        if server.postgres.is_some() {
+            told.setting("postgres", "queries read the store, and store.enabled is false");
+        }
     }
 }
 
@@ -139,6 +142,7 @@ fn check_addresses(server: &ServerOptions, told: &mut Told<'_>) {
         ("otlp_grpc", Some(&server.otlp_grpc)),
         ("otlp_http", Some(&server.otlp_http)),
         ("expose.metrics", exposed),
+        ("postgres", server.postgres.as_ref()),
     ]
     .into_iter()
     .filter_map(|(key, address)| Some((key, address?)))

@@ -114,6 +114,13 @@ pub(crate) static GROUPS: &[Group] = &[
                  shows them. Port 0 picks a free one.",
             ),
             setting(
+                "postgres",
+                Kind::Address,
+                |c| &mut c.server.postgres,
+                "Address for queries by PostgreSQL's protocol: psql, drivers, Grafana's data source. \
+                 Port 0 picks a free one.",
+            ),
+            setting(
                 "external_url",
                 Kind::Url,
                 |c| &mut c.server.collect.external_url,

@@ -24,9 +24,9 @@ const NANOS_PER_SECOND: i64 = 1_000_000_000;
 pub(crate) struct Asker<'a>(&'a Source);
 
 /// What was found, and whether there may be more than was asked for.
-pub(super) struct Limited<T> {
-    pub(super) found: T,
-    pub(super) has_more: bool,
+pub(crate) struct Limited<T> {
+    pub(crate) found: T,
+    pub(crate) has_more: bool,
 }
 
 impl<'a> Asker<'a> {
@@ -77,8 +77,15 @@ impl<'a> Asker<'a> {
         }
     }
 
+    /// Ids of traces.
+    pub(crate) fn ids(&self, search: Search) -> Result<Limited<Vec<[u8; 16]>>, Failure> {
+        let Limited { found, has_more } = self.traces(Search { spans_per_set: 1, ..search })?;
+        let found = found.iter().map(|trace| trace.id.to_be_bytes()).collect();
+        Ok(Limited { found, has_more })
+    }
+
     /// Spans as rows.
-    pub(super) fn spans(&self, search: Search) -> Result<Limited<Answer<'a>>, Failure> {
+    pub(crate) fn spans(&self, search: Search) -> Result<Limited<Answer<'a>>, Failure> {
         match self.0 {
             Source::Server(client) => {
                 let response = ask_search(client, &search, Format::ARROW_STREAM)?;

@@ -99,6 +99,24 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
     Ok(true)
 }
 
+/// A trace, whole; none if there is none.
+pub(crate) fn find(source: &Source, id: &[u8; 16]) -> Result<Option<Bytes>, Failure> {
+    match source {
+        Source::Server(client) => match ask(client, id) {
+            Err(Failure::Status { status: 404, .. }) => Ok(None),
+            found => found.map(Some),
+        },
+        Source::Directory(directory) => {
+            let Directory { engine, runtime, tenants, .. } = &**directory;
+            let found = runtime.block_on(engine.trace(tenants, *id))?;
+            match found {
+                Some(trace) if trace.damaged_blocks > 0 => look_up(directory, id).map(Some),
+                found => Ok(found.map(|trace| trace.body.into())),
+            }
+        }
+    }
+}
+
 /// Asks for the second version of Tempo's answer, which says whether something is missing.
 fn ask(client: &Client, id: &[u8; 16]) -> Result<Bytes, Failure> {
     let path = format!("/tempo/api/v2/traces/{}", id::hex(id));

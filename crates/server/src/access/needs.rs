@@ -68,7 +68,7 @@ const OF_THE_SERVER: [&str; 5] = [
 const ASKED: [&str; 8] =
     ["/api/correlate", "/api/sql", "/api/sessions", "/api/traceql", "/tempo", "/jaeger", "/prometheus", "/loki"];
 /// Below these, questions are posted.
-const POSTED: [&str; 34] = [
+const POSTED: [&str; 35] = [
     "/api/sql",
     "/api/traceql/explain",
     "/tempo/api/search",
@@ -103,6 +103,7 @@ const POSTED: [&str; 34] = [
     "/loki/api/v1/drilldown-limits",
     "/tempopb.StreamingQuerier",
     "/jaeger.api_v3.QueryService",
+    "/arrow.flight.protocol.FlightService",
 ];
 /// Packages of OTLP over gRPC.
 const OTLP_GRPC: &str = "/opentelemetry.proto.collector.";
@@ -217,6 +218,7 @@ mod tests {
             (Method::POST, "/loki/api/v1/query_range", role(Role::Read)),
             (Method::POST, "/loki/api/v1/label/app/values", role(Role::Read)),
             (Method::POST, "/loki/api/v1/delete", role(Role::Admin)),
+            (Method::POST, "/arrow.flight.protocol.FlightService/DoGet", role(Role::Read)),
             (Method::GET, "/", Need::Held(Role::Read)),
             (Method::GET, "/trace/1", Need::Held(Role::Read)),
             (Method::GET, "/grafana/d/x", Need::Held(Role::Read)),

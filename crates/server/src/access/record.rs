@@ -45,7 +45,7 @@ impl Lines {
 impl Failures {
     /// Somebody, who is known or not, may not do what he asked for. Those who only have to say who
     /// they are, or to come again, did nothing that has to be known.
-    pub(super) fn note(&self, denied: &Denied, to: Option<&Grant>, address: IpAddr, path: &str) {
+    pub(crate) fn note(&self, denied: &Denied, to: Option<&Grant>, address: IpAddr, path: &str) {
         let reason = denied.reason();
         if matches!(denied, Denied::Missing { .. } | Denied::Unavailable { .. }) {
             tracing::debug!(%address, reason, path, "not allowed");

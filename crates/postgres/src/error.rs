@@ -1,0 +1,137 @@
+//! What went wrong, with its SQLSTATE, as clients are told.
+
+use kymo_engine::EngineError;
+use pgwire::error::ErrorInfo;
+use pgwire::messages::PgWireBackendMessage;
+
+/// Codes of PostgreSQL for what can happen here.
+pub(crate) mod code {
+    pub(crate) const SYNTAX: &str = "42601";
+    pub(crate) const NO_TABLE: &str = "42P01";
+    pub(crate) const NO_COLUMN: &str = "42703";
+    pub(crate) const NO_FUNCTION: &str = "42883";
+    pub(crate) const NO_SETTING: &str = "42704";
+    pub(crate) const WRONG: &str = "42000";
+    pub(crate) const READ_ONLY: &str = "25006";
+    pub(crate) const FAILED_TRANSACTION: &str = "25P02";
+    pub(crate) const NOT_OFFERED: &str = "0A000";
+    pub(crate) const MEMORY: &str = "53200";
+    pub(crate) const BUSY: &str = "53000";
+    pub(crate) const TOO_MUCH: &str = "54000";
+    pub(crate) const CANCELLED: &str = "57014";
+    pub(crate) const STOPPING: &str = "57P01";
+    pub(crate) const IDLE: &str = "57P05";
+    pub(crate) const STORE: &str = "58030";
+    pub(crate) const VALUE: &str = "22000";
+    pub(crate) const PARAMETER: &str = "22P02";
+    pub(crate) const SETTING_VALUE: &str = "22023";
+    pub(crate) const PROTOCOL: &str = "08P01";
+    pub(crate) const NO_STATEMENT: &str = "26000";
+    pub(crate) const NO_PORTAL: &str = "34000";
+    pub(crate) const INTERNAL: &str = "XX000";
+    /// Somebody is not let in: he does not say who he is, or not right.
+    pub(crate) const LOGIN: &str = "28000";
+}
+
+/// An error for a client.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct PgError {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    /// Where in the text, in characters from 1 on.
+    position: Option<usize>,
+}
+
+impl PgError {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), position: None }
+    }
+
+    /// A message that breaks the protocol.
+    pub(crate) fn protocol(message: impl Into<String>) -> Self {
+        Self::new(code::PROTOCOL, message)
+    }
+
+    /// That of the engine, about a text that begins after some characters of what the client sent.
+    pub(crate) fn of(error: &EngineError, text: &str, before: usize) -> Self {
+        let message = error.to_string();
+        let code = match error {
+            EngineError::Invalid(message) => code_of(message),
+            EngineError::NotAllowed(message) if message.contains("only read") => code::READ_ONLY,
+            EngineError::NotAllowed(_) => code::NOT_OFFERED,
+            EngineError::Memory { .. } => code::MEMORY,
+            EngineError::Rows { .. } => code::TOO_MUCH,
+            EngineError::Timeout { .. } | EngineError::Cancelled => code::CANCELLED,
+            EngineError::Busy { .. } => code::BUSY,
+            EngineError::Store(_) => code::STORE,
+            EngineError::Evaluation(_) => code::VALUE,
+            EngineError::Internal(_) => code::INTERNAL,
+        };
+        let position = position(&message, text).map(|position| position + before);
+        Self { code, message, position }
+    }
+
+    /// As a message: `ERROR` ends a statement, `FATAL` the connection.
+    pub(crate) fn response(&self, severity: &str) -> PgWireBackendMessage {
+        let mut info =
+            ErrorInfo::new(severity.to_owned(), self.code.to_owned(), self.message.clone());
+        info.severity_nonlocalized = Some(severity.to_owned());
+        info.position = self.position.map(|position| position.to_string());
+        PgWireBackendMessage::ErrorResponse(info.into())
+    }
+}
+
+/// What is wrong with a query, by how the engine begins to say it.
+fn code_of(message: &str) -> &'static str {
+    if message.starts_with("syntax:") {
+        code::SYNTAX
+    } else if message.starts_with("there is no table") {
+        code::NO_TABLE
+    } else if message.starts_with("there is no column") {
+        code::NO_COLUMN
+    } else if message.starts_with("there is no setting") {
+        code::NO_SETTING
+    } else if message.contains("Invalid function") {
+        code::NO_FUNCTION
+    } else {
+        code::WRONG
+    }
+}
+
+/// The place that a message names, `Line: 2, Column: 5`, in characters from 1 on.
+fn position(message: &str, text: &str) -> Option<usize> {
+    let (_, rest) = message.rsplit_once("Line: ")?;
+    let (line, rest) = rest.split_once(", Column: ")?;
+    let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+    let (line, column): (usize, usize) = (line.parse().ok()?, rest[..digits].parse().ok()?);
+    let lines = text.split_inclusive('\n').take(line.checked_sub(1)?);
+    let before: usize = lines.map(|line| line.chars().count()).sum();
+    Some(before + column).filter(|position| *position > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_the_codes_that_clients_look_for() {
+        let of = |message: &str| PgError::of(&EngineError::Invalid(message.to_owned()), "", 0).code;
+        assert_eq!(of("there is no table `a`: the tables are spans"), "42P01");
+        assert_eq!(of("there is no column `a`"), "42703");
+        assert_eq!(of("syntax: Expected: an expression"), "42601");
+        assert_eq!(of("something else"), "42000");
+        let refused = EngineError::NotAllowed("DROP is not allowed: queries only read".to_owned());
+        assert_eq!(PgError::of(&refused, "", 0).code, "25006");
+    }
+
+    #[test]
+    fn the_place_of_an_error_is_counted_in_characters() {
+        let text = "SELECT 'ü',\n  FROM spans";
+        let error = EngineError::Invalid("syntax: found: FROM at Line: 2, Column: 3".to_owned());
+        assert_eq!(PgError::of(&error, text, 0).position, Some(15));
+        assert_eq!(PgError::of(&error, text, 10).position, Some(25));
+        assert_eq!(position("no place", text), None);
+        assert_eq!(position("Line: x, Column: 3", text), None);
+    }
+}

@@ -1,0 +1,210 @@
+//! The extended protocol: statements are prepared, get values, are described and executed.
+
+use std::sync::Arc;
+
+use arrow_schema::Field;
+use kymo_engine::catalog::types::PgColumn;
+use kymo_engine::{Asked, Description, EngineError, Parameter, Value};
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::data::{NoData, ParameterDescription};
+use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::{Failed, Session};
+use crate::error::{PgError, code};
+use crate::limits::MAX_STATEMENTS;
+use crate::message::{Bind, Message, Target, format_of};
+use crate::portal::{Portal, Statement};
+use crate::statement::Command;
+use crate::values::{Columns, given, is_binary_known};
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
+    pub(super) async fn extended(&mut self, message: Message) -> Result<(), Failed> {
+        match message {
+            Message::Parse { name, text, types } => {
+                self.known.query_begins();
+                self.check_still_in().await?;
+                self.parse(name, &text, types)
+            }
+            Message::Bind(bind) => {
+                self.known.query_begins();
+                self.bind(bind).await
+            }
+            Message::Describe { target: Target::Statement, name } => {
+                let statement = self.statement(&name)?;
+                self.describe_statement(&statement).await
+            }
+            Message::Describe { target: Target::Portal, name } => self.describe_portal(name).await,
+            Message::Execute { portal, max_rows } => self.execute(portal, max_rows).await,
+            Message::Close { target, name } => {
+                match target {
+                    Target::Statement => drop(self.statements.remove(&name)),
+                    Target::Portal => drop(self.portals.remove(&name)),
+                }
+                let closed = PgWireBackendMessage::CloseComplete(CloseComplete);
+                Ok(self.wire.put(&closed)?)
+            }
+            // The others are answered elsewhere.
+            _ => Ok(self.wire.flush().await?),
+        }
+    }
+
+    fn statement(&self, name: &str) -> Result<Arc<Statement>, PgError> {
+        self.statements.get(name).cloned().ok_or_else(|| {
+            let message = format!("there is no prepared statement `{name}`");
+            PgError::new(code::NO_STATEMENT, message)
+        })
+    }
+
+    fn parse(&mut self, name: String, text: &str, types: Vec<u32>) -> Result<(), Failed> {
+        let statement = Statement::new(text, types)?;
+        self.check_transaction(&statement.command)?;
+        let is_new = !self.statements.contains_key(&name);
+        if is_new && self.statements.len() >= MAX_STATEMENTS {
+            let message = format!("{MAX_STATEMENTS} statements are prepared: close some");
+            return Err(PgError::new(code::TOO_MUCH, message).into());
+        }
+        if !is_new && !name.is_empty() {
+            let message = format!("there is a prepared statement `{name}` already");
+            return Err(PgError::new("42P05", message).into());
+        }
+        self.statements.insert(name, Arc::new(statement));
+        Ok(self.wire.put(&PgWireBackendMessage::ParseComplete(ParseComplete::new()))?)
+    }
+
+    async fn bind(&mut self, bind: Bind) -> Result<(), Failed> {
+        let statement = self.statement(&bind.statement)?;
+        let is_binary = |place: usize| format_of(&bind.value_formats, place) == 1;
+        let is_unknown = |place: usize| is_binary(place) && statement.type_of(place) == 0;
+        if (0..bind.values.len()).any(is_unknown) && statement.found.get().is_none() {
+            self.look_up(&statement).await?;
+        }
+        let mut values = Vec::with_capacity(bind.values.len());
+        for (place, value) in bind.values.iter().enumerate() {
+            let (oid, is_binary) = (statement.type_of(place), is_binary(place));
+            if is_binary && !is_binary_known(oid) {
+                let message = format!("values of type {oid} are not read as bytes here: send text");
+                return Err(PgError::new(code::NOT_OFFERED, message).into());
+            }
+            values.push(Parameter::Value(match value {
+                Some(value) => given(oid, is_binary, value)?,
+                None => Value::Null,
+            }));
+        }
+        let portal = Portal { values, formats: bind.result_formats, ..Portal::new(statement) };
+        self.keep_portal(bind.portal, portal)?;
+        Ok(self.wire.put(&PgWireBackendMessage::BindComplete(BindComplete::new()))?)
+    }
+
+    /// Finds out what a statement has for columns and parameters.
+    async fn look_up(&mut self, statement: &Arc<Statement>) -> Result<Description, Failed> {
+        let parameters = statement.types.iter().map(|oid| known(*oid)).collect();
+        let described = self.described(statement, parameters).await;
+        let described = match described {
+            // A parameter of which nothing can be told may be text.
+            Err(Failed::Statement(error)) if error.message.contains("laceholder") => {
+                let text = Parameter::Type(arrow_schema::DataType::Utf8);
+                let most = kymo_engine::limits::QUERY_MAX_PARAMETERS.min(256);
+                self.described(statement, vec![text; most]).await?
+            }
+            described => described?,
+        };
+        let found = described.parameters.iter().enumerate().map(|(place, found)| {
+            let said = statement.types.get(place).copied().filter(|oid| *oid != 0);
+            let found = found.as_ref().map(|data_type| {
+                PgColumn::of(&Field::new("parameter", data_type.clone(), true)).oid()
+            });
+            said.or(found).unwrap_or(kymo_engine::catalog::types::TEXT.oid)
+        });
+        // Another look finds the same.
+        let _ = statement.found.set(found.collect());
+        Ok(described)
+    }
+
+    async fn described(
+        &mut self,
+        statement: &Arc<Statement>,
+        parameters: Vec<Parameter>,
+    ) -> Result<Description, Failed> {
+        let began = std::time::Instant::now();
+        let asked =
+            Asked { text: statement.text.clone(), parameters, session: Some(self.asker()) };
+        let (engine, tenants) = (self.server.engine.clone(), self.admitted.tenants.clone());
+        let described = self.unless_cancelled(began, engine.describe(tenants, asked)).await;
+        described.map_err(|failed| match failed {
+            super::Unanswered::Engine(EngineError::Cancelled) => {
+                PgError::new(code::CANCELLED, "the query was cancelled").into()
+            }
+            failed => self.of_query(failed, statement, began),
+        })
+    }
+
+    async fn describe_statement(&mut self, statement: &Arc<Statement>) -> Result<(), Failed> {
+        let (types, columns) = match &statement.command {
+            Command::Query => {
+                let described = self.look_up(statement).await?;
+                let types = statement.found.get().cloned().unwrap_or_default();
+                (types, Some(Columns::new(&described.schema, &[]).description()))
+            }
+            command => (Vec::new(), self.command_columns(command).await?),
+        };
+        let types = ParameterDescription::new(types);
+        self.wire.put(&PgWireBackendMessage::ParameterDescription(types))?;
+        let none = PgWireBackendMessage::NoData(NoData::new());
+        Ok(self.wire.put(&columns.unwrap_or(none))?)
+    }
+
+    fn take_portal(&mut self, name: &str) -> Result<Portal, PgError> {
+        self.portals.remove(name).ok_or_else(|| {
+            PgError::new(code::NO_PORTAL, format!("there is no portal `{name}`"))
+        })
+    }
+
+    /// Begins the query: it is planned once for both, its columns and its rows.
+    async fn describe_portal(&mut self, name: String) -> Result<(), Failed> {
+        let mut portal = self.take_portal(&name)?;
+        let columns = match &portal.statement.command {
+            Command::Query => {
+                self.begin(&mut portal).await?;
+                portal.running.as_ref().map(|running| running.columns.description())
+            }
+            command => {
+                let command = command.clone();
+                self.command_columns(&command).await?
+            }
+        };
+        self.portals.insert(name, portal);
+        let none = PgWireBackendMessage::NoData(NoData::new());
+        Ok(self.wire.put(&columns.unwrap_or(none))?)
+    }
+
+    async fn execute(&mut self, name: String, max_rows: usize) -> Result<(), Failed> {
+        self.check_still_in().await?;
+        let mut portal = self.take_portal(&name)?;
+        self.check_transaction(&portal.statement.command)?;
+        if portal.statement.command != Command::Query {
+            let statement = portal.statement.clone();
+            self.command(&statement, false).await?;
+            // Ending a transaction closes portals, this one too.
+            return Ok(());
+        }
+        self.begin(&mut portal).await?;
+        let most = (max_rows > 0).then_some(max_rows as u64);
+        self.send(&mut portal, most).await?;
+        self.portals.insert(name, portal);
+        Ok(())
+    }
+}
+
+/// What a type that a client names says of a parameter.
+fn known(oid: u32) -> Parameter {
+    use arrow_schema::{DataType, TimeUnit};
+    Parameter::Type(match oid {
+        16 => DataType::Boolean,
+        20 | 21 | 23 | 26 => DataType::Int64,
+        700 | 701 | 1700 => DataType::Float64,
+        1114 | 1184 => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+        25 | 1043 => DataType::Utf8,
+        _ => return Parameter::Unknown,
+    })
+}

@@ -1,0 +1,274 @@
+//! Values that clients give for parameters.
+//!
+//! Text of a type that has no form of its own here stays text: it is read where it stands in the
+//! query, beside a time as a time.
+
+use bytes::{Buf, Bytes};
+use kymo_engine::Value;
+use kymo_engine::catalog::types::{PgType, TYPES};
+
+use crate::error::{PgError, code};
+use crate::limits::ARRAY_MAX_DEPTH;
+
+/// PostgreSQL counts from 2000 on.
+const MICROS_TO_2000: i64 = 946_684_800_000_000;
+const DAYS_TO_2000: i64 = 10_957;
+
+/// Whether values of a type can be read as bytes; 0 stands for any text.
+pub(crate) fn is_binary_known(oid: u32) -> bool {
+    oid == 0 || TYPES.iter().any(|known| known.oid == oid || known.array_oid == oid)
+}
+
+/// The value of a parameter of a type, in text or as bytes.
+pub(crate) fn given(oid: u32, is_binary: bool, value: &Bytes) -> Result<Value, PgError> {
+    let array = TYPES.iter().find(|known| known.array_oid == oid && oid != 0);
+    match (array, is_binary) {
+        (Some(element), true) => of_array(element, value.clone()),
+        (Some(element), false) => of_array_text(element, utf8(value)?),
+        (None, true) => of_bytes(oid, value),
+        (None, false) => of_text(oid, utf8(value)?),
+    }
+}
+
+fn utf8(value: &[u8]) -> Result<&str, PgError> {
+    std::str::from_utf8(value).map_err(|_| wrong("a value is not UTF-8"))
+}
+
+fn wrong(message: impl Into<String>) -> PgError {
+    PgError::new(code::PARAMETER, message)
+}
+
+fn name_of(oid: u32) -> &'static str {
+    TYPES.iter().find(|known| known.oid == oid).map_or("text", |known| known.display)
+}
+
+fn of_text(oid: u32, text: &str) -> Result<Value, PgError> {
+    let unread = || wrong(format!("{text:?} is no {}", name_of(oid)));
+    Ok(match name_of(oid) {
+        "boolean" => match text.trim().to_lowercase().as_str() {
+            "t" | "true" | "on" | "1" | "yes" | "y" => Value::Bool(true),
+            "f" | "false" | "off" | "0" | "no" | "n" => Value::Bool(false),
+            _ => return Err(unread()),
+        },
+        "bigint" | "integer" | "smallint" | "oid" => {
+            Value::Int(text.trim().parse().map_err(|_| unread())?)
+        }
+        "double precision" | "real" => Value::Float(text.trim().parse().map_err(|_| unread())?),
+        "numeric" => match text.trim().parse() {
+            Ok(whole) => Value::Int(whole),
+            Err(_) => Value::Float(text.trim().parse().map_err(|_| unread())?),
+        },
+        "bytea" => match text.strip_prefix("\\x").and_then(from_hex) {
+            Some(bytes) => Value::Bytes(bytes),
+            None => return Err(unread()),
+        },
+        _ => Value::Text(text.to_owned()),
+    })
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|digit| digit.to_digit(16).map(|value| value as u8)).collect();
+    let digits = digits.filter(|digits| digits.len().is_multiple_of(2))?;
+    Some(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+fn fixed<const N: usize>(oid: u32, value: &[u8]) -> Result<[u8; N], PgError> {
+    value.try_into().map_err(|_| {
+        wrong(format!("a {} has {N} bytes, this one has {}", name_of(oid), value.len()))
+    })
+}
+
+fn of_bytes(oid: u32, value: &Bytes) -> Result<Value, PgError> {
+    Ok(match name_of(oid) {
+        "boolean" => Value::Bool(fixed::<1>(oid, value)? != [0]),
+        "smallint" => Value::Int(i16::from_be_bytes(fixed(oid, value)?).into()),
+        "integer" => Value::Int(i32::from_be_bytes(fixed(oid, value)?).into()),
+        "oid" | "regclass" | "regproc" => {
+            Value::Int(u32::from_be_bytes(fixed(oid, value)?).into())
+        }
+        "bigint" => Value::Int(i64::from_be_bytes(fixed(oid, value)?)),
+        "real" => Value::Float(f32::from_be_bytes(fixed(oid, value)?).into()),
+        "double precision" => Value::Float(f64::from_be_bytes(fixed(oid, value)?)),
+        "bytea" => Value::Bytes(value.to_vec()),
+        "timestamp with time zone" | "timestamp without time zone" => {
+            let micros = i64::from_be_bytes(fixed(oid, value)?).checked_add(MICROS_TO_2000);
+            let nanos = micros.and_then(|micros| micros.checked_mul(1000));
+            Value::Time(nanos.ok_or_else(|| wrong("a time lies before 1677 or after 2262"))?)
+        }
+        "date" => {
+            let days = i64::from(i32::from_be_bytes(fixed(oid, value)?)) + DAYS_TO_2000;
+            let day = chrono::DateTime::from_timestamp(days.saturating_mul(86_400), 0);
+            let day = day.ok_or_else(|| wrong("a day that no calendar has"))?;
+            Value::Text(day.date_naive().to_string())
+        }
+        "numeric" => numeric(value.clone())?,
+        "uuid" => {
+            let digits = fixed::<16>(oid, value)?;
+            Value::Text(digits.iter().map(|byte| format!("{byte:02x}")).collect())
+        }
+        "jsonb" => Value::Text(utf8(value.get(1..).unwrap_or_default())?.to_owned()),
+        "interval" | "time without time zone" => {
+            let message = format!("a {} as bytes is not read here: send text", name_of(oid));
+            return Err(PgError::new(code::NOT_OFFERED, message));
+        }
+        _ => Value::Text(utf8(value)?.to_owned()),
+    })
+}
+
+/// Digits of base 10,000.
+fn numeric(mut value: Bytes) -> Result<Value, PgError> {
+    let unread = || wrong("a numeric value cannot be read");
+    if value.len() < 8 {
+        return Err(unread());
+    }
+    let (count, weight) = (usize::from(value.get_u16()), value.get_i16());
+    let (sign, _scale) = (value.get_u16(), value.get_u16());
+    if value.len() != 2 * count || !matches!(sign, 0 | 0x4000) {
+        return Err(unread());
+    }
+    let mut number = 0.0;
+    for place in 0..count {
+        let exponent = 4 * (i32::from(weight) - place as i32);
+        number += f64::from(value.get_u16()) * 10_f64.powi(exponent);
+    }
+    let number = if sign == 0 { number } else { -number };
+    let is_whole = number.fract() == 0.0 && number.abs() < 9e15;
+    Ok(if is_whole { Value::Int(number as i64) } else { Value::Float(number) })
+}
+
+fn of_array(element: &PgType, mut value: Bytes) -> Result<Value, PgError> {
+    let unread = || wrong("an array cannot be read");
+    if value.len() < 12 {
+        return Err(unread());
+    }
+    let (dimensions, _has_nulls, oid) = (value.get_i32(), value.get_i32(), value.get_u32());
+    if dimensions == 0 {
+        return Ok(Value::List(Vec::new()));
+    }
+    if dimensions != ARRAY_MAX_DEPTH as i32 {
+        return Err(PgError::new(code::NOT_OFFERED, "arrays of arrays are not read here"));
+    }
+    if oid != element.oid || value.len() < 8 {
+        return Err(unread());
+    }
+    let (length, _begin) = (value.get_i32(), value.get_i32());
+    let length = usize::try_from(length).map_err(|_| unread())?;
+    // Each has a length of its own.
+    if length > value.len() / 4 {
+        return Err(unread());
+    }
+    let mut values = Vec::with_capacity(length);
+    for _ in 0..length {
+        if value.len() < 4 {
+            return Err(unread());
+        }
+        values.push(match usize::try_from(value.get_i32()) {
+            Err(_) => Value::Null,
+            Ok(bytes) if bytes <= value.len() => of_bytes(oid, &value.split_to(bytes))?,
+            Ok(_) => return Err(unread()),
+        });
+    }
+    Ok(Value::List(values))
+}
+
+/// `{a,"b c",NULL}`.
+fn of_array_text(element: &PgType, text: &str) -> Result<Value, PgError> {
+    let unread = || wrong(format!("{text:?} is no array"));
+    let inner = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    let inner = inner.ok_or_else(unread)?;
+    let mut values = Vec::new();
+    let (mut item, mut is_quoted, mut in_quotes) = (String::new(), false, false);
+    let mut letters = inner.chars();
+    let mut push = |item: &mut String, is_quoted: bool| {
+        let text = std::mem::take(item);
+        let is_null = !is_quoted && text.trim().eq_ignore_ascii_case("null");
+        values.push(match is_null {
+            true => Value::Null,
+            false if is_quoted => of_text(element.oid, &text)?,
+            false => of_text(element.oid, text.trim())?,
+        });
+        Ok::<(), PgError>(())
+    };
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => item.push(letters.next().ok_or_else(unread)?),
+            '"' => (in_quotes, is_quoted) = (!in_quotes, true),
+            ',' if !in_quotes => {
+                push(&mut item, is_quoted)?;
+                is_quoted = false;
+            }
+            '{' | '}' if !in_quotes => {
+                return Err(PgError::new(code::NOT_OFFERED, "arrays of arrays are not read here"));
+            }
+            letter => item.push(letter),
+        }
+    }
+    if in_quotes {
+        return Err(unread());
+    }
+    if !inner.trim().is_empty() {
+        push(&mut item, is_quoted)?;
+    }
+    Ok(Value::List(values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(oid: u32, value: &str) -> Result<Value, PgError> {
+        given(oid, false, &Bytes::copy_from_slice(value.as_bytes()))
+    }
+
+    fn bytes(oid: u32, value: &[u8]) -> Result<Value, PgError> {
+        given(oid, true, &Bytes::copy_from_slice(value))
+    }
+
+    #[test]
+    fn values_are_read_by_their_types() {
+        assert_eq!(text(0, "x"), Ok(Value::Text("x".into())));
+        assert_eq!(text(20, " 7 "), Ok(Value::Int(7)));
+        assert_eq!(text(16, "t"), Ok(Value::Bool(true)));
+        assert_eq!(text(1700, "1.5"), Ok(Value::Float(1.5)));
+        assert_eq!(bytes(20, &7_i64.to_be_bytes()), Ok(Value::Int(7)));
+        assert_eq!(bytes(21, &7_i16.to_be_bytes()), Ok(Value::Int(7)));
+        assert_eq!(bytes(1184, &1_i64.to_be_bytes()), Ok(Value::Time(946_684_800_000_001_000)));
+        assert_eq!(bytes(1082, &0_i32.to_be_bytes()), Ok(Value::Text("2000-01-01".into())));
+        assert_eq!(bytes(1700, &[0, 1, 0xff, 0xff, 0x40, 0, 0, 1, 0x13, 0x88]), Ok(Value::Float(-0.5)));
+        assert_eq!(text(17, "\\x0aff"), Ok(Value::Bytes(vec![10, 255])));
+    }
+
+    #[test]
+    fn arrays_are_lists() {
+        let list = |values: &[&str]| {
+            Value::List(values.iter().map(|text| Value::Text((*text).into())).collect())
+        };
+        assert_eq!(text(1009, r#"{a,"b,\"c",""}"#), Ok(list(&["a", "b,\"c", ""])));
+        assert_eq!(text(1016, "{1,NULL}"), Ok(Value::List(vec![Value::Int(1), Value::Null])));
+        assert_eq!(text(1009, "{}"), Ok(list(&[])));
+        let mut array = Vec::new();
+        for word in [1_i32, 0, 25, 2, 1, 1] {
+            array.extend(word.to_be_bytes());
+        }
+        array.push(b'a');
+        array.extend((-1_i32).to_be_bytes());
+        let expected = Value::List(vec![Value::Text("a".into()), Value::Null]);
+        assert_eq!(bytes(1009, &array), Ok(expected));
+        for length in 0..array.len() {
+            assert!(bytes(1009, &array[..length]).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told() {
+        for (oid, value) in [(20, "x"), (16, "maybe"), (17, "\\x0"), (1016, "{x}"), (1009, "a")] {
+            assert_eq!(text(oid, value).unwrap_err().code, "22P02", "{oid} {value}");
+        }
+        for (oid, value) in [(20, &b"1"[..]), (1184, b""), (25, b"\xff"), (1700, b"\0\x09\0\0\0\0\0\0")] {
+            assert_eq!(bytes(oid, value).unwrap_err().code, "22P02", "{oid}");
+        }
+        assert_eq!(bytes(1184, &i64::MAX.to_be_bytes()).unwrap_err().code, "22P02");
+        assert_eq!(text(1009, "{{a}}").unwrap_err().code, "0A000");
+    }
+}
