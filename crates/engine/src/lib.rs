@@ -20,13 +20,16 @@
 //! | `tables` | the tables, and where their columns come from |
 //! | `scan` | the leaf of every plan: rows of a snapshot |
 //! | [`traceql`] | searches, series, tags, dependencies |
-//! | `functions` | functions as they are offered, with bounds |
+//! | `functions` | functions as they are offered, with bounds; those for telemetry |
+//! | `trace_functions` | tables that are made of one trace: its tree, its critical path |
+//! | `asof` | joins with the row that was last before |
 //! | `plan`, `session` | rules for physical plans, DataFusion as it is set up |
 //! | [`prometheus`] | PromQL, and metrics as Prometheus has them |
 //! | [`limits`], `options`, `stats`, `error` | bounds, settings, counts, what can go wrong |
 
 mod answer;
 mod archive;
+mod asof;
 mod clock;
 mod engine;
 mod error;
@@ -48,6 +51,7 @@ mod state;
 mod stats;
 mod tables;
 mod tenants;
+mod trace_functions;
 pub mod traceql;
 #[cfg(test)]
 extern crate self as kymo_engine;
