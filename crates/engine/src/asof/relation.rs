@@ -22,6 +22,9 @@ use super::{Direction, Matching};
 use crate::error::Refusal;
 use crate::functions::interval::Span;
 
+/// Expressions of both sides, the left one's first.
+type Pairs = Vec<(Expr, Expr)>;
+
 /// Plans relations that are as-of joins.
 #[derive(Debug)]
 pub(crate) struct AsOfRelations;
@@ -166,7 +169,7 @@ impl Sides<'_> {
     }
 
     /// The columns that have to be equal, brought to one type, and conditions on the right side.
-    fn keys(&mut self, constraint: JoinConstraint) -> Result<(Vec<(Expr, Expr)>, Vec<Expr>)> {
+    fn keys(&mut self, constraint: JoinConstraint) -> Result<(Pairs, Vec<Expr>)> {
         let condition = match constraint {
             JoinConstraint::None => return Ok((Vec::new(), Vec::new())),
             JoinConstraint::On(condition) => condition,
