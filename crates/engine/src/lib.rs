@@ -23,7 +23,9 @@
 //! | [`catalog`] | what there is, as PostgreSQL's clients ask for it |
 //! | `scan` | the leaf of every plan: rows of a snapshot |
 //! | [`traceql`] | searches, series, tags, dependencies |
-//! | `functions` | functions as they are offered, with bounds |
+//! | `functions` | functions as they are offered, with bounds; those for telemetry |
+//! | `trace_functions` | tables that are made of one trace: its tree, its critical path |
+//! | `asof` | joins with the row that was last before |
 //! | `plan`, `session` | rules for physical plans, DataFusion as it is set up |
 //! | [`prometheus`] | PromQL, and metrics as Prometheus has them |
 //! | [`logql`] | LogQL, and log records as Loki has them |
@@ -31,8 +33,9 @@
 
 mod answer;
 mod archive;
-mod asking;
 mod asked;
+mod asking;
+mod asof;
 pub mod catalog;
 mod clock;
 mod engine;
@@ -58,6 +61,7 @@ mod stats;
 mod tables;
 mod tenants;
 mod threads;
+mod trace_functions;
 pub mod traceql;
 #[cfg(test)]
 extern crate self as kymo_engine;

@@ -59,6 +59,12 @@ pub const CONSTANT_MAX_BYTES: usize = 1 << 16;
 /// Bytes of all texts that a query adds to its rows: each may be written out for every row of a
 /// batch.
 pub const CONSTANTS_MAX_BYTES: usize = 1 << 15;
+/// Levels that `trace_tree` indents a name by; deeper ones stand below each other. A chain of fifty
+/// thousand spans would be gigabytes of spaces.
+pub const TREE_MAX_INDENT: u32 = 32;
+/// Rows of the right side of an as-of join. They are put in order at once, which nothing can
+/// interrupt: some seconds for so many.
+pub const ASOF_MAX_ROWS: usize = 16 << 20;
 /// The least and the greatest time after which a refused query is told to come again.
 pub const RETRY_AFTER: std::ops::RangeInclusive<Duration> =
     Duration::from_secs(1)..=Duration::from_secs(30);

@@ -16,6 +16,7 @@ use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
 use futures::{FutureExt, StreamExt};
 use kymo_store::StoreError;
+use kymo_store::schema::Signal;
 use kymo_store::snapshot::Snapshot;
 use tokio::sync::mpsc::Sender;
 
@@ -33,8 +34,9 @@ use crate::session::NamedTable;
 use crate::sql::Parsed;
 use crate::state::QueryState;
 use crate::stats::Counters;
-use crate::tables::{QueryTable, TableName};
+use crate::tables::{self, QueryTable, TableName};
 use crate::tenants::Tenants;
+use crate::trace_functions::TraceFunction;
 
 /// What an answer is handed over as: batches, then `None`.
 pub(crate) type Message = Result<Option<Held>, EngineError>;
@@ -87,9 +89,10 @@ impl Query {
 
     /// DataFusion with everything that the query reads.
     fn context(&self, state: &Arc<QueryState>) -> Result<SessionContext, EngineError> {
-        let tables = self.tables(state)?;
+        let (tables, functions) = self.tables(state)?;
         let catalogued = self.catalogued(state)?;
-        let session = self.core.sessions.session(tables, catalogued, state.memory().clone());
+        let memory = state.memory().clone();
+        let session = self.core.sessions.session(tables, catalogued, functions, memory);
         let session = session.map_err(|error| EngineError::of(error, state))?;
         Ok(SessionContext::new_with_state(session))
     }
@@ -150,25 +153,40 @@ impl Query {
             .map_err(|error| EngineError::of_plan(&error))
     }
 
-    /// The tables of the query; those of one signal over the same snapshot.
-    fn tables(&self, state: &Arc<QueryState>) -> Result<Vec<NamedTable>, EngineError> {
+    /// The tables of the query, and those that functions make; those of one signal over the same
+    /// snapshot.
+    fn tables(
+        &self,
+        state: &Arc<QueryState>,
+    ) -> Result<(Vec<NamedTable>, Vec<TraceFunction>), EngineError> {
         let reading = &self.core.reading;
-        let mut snapshots = BTreeMap::new();
-        let mut tables: Vec<NamedTable> = Vec::new();
-        for name in &self.parsed.tables {
-            let snapshot: &Arc<Snapshot> = match snapshots.entry(name.signal()) {
-                Entry::Occupied(known) => known.into_mut(),
+        let mut snapshots: BTreeMap<Signal, Arc<Snapshot>> = BTreeMap::new();
+        let mut snapshot_of = |signal| -> Result<Arc<Snapshot>, EngineError> {
+            Ok(match snapshots.entry(signal) {
+                Entry::Occupied(known) => known.get().clone(),
                 Entry::Vacant(first) => {
-                    let names = self.tenants.names();
-                    let snapshot = reading.store.snapshot_of(names, name.signal())?;
-                    first.insert(Arc::new(snapshot))
+                    let snapshot = reading.store.snapshot_of(self.tenants.names(), signal)?;
+                    first.insert(Arc::new(snapshot)).clone()
                 }
-            };
+            })
+        };
+        let mut named: Vec<NamedTable> = Vec::new();
+        for name in &self.parsed.tables {
+            let snapshot = snapshot_of(name.signal())?;
             let attributes = &self.parsed.attributes;
-            let table = QueryTable::new(*name, snapshot, attributes, reading, state)?;
-            tables.push((name.name(), Arc::new(table)));
+            let table = tables::table(*name, &snapshot, attributes, reading, state)?;
+            named.push((name.name(), table));
         }
-        Ok(tables)
+        let mut functions = Vec::new();
+        for kind in &self.parsed.functions {
+            functions.push(TraceFunction {
+                kind: *kind,
+                snapshot: snapshot_of(Signal::Spans)?,
+                reading: reading.clone(),
+                state: state.clone(),
+            });
+        }
+        Ok((named, functions))
     }
 
     fn stream(

@@ -20,14 +20,17 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::execution::FunctionRegistry;
 use datafusion::logical_expr::Documentation;
-use datafusion::optimizer::{Analyzer, AnalyzerRule};
+use datafusion::logical_expr::planner::ExprPlanner;
+use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::prelude::SessionConfig;
 
+use crate::asof::{AsOfQueryPlanner, AsOfRelations, PushBelowAsOf};
 use crate::catalog::{self, Catalogued, FunctionText};
-use crate::functions::{self, BoundFunctions};
+use crate::functions::{self, BoundFunctions, JsonArrows};
 use crate::limits::BATCH_ROWS;
 use crate::plan;
 use crate::sql::ids::HexIds;
+use crate::trace_functions::TraceFunction;
 
 const CATALOG: &str = "kymo";
 const SCHEMA: &str = "public";
@@ -52,13 +55,20 @@ impl Sessions {
             .with_config(config(threads))
             .with_default_features()
             .with_scalar_functions(functions::scalar_functions())
+            .with_aggregate_functions(functions::aggregate_functions())
+            .with_optimizer_rules(optimizer_rules())
+            .with_query_planner(Arc::new(AsOfQueryPlanner))
+            .with_relation_planners(vec![Arc::new(AsOfRelations)])
             .with_analyzer_rules(analyzer_rules())
             .with_physical_optimizer_rules(plan::rules())
             .with_table_factories(HashMap::new())
             .with_file_formats(Vec::new())
             .build();
         let mut planners = base.expr_planners().to_vec();
-        planners.insert(0, Arc::new(HexIds));
+        planners.splice(
+            0..0,
+            [Arc::new(HexIds) as Arc<dyn ExprPlanner>, Arc::new(JsonArrows::default())],
+        );
         let functions = Arc::new(offered(&base));
         let mut base =
             SessionStateBuilder::new_from_existing(base).with_expr_planners(planners).build();
@@ -78,6 +88,7 @@ impl Sessions {
         &self,
         tables: Vec<NamedTable>,
         catalogued: Vec<Catalogued>,
+        functions: Vec<TraceFunction>,
         memory: Arc<dyn MemoryPool>,
     ) -> Result<SessionState> {
         let mut schemas = BTreeMap::from([(SCHEMA.to_owned(), MemorySchemaProvider::new())]);
@@ -102,10 +113,14 @@ impl Sessions {
             .with_disk_manager_builder(disk)
             .with_object_store_registry(self.object_stores.clone())
             .build_arc()?;
-        Ok(SessionStateBuilder::new_from_existing(self.base.clone())
+        let mut session = SessionStateBuilder::new_from_existing(self.base.clone())
             .with_catalog_list(Arc::new(catalogs))
             .with_runtime_env(runtime)
-            .build())
+            .build();
+        for function in functions {
+            session.register_udtf(function.kind.name(), Arc::new(function));
+        }
+        Ok(session)
     }
 }
 
@@ -133,6 +148,14 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules = Analyzer::new().rules;
     rules.insert(0, Arc::new(HexIds));
     rules.push(Arc::new(BoundFunctions::new()));
+    rules
+}
+
+/// DataFusion's rules, and ours behind the one that moves filters.
+fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let mut rules = Optimizer::new().rules;
+    let filters = rules.iter().rposition(|rule| rule.name() == "push_down_filter");
+    rules.insert(filters.map_or(rules.len(), |place| place + 1), Arc::new(PushBelowAsOf));
     rules
 }
 

@@ -39,9 +39,8 @@ use crate::receive::Receiver;
 use crate::reply::{json_error, plain, typed};
 use crate::telemetry::Telemetry;
 use crate::{
-    audience, ci, correlate, grpc, jaeger, loki, mcp, page, prometheus, sessions, sql, tempo,
+    audience, ci, correlate, flight, grpc, jaeger, loki, mcp, page, prometheus, sessions, sql, tempo,
 };
-use crate::{audience, ci, flight, grpc, jaeger, mcp, page, prometheus, sessions, sql, tempo};
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];
 

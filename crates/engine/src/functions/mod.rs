@@ -3,9 +3,24 @@
 //! DataFusion accounts for what its operators keep, not for what a function makes of one batch,
 //! and constants are computed while a query is planned. So what could make gigabytes of a short
 //! query is left out or [`bounded`].
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `bounded`, `pipes` | functions that look at the size of what they would make |
+//! | `json` | looks into JSON text, `->` and `->>` |
+//! | `time_bucket`, [`interval`] | buckets of time, and lengths of time as people write them |
+//! | `counters` | `rate` and `increase` |
+//! | `histogram` | quantiles of histograms |
+//! | `lists` | lists of numbers |
 
 mod bounded;
+mod counters;
+mod histogram;
+pub(crate) mod interval;
+mod json;
+mod lists;
 mod pipes;
+mod time_bucket;
 
 use std::sync::Arc;
 
@@ -15,12 +30,16 @@ use datafusion::common::{Result, ScalarValue};
 use datafusion::execution::SessionStateDefaults;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, ScalarUDF};
+use datafusion::logical_expr::{AggregateUDF, BinaryExpr, Expr, LogicalPlan, Operator, ScalarUDF};
 use datafusion::optimizer::AnalyzerRule;
 
 use crate::error::Refusal;
 use bounded::Bounded;
+use counters::{Asked, Counter};
+use histogram::{HistogramQuantile, HistogramQuantileAgg, HistogramQuantileLe};
+pub(crate) use json::JsonArrows;
 use pipes::Pipes;
+use time_bucket::TimeBucket;
 
 /// Functions that are left out, and what to use instead. Table functions of the same name stay.
 const LEFT_OUT: [(&str, &str); 7] = [
@@ -45,7 +64,24 @@ pub(crate) fn scalar_functions() -> Vec<Arc<ScalarUDF>> {
         .into_iter()
         .filter(|function| left_out(function.name()).is_none())
         .map(|function| Bounded::of(&function).unwrap_or(function))
+        .chain(json::functions())
+        .chain([
+            Arc::new(ScalarUDF::from(TimeBucket::default())),
+            Arc::new(ScalarUDF::from(HistogramQuantile::default())),
+        ])
         .collect()
+}
+
+/// The aggregates of a session.
+pub(crate) fn aggregate_functions() -> Vec<Arc<AggregateUDF>> {
+    let ours = [
+        AggregateUDF::from(Counter::new(Asked::Increase)),
+        AggregateUDF::from(Counter::new(Asked::Rate)),
+        AggregateUDF::from(HistogramQuantileAgg::default()),
+        AggregateUDF::from(HistogramQuantileLe::default()),
+    ];
+    let defaults = SessionStateDefaults::default_aggregate_functions();
+    defaults.into_iter().chain(ours.map(Arc::new)).collect()
 }
 
 /// Bounds functions that came into a plan by an operator: `||` and `[…]`.

@@ -12,13 +12,14 @@ use datafusion::physical_plan::ExecutionPlan;
 use crate::error::Refusal;
 use crate::limits::{CONSTANTS_MAX_BYTES, QUERY_MAX_SCANS};
 use crate::scan::BlockScan;
+use crate::scan::leaf::Leaf;
 
 /// Checks a plan.
 pub(crate) fn check(plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
     let mut scans = 0;
     let mut constant_bytes = 0;
     plan.apply(|node| {
-        scans += usize::from(node.downcast_ref::<BlockScan>().is_some());
+        scans += usize::from(node.is::<BlockScan>() || node.is::<Leaf>());
         node.apply_expressions(&mut |expr| {
             check_patterns(expr)?;
             constant_bytes += written_bytes(expr);

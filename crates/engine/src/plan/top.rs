@@ -15,6 +15,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 
 use crate::scan::BlockScan;
+use crate::scan::leaf::Leaf;
 
 /// The rule.
 #[derive(Debug)]
@@ -62,6 +63,10 @@ fn with_top(
     if let Some(scan) = plan.downcast_ref::<BlockScan>() {
         let told = scan.with_top(place, descending, rows);
         return Ok(told.map(|scan| Arc::new(scan) as Arc<dyn ExecutionPlan>));
+    }
+    if let Some(leaf) = plan.downcast_ref::<Leaf>() {
+        let told = leaf.with_top(place, descending, rows);
+        return Ok(told.map(|leaf| Arc::new(leaf) as Arc<dyn ExecutionPlan>));
     }
     let Some(projection) = plan.downcast_ref::<ProjectionExec>() else { return Ok(None) };
     let Some(column) = projection.expr()[place].expr.downcast_ref::<Column>() else {

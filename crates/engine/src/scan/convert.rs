@@ -53,6 +53,7 @@ impl Converter {
             let column = match source {
                 Column::Stored(_) => stored.next().cloned(),
                 Column::Metric => Some(self.metrics.column(batch, stored_count)?),
+                Column::Trace(_) => None,
             };
             let column = column.ok_or_else(|| internal_datafusion_err!("a column is missing"))?;
             columns.push(to_type(&column, field.data_type())?);
@@ -101,7 +102,7 @@ fn texts(values: impl Iterator<Item = Option<String>>) -> ArrayRef {
 }
 
 /// The rows that pass all tests.
-fn tested(batch: RecordBatch, tests: &[Arc<dyn PhysicalExpr>]) -> Result<RecordBatch> {
+pub(crate) fn tested(batch: RecordBatch, tests: &[Arc<dyn PhysicalExpr>]) -> Result<RecordBatch> {
     let mut passing: Option<BooleanArray> = None;
     for test in tests {
         let result = test.evaluate(&batch)?.into_array(batch.num_rows())?;
@@ -127,7 +128,7 @@ fn tested(batch: RecordBatch, tests: &[Arc<dyn PhysicalExpr>]) -> Result<RecordB
 }
 
 /// The batch without the columns behind those of the schema.
-fn first_columns(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+pub(crate) fn first_columns(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     if batch.num_columns() == schema.fields().len() {
         return Ok(batch);
     }

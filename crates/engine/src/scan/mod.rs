@@ -12,10 +12,12 @@
 //! | [`reading`] | the store's scan on a thread that may wait |
 //! | `stream` | its batches as partitions of the plan |
 //! | `convert` | batches to the types that the plan was made with |
+//! | [`leaf`] | leaves that are made of what scans read |
 //! | `display` | how `EXPLAIN` shows it |
 
-mod convert;
+pub(crate) mod convert;
 mod display;
+pub(crate) mod leaf;
 mod operands;
 mod pattern;
 pub(crate) mod reading;

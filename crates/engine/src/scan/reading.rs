@@ -47,7 +47,7 @@ pub(crate) fn context(reading: &Reading, cancel: Arc<AtomicBool>) -> ScanContext
 }
 
 /// Why a scan ended early.
-pub(super) enum Stop {
+pub(crate) enum Stop {
     /// Nobody wants more.
     Enough,
     /// The store failed.
@@ -69,7 +69,7 @@ impl From<DataFusionError> for Stop {
 }
 
 /// Takes batches of the plan's output.
-pub(super) type Take<'t> = dyn FnMut(RecordBatch) -> Result<(), Stop> + 't;
+pub(crate) type Take<'t> = dyn FnMut(RecordBatch) -> Result<(), Stop> + 't;
 
 /// A scan that several threads share, begun by the first.
 #[derive(Debug)]

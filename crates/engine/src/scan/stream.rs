@@ -166,7 +166,11 @@ fn begin(
 
 /// Reserves memory for a batch. For a large one it waits a while: what it waits for may be held by
 /// other batches of the query, which are soon taken.
-fn reserve(memory: &MemoryReservation, bytes: usize, is_enough: &dyn Fn() -> bool) -> Result<()> {
+pub(super) fn reserve(
+    memory: &MemoryReservation,
+    bytes: usize,
+    is_enough: &dyn Fn() -> bool,
+) -> Result<()> {
     let begun = Instant::now();
     loop {
         let reserved = memory.try_grow(bytes);
@@ -179,7 +183,7 @@ fn reserve(memory: &MemoryReservation, bytes: usize, is_enough: &dyn Fn() -> boo
 }
 
 /// The error for DataFusion; the store's own is kept aside, for on the way it may lose its type.
-fn failure(error: StoreError, state: &QueryState) -> DataFusionError {
+pub(super) fn failure(error: StoreError, state: &QueryState) -> DataFusionError {
     let message = error.to_string();
     state.fail(error);
     DataFusionError::Execution(message)

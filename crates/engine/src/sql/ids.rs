@@ -129,7 +129,7 @@ fn to_id(value: &mut Expr, id: &Expr, width: i32) -> Result<bool> {
 }
 
 /// The bytes that `width * 2` hex digits stand for.
-fn bytes_of(text: &str, width: usize) -> Option<Vec<u8>> {
+pub(crate) fn bytes_of(text: &str, width: usize) -> Option<Vec<u8>> {
     let digits: Option<Vec<u8>> =
         text.chars().map(|digit| digit.to_digit(16).map(|value| value as u8)).collect();
     let digits = digits.filter(|digits| digits.len() == width * 2)?;

@@ -26,18 +26,20 @@ use std::ops::ControlFlow;
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::resolve::resolve_table_references;
-use datafusion::sql::sqlparser::ast::{TableFactor, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{ObjectNamePart, TableFactor, VisitMut, VisitorMut};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::asked::Asked;
+use crate::asof;
 use crate::catalog;
 use crate::error::EngineError;
 use crate::limits::{
     QUERY_MAX_ATTRIBUTES, QUERY_MAX_BYTES, QUERY_MAX_DEPTH, QUERY_MAX_OPERATORS, QUERY_MAX_WORDS,
 };
 use crate::tables::TableName;
+use crate::trace_functions::Kind;
 
 /// A statement that may run.
 #[derive(Debug, Clone)]
@@ -52,6 +54,8 @@ pub(crate) struct Parsed {
     pub(crate) catalog: BTreeSet<catalog::Read>,
     /// How many parameters it has.
     pub(crate) parameters: usize,
+    /// The functions of ours that it calls for a table.
+    pub(crate) functions: Vec<Kind>,
 }
 
 /// Parses and checks one statement.
@@ -70,8 +74,11 @@ pub(crate) fn parse(asked: &Asked) -> Result<Parsed, EngineError> {
         )));
     }
     wildcard::hide(&mut statement, &attributes);
-    let (tables, catalog) = tables(&mut statement)?;
-    Ok(Parsed { statement, tables, attributes, catalog, parameters })
+    let called = called(&mut statement)?;
+    let (tables, catalog) = tables(&mut statement, &called)?;
+    asof::bracket(&mut statement);
+    let functions = Kind::ALL.into_iter().filter(|kind| called.contains(kind.name())).collect();
+    Ok(Parsed { statement, tables, attributes, catalog, parameters, functions })
 }
 
 /// The one statement of a text.
@@ -169,14 +176,13 @@ fn count(tokens: &[TokenWithSpan]) -> (usize, usize) {
 /// refused here, with their names.
 fn tables(
     statement: &mut Statement,
+    called: &BTreeSet<String>,
 ) -> Result<(BTreeSet<TableName>, BTreeSet<catalog::Read>), EngineError> {
     let (references, _) =
         resolve_table_references(statement, true).map_err(|error| EngineError::of_plan(&error))?;
-    let mut functions = Functions::default();
-    let _ = names::inner(statement).map(|statement| statement.visit(&mut functions));
     let (mut tables, mut catalog) = (BTreeSet::new(), BTreeSet::new());
     for reference in &references {
-        if functions.0.contains(reference.table()) {
+        if called.contains(reference.table()) {
             continue;
         }
         let (schema, name) = (reference.schema(), reference.table());
@@ -195,18 +201,31 @@ fn tables(
     Ok((tables, catalog))
 }
 
-/// Names of functions that stand for tables: `generate_series(1, 3)`.
+/// Functions that stand for tables: `generate_series(1, 3)`, `trace_tree('…')`. One that is none of
+/// those that there are is refused.
+fn called(statement: &mut Statement) -> Result<BTreeSet<String>, EngineError> {
+    let mut functions = Functions::default();
+    let _ = names::inner(statement).map(|statement| statement.visit(&mut functions));
+    match functions.0.iter().find(|name| !suggest::TABLE_FUNCTIONS.contains(&name.as_str())) {
+        Some(unknown) => Err(EngineError::Invalid(suggest::table_function(unknown))),
+        None => Ok(functions.0),
+    }
+}
+
+/// Names of functions that stand for tables, which are brought to lower case.
 #[derive(Default)]
 struct Functions(BTreeSet<String>);
 
-impl Visitor for Functions {
+impl VisitorMut for Functions {
     type Break = ();
 
-    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
         if let TableFactor::Table { name, args: Some(_), .. } = factor
-            && let Some(name) = name.0.last().and_then(|part| part.as_ident())
+            && let Some(ObjectNamePart::Identifier(name)) = name.0.last_mut()
         {
-            self.0.insert(name.value.to_lowercase());
+            name.value = name.value.to_lowercase();
+            name.quote_style = None;
+            self.0.insert(name.value.clone());
         }
         ControlFlow::Continue(())
     }

@@ -7,6 +7,18 @@ use crate::tables::{AttributeScope, TableName};
 /// Names as unlike as this are not worth to be suggested.
 const LEAST_LIKENESS: f64 = 0.7;
 
+/// Functions that stand for tables.
+pub(crate) const TABLE_FUNCTIONS: [&str; 4] =
+    ["trace_tree", "critical_path", "generate_series", "range"];
+
+/// That there is no such function that stands for a table.
+pub(crate) fn table_function(name: &str) -> String {
+    let near = nearest(name, TABLE_FUNCTIONS.into_iter());
+    let hint = near.map_or_else(|| ":".to_owned(), |near| format!(", did you mean `{near}`?"));
+    let known = TABLE_FUNCTIONS.join(", ");
+    format!("there is no table function `{name}`{hint} the table functions are {known}")
+}
+
 /// That there is no such table.
 pub(crate) fn table(name: &str) -> String {
     let plain = name.trim_matches('"').to_lowercase();

@@ -3,7 +3,7 @@
 use kymo_store::scan::{ColumnRef, Elements, Scope};
 use kymo_store::tables::{logs, series, spans};
 
-use super::{Column, TableName};
+use super::{Column, TableName, TraceColumn};
 
 /// A name and where the column comes from.
 type Named = (&'static str, Column);
@@ -17,7 +17,7 @@ pub(crate) fn time_column(table: TableName) -> Option<ColumnRef> {
         TableName::Points => {
             Some(ColumnRef::Element { elements: Elements::Points, member: series::point::TIME })
         }
-        TableName::Events | TableName::Links => None,
+        TableName::Events | TableName::Links | TableName::Traces => None,
     }
 }
 
@@ -34,6 +34,9 @@ pub(super) fn fixed(table: TableName) -> Vec<Named> {
         TableName::Links => of_links(),
         TableName::Logs => of_logs(),
         TableName::Points => of_points(),
+        TableName::Traces => {
+            TraceColumn::ALL.map(|(name, column)| (name, Column::Trace(column))).to_vec()
+        }
     }
 }
 

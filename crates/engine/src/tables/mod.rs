@@ -7,17 +7,26 @@ mod columns;
 mod metric;
 mod metric_filter;
 mod provider;
+mod traces;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use arrow_schema::{DataType, SchemaRef};
+use datafusion::catalog::TableProvider;
 use kymo_store::scan::{ColumnRef, Elements, Scope};
 use kymo_store::schema::Signal;
+use kymo_store::snapshot::Snapshot;
 use kymo_store::tables::spans;
 
 pub(crate) use columns::{duration_column, time_column};
 pub(crate) use metric::{METRIC_PARTS, MetricNames};
 pub(crate) use provider::QueryTable;
+pub(crate) use traces::TraceColumn;
+
+use crate::error::EngineError;
+use crate::state::{QueryState, Reading};
+use traces::TracesTable;
 
 /// A table of SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,11 +36,13 @@ pub(crate) enum TableName {
     Links,
     Logs,
     Points,
+    /// A row for each trace, made of its spans.
+    Traces,
 }
 
 impl TableName {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Spans, Self::Events, Self::Links, Self::Logs, Self::Points];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Spans, Self::Events, Self::Links, Self::Logs, Self::Points, Self::Traces];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -40,6 +51,7 @@ impl TableName {
             Self::Links => "links",
             Self::Logs => "logs",
             Self::Points => "points",
+            Self::Traces => "traces",
         }
     }
 
@@ -56,7 +68,7 @@ impl TableName {
     /// Where its rows are.
     pub(crate) fn signal(self) -> Signal {
         match self {
-            Self::Spans | Self::Events | Self::Links => Signal::Spans,
+            Self::Spans | Self::Events | Self::Links | Self::Traces => Signal::Spans,
             Self::Logs => Signal::Logs,
             Self::Points => Signal::Series,
         }
@@ -65,7 +77,7 @@ impl TableName {
     /// What its rows are, if not those of the signal.
     pub(crate) fn elements(self) -> Option<Elements> {
         match self {
-            Self::Spans | Self::Logs => None,
+            Self::Spans | Self::Logs | Self::Traces => None,
             Self::Events => Some(Elements::List(spans::list::EVENTS)),
             Self::Links => Some(Elements::List(spans::list::LINKS)),
             Self::Points => Some(Elements::Points),
@@ -75,6 +87,10 @@ impl TableName {
     /// The scope of that name in attribute columns; `None` if the table has none.
     fn scope(self, scope: AttributeScope) -> Option<Scope> {
         let own = |is_own: bool, scope: Scope| is_own.then_some(scope);
+        // A trace has none of its own.
+        if self == Self::Traces {
+            return None;
+        }
         match scope {
             AttributeScope::Resource => Some(Scope::Resource),
             AttributeScope::Scope => Some(Scope::Scope),
@@ -134,6 +150,8 @@ pub(crate) enum Column {
     Stored(ColumnRef),
     /// The name that a metric has in Prometheus, made of what the store has of it.
     Metric,
+    /// Of all spans of a trace.
+    Trace(TraceColumn),
 }
 
 impl Column {
@@ -141,7 +159,7 @@ impl Column {
     pub(crate) fn stored(&self) -> Option<&ColumnRef> {
         match self {
             Self::Stored(column) => Some(column),
-            Self::Metric => None,
+            Self::Metric | Self::Trace(_) => None,
         }
     }
 }
@@ -153,6 +171,21 @@ pub(crate) struct TableShape {
     /// Where the columns come from, by place in `schema`.
     pub(crate) columns: Vec<Column>,
     pub(crate) schema: SchemaRef,
+}
+
+/// A table for one query over a snapshot of its signal. Finds out the types of the attributes that
+/// are asked for, which reads files: for a thread that may wait.
+pub(crate) fn table(
+    name: TableName,
+    snapshot: &Arc<Snapshot>,
+    attributes: &BTreeSet<String>,
+    reading: &Reading,
+    state: &Arc<QueryState>,
+) -> Result<Arc<dyn TableProvider>, EngineError> {
+    Ok(match name {
+        TableName::Traces => Arc::new(TracesTable::new(snapshot, reading, state)),
+        other => Arc::new(QueryTable::new(other, snapshot, attributes, reading, state)?),
+    })
 }
 
 /// The type of texts: by code, from a dictionary.

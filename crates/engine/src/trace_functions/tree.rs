@@ -1,0 +1,123 @@
+//! Rows of `trace_tree`: the spans of a trace depth first, children by start.
+
+use super::forest::Forest;
+use super::spans::Span;
+
+/// A row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TreeRow {
+    pub(super) span: u32,
+    pub(super) depth: u32,
+    /// What it took beyond its children: the time in which none of them ran.
+    pub(super) self_nanos: i64,
+    pub(super) children: u32,
+    /// Children, and theirs.
+    pub(super) descendants: u32,
+}
+
+/// All rows, in order.
+pub(super) fn rows(spans: &[Span], forest: &Forest) -> Vec<TreeRow> {
+    let mut rows: Vec<TreeRow> = Vec::with_capacity(spans.len());
+    let mut left: Vec<(u32, u32)> = forest.tops.iter().rev().map(|top| (*top, 0)).collect();
+    while let Some((span, depth)) = left.pop() {
+        let children = forest.children(span);
+        rows.push(TreeRow {
+            span,
+            depth,
+            self_nanos: self_nanos(spans, span, children),
+            children: children.len() as u32,
+            descendants: 0,
+        });
+        left.extend(children.iter().rev().map(|child| (*child, depth + 1)));
+    }
+    count_descendants(&mut rows);
+    rows
+}
+
+/// Those behind a row that are deeper, until one is not.
+fn count_descendants(rows: &mut [TreeRow]) {
+    let mut above: Vec<usize> = Vec::new();
+    for nth in 0..=rows.len() {
+        let depth = rows.get(nth).map(|row| row.depth);
+        while let Some(last) = above.last().copied()
+            && depth.is_none_or(|depth| rows[last].depth >= depth)
+        {
+            rows[last].descendants = (nth - last - 1) as u32;
+            above.pop();
+        }
+        above.push(nth);
+    }
+}
+
+/// The time of a span in which no child of it ran. What children did before it began or after it
+/// ended counts for nothing: clocks differ, and work may outlast who began it.
+fn self_nanos(spans: &[Span], span: u32, children: &[u32]) -> i64 {
+    let (begin, end) = (spans[span as usize].start, spans[span as usize].end());
+    let mut covered_to = begin;
+    let mut own = 0i64;
+    // Children are by start.
+    for child in children {
+        let child = &spans[*child as usize];
+        let (from, to) = (child.start.clamp(begin, end), child.end().clamp(begin, end));
+        own = own.saturating_add(from.saturating_sub(covered_to).max(0));
+        covered_to = covered_to.max(to);
+    }
+    own.saturating_add(end.saturating_sub(covered_to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::forest::tests::span;
+    use super::super::spans::sorted;
+    use super::*;
+
+    fn shown(spans: &[Span]) -> Vec<(String, u32, i64, u32)> {
+        let rows = rows(spans, &Forest::new(spans));
+        let show = |row: &TreeRow| {
+            (spans[row.span as usize].name.to_string(), row.depth, row.self_nanos, row.descendants)
+        };
+        rows.iter().map(show).collect()
+    }
+
+    #[test]
+    fn rows_are_depth_first_and_own_time_is_what_no_child_ran() {
+        let spans = sorted([
+            span(1, 0, 0, 100),
+            span(2, 1, 10, 40),
+            span(3, 1, 30, 60),
+            span(4, 2, 10, 40),
+            // Clocks differ: begins before its parent; outlasts it; ran when it was over.
+            span(5, 3, 20, 35),
+            span(6, 1, 90, 150),
+            span(7, 1, 120, 130),
+            // Ended before it began.
+            span(8, 1, 70, 65),
+        ]);
+        assert_eq!(
+            shown(&spans),
+            [
+                ("s1".to_owned(), 0, 40, 7),
+                ("s2".to_owned(), 1, 0, 1),
+                ("s4".to_owned(), 2, 30, 0),
+                ("s3".to_owned(), 1, 25, 1),
+                ("s5".to_owned(), 2, 15, 0),
+                ("s8".to_owned(), 1, 0, 0),
+                ("s6".to_owned(), 1, 60, 0),
+                ("s7".to_owned(), 1, 10, 0),
+            ]
+        );
+    }
+
+    #[test]
+    fn fifty_thousand_children_and_a_chain_as_long_are_done_in_no_time() {
+        let begun = std::time::Instant::now();
+        let wide = (2..=50_001).map(|id| span(id, 1, id as i64, id as i64 + 1));
+        let wide = sorted(wide.chain([span(1, 0, 0, 60_000)]));
+        let rows_of_wide = rows(&wide, &Forest::new(&wide));
+        assert_eq!((rows_of_wide[0].descendants, rows_of_wide[0].self_nanos), (50_000, 10_000));
+        let deep: Vec<Span> = (1..=50_000).map(|id| span(id, id - 1, id as i64, 90_000)).collect();
+        let rows_of_deep = rows(&deep, &Forest::new(&deep));
+        assert_eq!((rows_of_deep[49_999].depth, rows_of_deep[0].descendants), (49_999, 49_999));
+        assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+    }
+}
