@@ -97,10 +97,10 @@ mod tests {
     #[test]
     fn hits_are_those_within_one_text() {
         assert_eq!(found(&["ab", "ba", "", "abab", "b"], "ab"), [0, 3]);
-        assert_eq!(found(&["a", "b", "a", "b"], "ab"), []);
+        assert!(found(&["a", "b", "a", "b"], "ab").is_empty());
         assert_eq!(found(&["xa", "aa", "a", "", "", "aaa"], "aa"), [1, 5]);
-        assert_eq!(found(&["", "", ""], "a"), []);
-        assert_eq!(found(&[], "a"), []);
+        assert!(found(&["", "", ""], "a").is_empty());
+        assert!(found(&[], "a").is_empty());
     }
 
     #[test]

@@ -231,8 +231,8 @@ impl Model {
             Self::Match(column, regex, negated) => {
                 text(column).is_some_and(|text| regex.is_match(text) != *negated)
             }
-            Self::Text(column, other) => text(column) == Some(other),
-            Self::Trace(id) => record.trace_id.as_ref().map(|id| &id[..]) == Some(id),
+            Self::Text(column, other) => text(column) == Some(other.as_str()),
+            Self::Trace(id) => record.trace_id.as_ref().map(|id| &id[..]) == Some(&id[..]),
         }
     }
 }
