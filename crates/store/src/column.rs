@@ -54,6 +54,17 @@ impl Dict {
         (0..self.len() as u32).map(|code| self.get(code))
     }
 
+    /// All entries one after another, and where each ends.
+    pub(crate) fn joined(&self) -> (&[u8], &[u32]) {
+        (&self.bytes, &self.ends)
+    }
+
+    /// Makes room for so many more entries of so many bytes in all.
+    pub(crate) fn reserve(&mut self, entries: usize, bytes: usize) {
+        self.ends.reserve(entries);
+        self.bytes.reserve(bytes);
+    }
+
     /// Bytes held on the heap.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.ends.capacity() * 4 + self.bytes.capacity()
@@ -85,6 +96,12 @@ impl Interner {
         let (dict, hasher) = (&self.dict, &self.hasher);
         self.table.insert_unique(hash, (code, tag), |(code, _)| hasher.hash_one(dict.get(*code)));
         code
+    }
+
+    /// The number of `value`, which is appended without looking for it.
+    #[inline]
+    pub(crate) fn append(&mut self, value: &[u8]) -> u32 {
+        self.dict.push(value)
     }
 
     /// The entries so far.
@@ -209,18 +226,40 @@ pub struct Lists {
     pub members: Vec<Column>,
 }
 
-/// A growing column of byte strings.
+/// Values after which a growing column looks whether they repeat, each time.
+const REPEATS_CHECK: usize = 4096;
+/// Values of ten that must be new for the rest to be taken as new too.
+const MOSTLY_NEW: usize = 9;
+
+/// A growing column of byte strings. If hardly any repeats, which is so for
+/// most texts of log records, further ones are not looked for.
 #[derive(Debug, Clone, Default)]
 pub struct BytesBuilder {
     pub(crate) codes: Vec<u32>,
     pub(crate) interner: Interner,
+    repeats_seldom: bool,
 }
 
 impl BytesBuilder {
     /// Appends a value.
     #[inline]
     pub fn push(&mut self, value: &[u8]) {
-        self.codes.push(self.interner.intern(value));
+        let code = match self.repeats_seldom {
+            true => self.interner.append(value),
+            false => self.interner.intern(value),
+        };
+        self.codes.push(code);
+        if self.codes.len().is_multiple_of(REPEATS_CHECK) && !self.repeats_seldom {
+            self.check_repeats();
+        }
+    }
+
+    #[cold]
+    fn check_repeats(&mut self) {
+        if self.interner.dict.len() * 10 > self.codes.len() * MOSTLY_NEW {
+            self.repeats_seldom = true;
+            self.interner.table = HashTable::new();
+        }
     }
 
     /// Bytes held on the heap.
@@ -241,6 +280,20 @@ mod tests {
         assert_eq!(interner.dict().len(), 1000);
         for (i, code) in codes.iter().enumerate() {
             assert_eq!(interner.dict().get(*code), format!("v{}", i % 1000).as_bytes());
+        }
+    }
+
+    #[test]
+    fn values_that_hardly_repeat_are_not_looked_for_any_more() {
+        for (distinct, entries) in [(1000, 1000), (50_000, 10_000)] {
+            let mut builder = BytesBuilder::default();
+            let value = |i: usize| format!("v{}", i * 7919 % distinct);
+            (0..9_000).for_each(|i| builder.push(value(i).as_bytes()));
+            (0..1_000).for_each(|i| builder.push(value(i).as_bytes()));
+            assert_eq!(builder.interner.dict().len(), entries);
+            for (i, code) in builder.codes.iter().enumerate() {
+                assert_eq!(builder.interner.dict().get(*code), value(i % 9_000).as_bytes());
+            }
         }
     }
 

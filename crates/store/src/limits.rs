@@ -28,6 +28,16 @@ pub const ORPHANS_INTERVAL: Duration = Duration::from_secs(3600);
 /// How often a store is looked at for reading while its owner flushes: each look is
 /// much shorter than what lies between two flushes.
 pub const READ_ONLY_TRIES: usize = 20;
+/// Bytes of the text filter of one granule: a thirty-second of the longest texts that have one.
+pub const TEXT_FILTER_MAX_BYTES: usize = 256 << 10;
+/// Bytes of a granule's texts beyond which they get no text filter: a kilobyte for each, of which
+/// the filter would take more than it spares.
+pub const TEXT_FILTER_MAX_TEXT_BYTES: usize = 8 << 20;
+/// Bytes of the texts of an attribute, on average, from which on it gets a text filter. Shorter ones
+/// are read as fast as their filters.
+pub const TEXT_FILTER_MIN_MEAN_BYTES: usize = 24;
+/// Parts of a regular expression that are looked through for what every match must have.
+pub const REGEX_LITERAL_MAX_STEPS: usize = 1024;
 /// Attribute columns of a block: each costs pages, index entries and time.
 pub const BLOCK_MAX_ATTRIBUTES: usize = 200;
 /// An attribute is a column if at least one row in this many has it.

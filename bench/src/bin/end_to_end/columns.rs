@@ -33,6 +33,10 @@ pub(crate) fn print(store: &Store, signal: Signal) -> Result<(), StoreError> {
             add(name.to_owned(), bytes);
             pages += bytes;
         }
+        let texts = footer.text_filters.iter().flat_map(|filter| filter.region);
+        let texts: u64 = texts.map(|region| region.length_bytes).sum();
+        add("(text filters)".to_owned(), texts);
+        pages += texts;
         add("(parquet footer and page index)".to_owned(), block.size_bytes() - pages);
     }
     println!("\n{rows} rows in {blocks} blocks; bytes per row:");

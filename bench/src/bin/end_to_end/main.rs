@@ -3,7 +3,7 @@
 //! Reads a file of requests (see `requests`), checks each as admission does,
 //! appends it to the journal with a sync for every batch, and lets the store
 //! apply, flush and compact it. Prints CPU seconds, bytes and peak memory, the
-//! bytes of each column, and for traces the time of four queries.
+//! bytes of each column, and for traces and logs the time of some queries.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use kymo_store::compact::Effort;
 use kymo_store::{Options, Store, StoreError};
 
 mod columns;
+mod log_queries;
 mod queries;
 
 /// End-to-end benchmark of the store.
@@ -100,8 +101,10 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     );
     println!("peak memory             {:.0} MiB", peak_mib());
     columns::print(&store, table)?;
-    if table == kymo_store::Signal::Spans {
-        queries::run(&store, arguments.ids.as_deref())?;
+    match table {
+        kymo_store::Signal::Spans => queries::run(&store, arguments.ids.as_deref())?,
+        kymo_store::Signal::Logs => log_queries::run(&store)?,
+        kymo_store::Signal::Series => {}
     }
     store.close()?;
     let opening = Instant::now();

@@ -104,7 +104,7 @@ fn parse_id(text: &str) -> Option<[u8; 16]> {
     (text.len() == 32).then_some(id)
 }
 
-fn print(name: &str, times: &mut [Duration], what: &str) {
+pub(crate) fn print(name: &str, times: &mut [Duration], what: &str) {
     times.sort_unstable();
     let (Some(least), Some(median)) = (times.first(), times.get(times.len() / 2)) else { return };
     println!("{name:24}{median:>10.2?} median, {least:.2?} least ({what})");

@@ -1,5 +1,6 @@
 //! Granule filters: for each page of 8,192 rows a Bloom filter over the hashes
-//! of (attribute, value) of those values that no dictionary lists.
+//! of (attribute, value) of those values that no dictionary lists, and of the
+//! trace ids of log records.
 //!
 //! Region: number of granules, then for each the number of its 64-bit words,
 //! all little-endian 32 bits; then the words. A filter without words holds
@@ -9,6 +10,8 @@ use crate::pages::GRANULE_ROWS;
 
 /// Bits for each entry; with five probes one look-up in forty-five is in vain.
 const BITS_PER_ENTRY: usize = 8;
+/// The same for log records.
+const LOG_BITS_PER_ENTRY: usize = 6;
 const PROBES: u64 = 5;
 
 /// The hash of an attribute's text value.
@@ -26,12 +29,20 @@ fn probes(hash: u64, bits: u64) -> impl Iterator<Item = u64> {
 #[derive(Debug, Default)]
 pub struct FilterBuilder {
     granules: Vec<Vec<u64>>,
+    bits_per_entry: usize,
 }
 
 impl FilterBuilder {
     /// A builder for a block of so many rows.
     pub fn new(rows: usize) -> Self {
-        Self { granules: vec![Vec::new(); rows.div_ceil(GRANULE_ROWS)] }
+        let granules = vec![Vec::new(); rows.div_ceil(GRANULE_ROWS)];
+        Self { granules, bits_per_entry: BITS_PER_ENTRY }
+    }
+
+    /// A builder for log records: most have values that are theirs alone, so that
+    /// bits count more than the one look-up in eighteen that is in vain.
+    pub(crate) fn for_logs(rows: usize) -> Self {
+        Self { bits_per_entry: LOG_BITS_PER_ENTRY, ..Self::new(rows) }
     }
 
     /// Adds what `row` has.
@@ -51,7 +62,7 @@ impl FilterBuilder {
         for mut hashes in self.granules {
             hashes.sort_unstable();
             hashes.dedup();
-            let mut words = vec![0u64; (hashes.len() * BITS_PER_ENTRY).div_ceil(64)];
+            let mut words = vec![0u64; (hashes.len() * self.bits_per_entry).div_ceil(64)];
             let bits = words.len() as u64 * 64;
             for hash in hashes {
                 for bit in probes(hash, bits) {

@@ -48,6 +48,17 @@ pub struct AttributeColumn {
     pub filtered: bool,
 }
 
+/// Where the text filters of a column are.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct TextFilter {
+    /// The Parquet leaf column.
+    #[prost(uint32, tag = "1")]
+    pub leaf: u32,
+    /// Its filters, not compressed.
+    #[prost(message, optional, tag = "2")]
+    pub region: Option<Region>,
+}
+
 /// The footer.
 #[derive(Clone, PartialEq, Message)]
 pub struct Footer {
@@ -102,6 +113,12 @@ pub struct Footer {
     /// Rows that have attributes in `rest`.
     #[prost(uint64, tag = "17")]
     pub rest_rows: u64,
+    /// Text filters, for each column that has them.
+    #[prost(message, repeated, tag = "18")]
+    pub text_filters: Vec<TextFilter>,
+    /// Whether the granule filters hold the trace ids of log records.
+    #[prost(bool, tag = "19")]
+    pub trace_ids_filtered: bool,
 }
 
 impl Footer {

@@ -7,7 +7,7 @@
 use super::source::{RowRef, Source};
 use crate::column::{Column, Dict, Interner, Values};
 use crate::error::StoreError;
-use crate::pages::encode::{Dense, Levels};
+use crate::pages::encode::{Dense, Levels, fits_dictionary};
 use crate::schema::Kind;
 
 /// The place of a row that is left out.
@@ -119,7 +119,11 @@ impl Merged {
                 scatter!(out, codes, |code: u32| {
                     let new = &mut new_codes[code as usize];
                     if *new == NOWHERE {
-                        *new = interner.intern(dict.get(code));
+                        // Beyond what a dictionary may have, there will be none.
+                        *new = match fits_dictionary(interner.dict()) {
+                            true => interner.intern(dict.get(code)),
+                            false => interner.append(dict.get(code)),
+                        };
                     }
                     *new
                 });

@@ -14,6 +14,7 @@ pub mod meta;
 pub(crate) mod parquet_schema;
 pub mod read;
 pub mod source;
+pub(crate) mod text_filter;
 pub(crate) mod trace_filter;
 pub mod trace_index;
 pub mod write;

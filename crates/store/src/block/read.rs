@@ -17,6 +17,7 @@ use super::catalogue::Catalogue;
 use super::dictionaries::DictionaryCache;
 use super::filter::Filters;
 use super::footer::{self, Footer, Region};
+use super::text_filter::TextFilters;
 use crate::column::{Column, Dict, Lists, Rows, Values};
 use crate::error::StoreError;
 use crate::objects::Objects;
@@ -57,6 +58,8 @@ pub struct Block {
     attributes: Vec<Attribute>,
     trace_index: OnceLock<Bytes>,
     filters: OnceLock<Arc<Filters>>,
+    /// In the order of the footer.
+    text_filters: Vec<OnceLock<Arc<TextFilters>>>,
     dictionaries: Arc<DictionaryCache>,
     /// Its number in that cache.
     cache_number: u64,
@@ -137,6 +140,7 @@ impl Block {
         if !shape_fits(&metadata, table, &footer) {
             return Err(StoreError::corrupt(format!("{path}: columns do not fit the table")));
         }
+        let text_filters = footer.text_filters.iter().map(|_| OnceLock::new()).collect();
         Ok(Self {
             objects,
             path: path.to_owned(),
@@ -148,6 +152,7 @@ impl Block {
             attributes,
             trace_index: OnceLock::new(),
             filters: OnceLock::new(),
+            text_filters,
             cache_number: dictionaries.join(),
             dictionaries,
             hidden: OnceLock::new(),
@@ -222,6 +227,12 @@ impl Block {
         self.metadata_bytes
             + self.trace_index.get().map_or(0, Bytes::len)
             + self.filters.get().map_or(0, |filters| filters.heap_bytes())
+            + self
+                .text_filters
+                .iter()
+                .flat_map(OnceLock::get)
+                .map(|f| f.heap_bytes())
+                .sum::<usize>()
             + self.hidden.get().map_or(0, |hidden| hidden.len())
     }
 
@@ -473,6 +484,21 @@ impl Block {
                 .ok_or_else(|| StoreError::corrupt(format!("{}: filters", self.path)))?;
             Ok(Arc::new(filters))
         })
+    }
+
+    /// The text filters of a leaf column; `None` if it has none.
+    pub(crate) fn text_filters(&self, leaf: usize) -> Result<Option<Arc<TextFilters>>, StoreError> {
+        let found = self.footer.text_filters.iter().zip(&self.text_filters);
+        let Some((described, cell)) = found.into_iter().find(|(f, _)| f.leaf as usize == leaf)
+        else {
+            return Ok(None);
+        };
+        let filters = once(cell, || {
+            TextFilters::parse(self.region(described.region)?)
+                .map(Arc::new)
+                .ok_or_else(|| StoreError::corrupt(format!("{}: text filters", self.path)))
+        })?;
+        Ok(Some(filters))
     }
 
     /// The catalogue, read anew each time: few ask twice.

@@ -1,9 +1,10 @@
 //! Writing a block: rows of any sources, in a given order, to one Parquet file.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use kymo_wire::{KeyValueView, kvlist_entries};
+use kymo_wire::{AnyValueView, KeyValueView, View, kvlist_entries};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -12,18 +13,22 @@ use parquet::schema::types::SchemaDescriptor;
 use super::attributes::AttributePlan;
 use super::catalogue::{CatalogueBuilder, Scope};
 use super::filter::{FilterBuilder, value_hash};
-use super::footer::{self, AttributeColumn, Footer, Region};
+use super::footer::{self, AttributeColumn, Footer, Region, TextFilter};
 use super::merge::{Merged, MergedValues, NOWHERE, Places};
 use super::parquet_schema;
 use super::source::{RowRef, Source};
+use super::text_filter::TextFilterBuilder;
+use super::trace_index;
 use crate::column::{Dict, Interner, Values};
 use crate::error::StoreError;
 use crate::json;
+use crate::limits::TEXT_FILTER_MIN_MEAN_BYTES;
 use crate::origin::Origin;
 use crate::pages::encode::{Encoded, Encoder, Hint, Levels};
-use crate::pages::write_varint;
+use crate::pages::{GRANULE_ROWS, write_varint};
+use crate::scan::shown_text;
 use crate::schema::{Kind, Signal, Table, ValueType};
-use crate::tables::{series, spans_block};
+use crate::tables::{logs, series, spans_block};
 
 /// What a block is made of.
 #[derive(Debug)]
@@ -68,6 +73,8 @@ struct Writer<'a> {
     encoder: Encoder,
     encoded: Vec<Option<Encoded>>,
     filters: FilterBuilder,
+    /// Text filters by leaf column.
+    text_filters: Vec<(usize, Vec<u8>)>,
     catalogue: CatalogueBuilder,
     footer: Footer,
 }
@@ -86,7 +93,11 @@ impl<'a> Writer<'a> {
             descriptor,
             encoder: Encoder::new(input.zstd_level)?,
             encoded: (0..leaves).map(|_| None).collect(),
-            filters: FilterBuilder::new(rows),
+            filters: match input.table.signal {
+                Signal::Logs => FilterBuilder::for_logs(rows),
+                _ => FilterBuilder::new(rows),
+            },
+            text_filters: Vec::new(),
             catalogue: CatalogueBuilder::default(),
             footer: Footer {
                 version: footer::VERSION,
@@ -214,8 +225,59 @@ impl<'a> Writer<'a> {
             self.catalogue_texts(Scope::Field, described.name.as_bytes(), merged);
         }
         let levels = merged.levels();
-        self.encode_leaf(field, levels, merged, described.hint)?;
+        let dictionary = self.encode_leaf(field, levels, merged, described.hint)?;
+        if self.input.table.signal == Signal::Logs {
+            self.filter_log_field(field, merged, dictionary);
+        }
         Ok(())
+    }
+
+    /// Records are searched for by what their bodies contain, and by trace.
+    fn filter_log_field(&mut self, field: usize, merged: &Merged, dictionary: bool) {
+        match field {
+            // A dictionary is searched as fast as filters.
+            logs::field::BODY if !dictionary => {
+                self.text_filter(field, merged, |text| Cow::Borrowed(text));
+            }
+            logs::field::BODY_ANY => self.text_filter(field, merged, |encoded| {
+                shown_body(encoded).map_or(Cow::Borrowed(&b""[..]), Cow::Owned)
+            }),
+            logs::field::TRACE_ID => {
+                if let MergedValues::Id16(ids) = &merged.values {
+                    merged.for_each_present(self.places.rows, |row| {
+                        self.filters.add(row, trace_index::trace_hash(&ids[row]));
+                    });
+                }
+                self.footer.trace_ids_filtered = true;
+            }
+            _ => {}
+        }
+    }
+
+    /// Filters over the texts of a leaf column, as `shown` shows them.
+    fn text_filter(
+        &mut self,
+        leaf: usize,
+        merged: &Merged,
+        shown: impl for<'t> Fn(&'t [u8]) -> Cow<'t, [u8]>,
+    ) {
+        let Some((codes, dict)) = merged.bytes() else { return };
+        let mut builder = TextFilterBuilder::default();
+        let mut texts = Vec::new();
+        let mut granule = 0;
+        merged.for_each_present(self.places.rows, |row| {
+            while row / GRANULE_ROWS > granule {
+                builder.granule(&texts);
+                texts.clear();
+                granule += 1;
+            }
+            texts.push(shown(dict.get(codes[row])));
+        });
+        for _ in granule..self.places.rows.div_ceil(GRANULE_ROWS) {
+            builder.granule(&texts);
+            texts.clear();
+        }
+        self.text_filters.push((leaf, builder.finish()));
     }
 
     fn encode_leaf(
@@ -351,6 +413,13 @@ impl<'a> Writer<'a> {
             }
             let mut count = 0;
             merged.for_each_present(self.places.rows, |_| count += 1);
+            let total_bytes = merged.bytes().map_or(0, |(_, dict)| dict.total_bytes());
+            if filtered
+                && table.signal == Signal::Logs
+                && total_bytes as u64 >= count * TEXT_FILTER_MIN_MEAN_BYTES as u64
+            {
+                self.text_filter(leaf, &merged, |text| Cow::Borrowed(text));
+            }
             self.catalogue.count(Scope::Own, &key.key, key.value_type, count);
             self.catalogue_attribute(&key.key, key.value_type, &merged);
             self.footer.attributes.push(AttributeColumn {
@@ -431,12 +500,16 @@ impl<'a> Writer<'a> {
         self.footer.origins = Some(compressed(&mut file, encoder, &framed(origins))?);
         self.footer.shapes = Some(compressed(&mut file, encoder, &framed(shapes))?);
         self.footer.catalogue = Some(compressed(&mut file, encoder, &catalogue)?);
-        self.footer.groups = (trace_index.len() / super::trace_index::ENTRY_BYTES) as u64;
+        self.footer.groups = (trace_index.len() / trace_index::ENTRY_BYTES) as u64;
         if !trace_index.is_empty() {
             self.footer.trace_index = Some(region(&mut file, trace_index, 0)?);
         }
         if !filters.is_empty() {
             self.footer.filters = Some(region(&mut file, &filters, 0)?);
+        }
+        for (leaf, filters) in &self.text_filters {
+            let region = Some(region(&mut file, filters, 0)?);
+            self.footer.text_filters.push(TextFilter { leaf: *leaf as u32, region });
         }
         file.append_key_value_metadata(KeyValue::new(
             footer::KEY.to_owned(),
@@ -479,14 +552,19 @@ impl SpanColumns<'_, '_> {
 fn time_field(signal: Signal) -> Option<usize> {
     match signal {
         Signal::Spans => None,
-        Signal::Logs => Some(crate::tables::logs::field::TIME),
+        Signal::Logs => Some(logs::field::TIME),
         Signal::Series => Some(series::field::MIN_TIME),
     }
 }
 
+/// The text that a body is shown and searched as, if it is not text itself.
+fn shown_body(encoded: &[u8]) -> Option<Vec<u8>> {
+    shown_text(&AnyValueView::parse(encoded).ok()?).map(Cow::into_owned)
+}
+
 fn text_hash(attribute: &KeyValueView<'_>) -> Option<u64> {
     match attribute.value {
-        kymo_wire::AnyValueView::String(text) => Some(value_hash(attribute.key, text)),
+        AnyValueView::String(text) => Some(value_hash(attribute.key, text)),
         _ => None,
     }
 }

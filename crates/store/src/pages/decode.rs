@@ -356,6 +356,9 @@ fn plain_ints(body: &[u8], count: usize, out: &mut Vec<i64>) -> Result<(), PageE
 }
 
 fn plain_bytes(mut body: &[u8], count: usize, dict: &mut Dict) -> Result<(), PageError> {
+    let lengths = count.checked_mul(4).filter(|bytes| *bytes <= body.len());
+    let lengths = lengths.ok_or(PageError("text cut short"))?;
+    dict.reserve(count, body.len() - lengths);
     for _ in 0..count {
         let (length, rest) = body.split_at_checked(4).ok_or(PageError("text cut short"))?;
         let length = u32::from_le_bytes(fixed(length)) as usize;

@@ -21,6 +21,13 @@ use crate::column::Dict;
 
 /// Entries beyond which a dictionary costs more than it saves.
 const DICTIONARY_MAX_ENTRIES: usize = 1 << 16;
+/// Bits of zstd's table of places to look for matches at: a small one forgets all
+/// but the last.
+const NEAR_MATCHES_LOG: u32 = 10;
+/// As many as the level has.
+const LEVELS_OWN_LOG: u32 = 0;
+/// Pages of fewer bytes are not worth trying both.
+const MATCHES_MIN_BYTES: usize = 16 << 10;
 /// Bytes beyond which a dictionary makes reading one page too dear.
 const DICTIONARY_MAX_BYTES: usize = 1 << 20;
 
@@ -132,6 +139,9 @@ impl Encoder {
         let granules = granules(rows, levels);
         let coded = coded(values, levels, hint);
         let layout = self.choose(&granules, levels, values, hint, coded.as_ref())?;
+        if layout == Layout::Plain && matches!(values, Dense::Bytes(..)) {
+            self.choose_matches(&granules, levels, values)?;
+        }
         let mut sink = TrackedWrite::new(Vec::new());
         let mut pages = SerializedPageWriter::new(&mut sink);
         let mut chunk = ChunkMeta::new(descr.physical_type());
@@ -159,6 +169,7 @@ impl Encoder {
             let spec = pages.write_page(CompressedPage::new(page, self.scratch.page.len()))?;
             chunk.data_page(&spec, granule.rows.len(), stats);
         }
+        self.zstd.set_parameter(CParameter::HashLog(LEVELS_OWN_LOG))?;
         let bytes = Bytes::from(sink.into_inner()?);
         let dictionary = matches!(layout, Layout::Codes(_));
         let close = chunk.close(descr, bytes.len(), rows, layout.encoding())?;
@@ -207,6 +218,30 @@ impl Encoder {
             }
         }
         Ok(best.1)
+    }
+
+    /// How far back matches are looked for, for texts: where these are random but
+    /// for their frame, those that are found far back are by chance, and cost more
+    /// than they save.
+    fn choose_matches(
+        &mut self,
+        granules: &[Granule],
+        levels: Levels<'_>,
+        values: Dense<'_>,
+    ) -> Result<(), ParquetError> {
+        let Some(sample) = granules.iter().find(|g| has_values(g, levels)) else { return Ok(()) };
+        self.fill_page(sample, levels, values, None, Layout::Plain);
+        if self.scratch.page.len() < MATCHES_MIN_BYTES {
+            return Ok(());
+        }
+        let mut best = (usize::MAX, LEVELS_OWN_LOG);
+        for log in [LEVELS_OWN_LOG, NEAR_MATCHES_LOG] {
+            self.zstd.set_parameter(CParameter::HashLog(log))?;
+            let size = self.zstd.compress(&self.scratch.page)?.len();
+            best = best.min((size, log));
+        }
+        self.zstd.set_parameter(CParameter::HashLog(best.1))?;
+        Ok(())
     }
 
     /// Writes levels and values of a granule to the scratch page, uncompressed.
@@ -394,15 +429,18 @@ fn gather<T: Copy + Default>(values: &[T], present: Option<&[u8]>, out: &mut Vec
     }
 }
 
+/// Whether a dictionary page may have so many entries and bytes.
+pub(crate) fn fits_dictionary(dict: &Dict) -> bool {
+    dict.len() <= DICTIONARY_MAX_ENTRIES && dict.total_bytes() <= DICTIONARY_MAX_BYTES
+}
+
 /// Values as codes, where a dictionary pays.
 fn coded<'a>(values: Dense<'a>, levels: Levels<'_>, hint: Hint) -> Option<Coded<'a>> {
     match (values, hint) {
         (_, Hint::Plain | Hint::Delta) => None,
         (Dense::Bytes(_, dict), _) if dict.is_empty() => None,
         (Dense::Bytes(codes, dict), _) => {
-            let small = dict.len() <= DICTIONARY_MAX_ENTRIES
-                && dict.total_bytes() <= DICTIONARY_MAX_BYTES
-                && dict.len() * 2 <= codes.len().max(64);
+            let small = fits_dictionary(dict) && dict.len() * 2 <= codes.len().max(64);
             if !small && hint != Hint::Dictionary {
                 return None;
             }

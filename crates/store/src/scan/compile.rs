@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::int_test::IntTest;
+use super::need::Need;
 use super::predicate::{ColumnRef, Elements, Op, Predicate, Scalar, Scope};
 use super::value_test::{Choices, ValueTest};
 use crate::error::StoreError;
@@ -89,6 +90,8 @@ pub(super) struct Test {
     pub(super) test: ValueTest,
     /// The same for integers.
     pub(super) ints: IntTest,
+    /// What a text must have to pass.
+    pub(super) need: Need,
 }
 
 /// A predicate ready to be evaluated.
@@ -211,8 +214,8 @@ impl Compiled {
                 "a predicate has at most {PREDICATE_MAX_TESTS} tests"
             )));
         }
-        let ints = test.ints();
-        self.tests.push(Test { target, test, ints });
+        let (ints, need) = (test.ints(), test.need());
+        self.tests.push(Test { target, test, ints, need });
         Ok(Node::Test(self.tests.len() - 1))
     }
 

@@ -13,6 +13,7 @@ use super::int_test::Verdict;
 use super::keys::Types;
 use super::mask::Mask;
 use super::packed::{Ints, Piece, Slice};
+use super::page_text;
 use super::part::{Bound, Form, Leaf, Marks, TestedColumn};
 use super::reader::{Loaded, Reader};
 use super::value_test::{ValueTest, type_of};
@@ -128,8 +129,11 @@ impl Reader {
         let Slice::Bytes(codes, dict) = &piece.values else {
             return Ok(test_piece(&piece, test, alive));
         };
+        let own = self.own_tests.entry(nth).or_insert_with(|| test.test.of_own().map(Arc::new));
+        let own = own.clone();
+        let value_test = own.as_deref().unwrap_or(&test.test);
         let passes = |value: &[u8]| match column.kind {
-            Kind::Text => test.test.text(value),
+            Kind::Text => value_test.text(value),
             _ => match column.form {
                 Form::Plain => test.test.bytes(value),
                 Form::Any => AnyValueView::parse(value).is_ok_and(|value| test.test.any(&value)),
@@ -142,6 +146,11 @@ impl Reader {
             },
         };
         if matches!(loaded, Loaded::Granule(_)) {
+            if column.kind == Kind::Text
+                && let Some(passing) = page_text::passing(codes, dict, value_test, alive)
+            {
+                return Ok(Mask::of_codes(codes, &piece.present, alive, &passing));
+            }
             return Ok(Mask::of_each(&piece.present, alive, |nth| {
                 passes(dict.get(codes.get(nth) as u32))
             }));

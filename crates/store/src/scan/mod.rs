@@ -5,7 +5,7 @@
 //!
 //! 1. Blocks outside the time range are left out by their footers.
 //! 2. Granules (8,192 rows) are left out by the bounds of their pages, by the
-//!    granule filters, and where no origin of the block passes.
+//!    filters of granules and of texts, and where no origin of the block passes.
 //! 3. Tests run on what is left, cheap ones first, each only on rows that are
 //!    still alive: on resources and scopes once per origin, on texts once per
 //!    entry of the dictionary, then on codes.
@@ -28,9 +28,9 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`predicate`] | what can be asked, and what it means |
-//! | `compile`, `value_test`, `int_test` | the predicate, checked and ready to run |
+//! | `compile`, `value_test`, `int_test`, `need` | the predicate, checked and ready to run |
 //! | `part`, `keys`, `origins` | a source: where its columns are, what can be left out |
-//! | `reader`, `computed`, `evaluate`, `mask`, `packed` | reading columns and testing rows |
+//! | `reader`, `computed`, `evaluate`, `mask`, `packed`, `page_text` | reading columns and testing rows |
 //! | `derive`, `traces`, `split` | what rows repeat of their whole trace |
 //! | [`cache`] | decoded columns that are kept |
 //! | `work`, `partition`, `run` | granules, and who reads them |
@@ -54,10 +54,12 @@ mod int_test;
 mod keys;
 mod lists;
 mod mask;
+mod need;
 mod ordered;
 mod origins;
 mod own_json;
 mod packed;
+mod page_text;
 mod part;
 mod partition;
 mod points;

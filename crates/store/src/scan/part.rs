@@ -15,6 +15,7 @@ use super::value_test::ValueTest;
 use crate::block::filter::{Filters, value_hash};
 use crate::block::read::Block;
 use crate::block::source::Source;
+use crate::block::text_filter::TextFilters;
 use crate::block::trace_index;
 use crate::error::StoreError;
 use crate::pages::GRANULE_ROWS;
@@ -57,6 +58,8 @@ pub(super) struct TestedColumn {
     pub(super) form: Form,
     required: bool,
     filtered: bool,
+    /// What its texts are made of, if that tells whether they pass.
+    text_filters: Option<Arc<TextFilters>>,
     /// Rows outside of these ranges, which ascend, do not pass.
     only: Option<Vec<Range<u32>>>,
 }
@@ -136,7 +139,8 @@ impl Part {
             part.rest_keys = RestKeys::of(source, cache)?;
         }
         for test in &compiled.tests {
-            let bound = part.bind(test, cache)?;
+            let mut bound = part.bind(test, cache)?;
+            part.add_text_filters(test, &mut bound)?;
             part.bound.push(bound);
         }
         let filtered = |bound: &Bound| matches!(bound, Bound::Columns { hashes: Some(_), .. });
@@ -146,6 +150,17 @@ impl Part {
             part.filters = Some(block.filters()?);
         }
         Ok(part)
+    }
+
+    fn add_text_filters(&self, test: &Test, bound: &mut Bound) -> Result<(), StoreError> {
+        if let (Source::Block(block), Bound::Columns { columns, .. }) = (&self.source, bound)
+            && test.need.tells()
+        {
+            for column in columns {
+                column.text_filters = block.text_filters(leaf_number(block, column.leaf))?;
+            }
+        }
+        Ok(())
     }
 
     fn bind(&self, test: &Test, cache: &ColumnCache) -> Result<Bound, StoreError> {
@@ -160,7 +175,9 @@ impl Part {
             Target::Field(field) => {
                 let mut column = self.field_column(*field);
                 column.only = self.rows_of_traces(*field, &test.test)?;
-                columns(vec![column])
+                let hashes = self.trace_hashes(*field, &test.test);
+                column.filtered = hashes.is_some();
+                Bound::Columns { columns: vec![column], rest: Types::default(), hashes }
             }
             Target::Body => {
                 let mut other = self.field_column(logs::field::BODY_ANY);
@@ -186,6 +203,7 @@ impl Part {
             form: Form::Plain,
             required: !described.optional,
             filtered: false,
+            text_filters: None,
             only: None,
         }
     }
@@ -206,6 +224,18 @@ impl Part {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Hashes of the traces that a test asks for by name, if the granule filters
+    /// know those of log records.
+    fn trace_hashes(&self, field: usize, test: &ValueTest) -> Option<Vec<u64>> {
+        let Source::Block(block) = &self.source else { return None };
+        let is_trace_id = self.table.signal == Signal::Logs && field == logs::field::TRACE_ID;
+        if !is_trace_id || !block.footer().trace_ids_filtered {
+            return None;
+        }
+        let ids = test.equal_ids()?;
+        Some(ids.iter().map(trace_index::trace_hash).collect())
     }
 
     fn bind_own(&self, key: &[u8], value_type: Option<ValueType>, test: &ValueTest) -> Bound {
@@ -229,6 +259,7 @@ impl Part {
                     form: if value_type == ValueType::Any { Form::Any } else { Form::Plain },
                     required: false,
                     filtered,
+                    text_filters: None,
                     only: None,
                 });
             }
@@ -313,16 +344,17 @@ impl Part {
         {
             return Verdict::Some;
         }
+        if let Some(filters) = &column.text_filters
+            && !test.need.may_be_in(filters, granule)
+        {
+            return Verdict::None;
+        }
         if column.filtered {
             return self.filter_verdict(hashes, granule);
         }
         let verdict = match column.kind {
             Kind::Int | Kind::Time => {
-                let leaf = match column.leaf {
-                    Leaf::Field(field) => field,
-                    Leaf::Attribute(nth) => block.attributes()[nth].leaf,
-                };
-                match block.int_bounds(leaf, granule) {
+                match block.int_bounds(leaf_number(block, column.leaf), granule) {
                     Some(Some((low, high))) => test.ints.verdict(low, high),
                     Some(None) => Verdict::None,
                     None => Verdict::Some,
@@ -366,6 +398,14 @@ impl Part {
             }
             _ => Verdict::Some,
         }
+    }
+}
+
+/// The Parquet leaf of a column.
+fn leaf_number(block: &Block, leaf: Leaf) -> usize {
+    match leaf {
+        Leaf::Field(field) => field,
+        Leaf::Attribute(nth) => block.attributes()[nth].leaf,
     }
 }
 

@@ -19,7 +19,7 @@ use super::lists::ListPiece;
 use super::origins::OriginColumn;
 use super::packed::{Packed, Piece, Slice};
 use super::part::{Leaf, Marks, Part};
-use super::value_test::type_of;
+use super::value_test::{ValueTest, type_of};
 use crate::block::read::Block;
 use crate::block::source::Source;
 use crate::chunk::Chunk;
@@ -101,6 +101,8 @@ pub(super) struct Reader {
     origins: HashMap<OriginValue, Arc<OriginColumn>>,
     /// Which entries of a dictionary pass a test.
     pub(super) marks: HashMap<(usize, Leaf), Arc<Marks>>,
+    /// Tests of its own, in place of those that all threads share.
+    pub(super) own_tests: HashMap<usize, Option<Arc<ValueTest>>>,
     /// Dictionaries as batches show them.
     texts: HashMap<Leaf, (Arc<Dict>, ArrayRef)>,
 }
@@ -119,6 +121,7 @@ impl Reader {
             single_reads: HashMap::new(),
             origins: HashMap::new(),
             marks: HashMap::new(),
+            own_tests: HashMap::new(),
             texts: HashMap::new(),
         }
     }

@@ -6,6 +6,7 @@ use memchr::memmem::Finder;
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::int_test::{IntTest, compare};
+use super::need::{Need, Required};
 use super::predicate::{Op, Scalar};
 use crate::error::StoreError;
 use crate::limits::{CONTAINED_MAX_BYTES, REGEX_MAX_BYTES};
@@ -21,7 +22,7 @@ pub(super) enum ValueTest {
     /// Values that equal one of these.
     In(Choices),
     /// Texts that match, or those that do not.
-    Match { regex: Regex, negated: bool },
+    Match { regex: Regex, negated: bool, required: Required },
     /// Texts that have this somewhere in them, or those that have not.
     Contains { finder: Finder<'static>, negated: bool },
 }
@@ -68,7 +69,20 @@ impl ValueTest {
             .map_err(|error| {
                 StoreError::Query(format!("invalid regular expression `{pattern}`: {error}"))
             })?;
-        Ok(Self::Match { regex, negated })
+        Ok(Self::Match { regex, negated, required: Required::of_regex(pattern) })
+    }
+
+    /// The same test for one thread alone, where several get in one another's way:
+    /// a regular expression lends its states to one of them at a time.
+    pub(super) fn of_own(&self) -> Option<Self> {
+        match self {
+            Self::Match { regex, negated, required } => Some(Self::Match {
+                regex: regex.clone(),
+                negated: *negated,
+                required: required.clone(),
+            }),
+            _ => None,
+        }
     }
 
     /// The test of a text within a text, which must be of bounded length.
@@ -95,7 +109,7 @@ impl ValueTest {
             Self::Exists => true,
             Self::Compare(op, Scalar::String(other)) => op.holds(value.cmp(other.as_bytes())),
             Self::In(choices) => choices.texts.contains(value),
-            Self::Match { regex, negated } => regex.is_match(value) != *negated,
+            Self::Match { regex, negated, .. } => regex.is_match(value) != *negated,
             Self::Contains { finder, negated } => finder.find(value).is_some() != *negated,
             Self::Compare(..) => false,
         }
@@ -153,6 +167,18 @@ impl ValueTest {
                 if values.is_empty() { IntTest::Never } else { IntTest::Set(values) }
             }
             Self::Compare(..) | Self::Match { .. } | Self::Contains { .. } => IntTest::Never,
+        }
+    }
+
+    /// What every text that passes has; it tells nothing where others pass too.
+    pub(super) fn need(&self) -> Need {
+        match self {
+            Self::Contains { finder, negated: false } => Need::of_part(finder.needle()),
+            Self::Match { required, negated: false, .. } => required.need.clone(),
+            _ => match self.equal_texts() {
+                Some(texts) => Need::any(texts.into_iter().map(Need::of_whole).collect()),
+                None => Need::NOTHING,
+            },
         }
     }
 

@@ -4,4 +4,5 @@ mod cases;
 mod differential;
 mod model;
 mod shown;
+mod texts;
 mod traces;
