@@ -13,6 +13,7 @@
 //! |---|---|
 //! | `engine`, `query`, `answer`, `rows` | the engine, the life of a query, its answer |
 //! | `archive`, `settings` | what is written here: traces that are kept beyond retention, and settings of tenants |
+//! | [`deletion`] | conditions of deletions as what the store can test, exactly |
 //! | `tenants` | whose data is read |
 //! | `queue`, `memory`, `clock` | who may run, what it may hold, for how long |
 //! | `runtime`, `state` | where it runs, what its parts share |
@@ -28,6 +29,7 @@
 mod answer;
 mod archive;
 mod clock;
+pub mod deletion;
 mod engine;
 mod error;
 mod functions;

@@ -37,7 +37,7 @@ use crate::otlp::{grpc as otlp_grpc, http as otlp_http};
 use crate::receive::Receiver;
 use crate::reply::{json_error, plain, typed};
 use crate::telemetry::Telemetry;
-use crate::{audience, ci, grpc, jaeger, mcp, page, prometheus, sessions, sql, tempo};
+use crate::{audience, ci, deletion, grpc, jaeger, mcp, page, prometheus, sessions, sql, tempo};
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];
 
@@ -184,6 +184,7 @@ pub(crate) fn main(shared: &Shared, main: Main) -> Router {
     };
     let administered = tokens::over_http()
         .merge(audience::over_http())
+        .merge(deletion::over_http())
         .route("/api/destinations", get(destinations));
     let queries = queries.merge(tools).merge(administered).merge(ofrep);
     let queries = queries.layer(CompressionLayer::new()).layer(cors);
