@@ -65,7 +65,12 @@ struct Patch {
 
 impl Patch {
     /// None if it takes more space than there is.
-    fn new(header: &RecordHeader, position: Position, payload: &Bytes, body: Bytes) -> Option<Self> {
+    fn new(
+        header: &RecordHeader,
+        position: Position,
+        payload: &Bytes,
+        body: Bytes,
+    ) -> Option<Self> {
         let tenant = payload.slice(..usize::from(header.tenant_len));
         let body_len = u32::try_from(body.len()).ok()?;
         let spare = header.room_len().checked_sub((tenant.len() + body.len()) as u64)?;

@@ -47,8 +47,7 @@ fn a_record_that_a_slow_consumer_has_not_read_is_gone_from_disk_and_memory() {
     let (journal, _) = open(&disk);
     journal.register("store", CursorOptions::default()).unwrap();
     journal.register("slow", CursorOptions::default()).unwrap();
-    let appended: Vec<_> =
-        (0..40).map(|number| journal.append(named(number)).unwrap()).collect();
+    let appended: Vec<_> = (0..40).map(|number| journal.append(named(number)).unwrap()).collect();
     journal.advance("store", journal.end()).unwrap();
     let mut slow = journal.cursor_reader("slow").unwrap();
     assert!(is_needle(&slow.try_next().unwrap().unwrap(), 0));
@@ -59,10 +58,8 @@ fn a_record_that_a_slow_consumer_has_not_read_is_gone_from_disk_and_memory() {
     assert_eq!(erase(&journal, 39).unwrap().erased, 1, "in the segment that was being written");
     assert!(!holds(&disk, "needle-007") && !holds(&disk, "needle-039"));
     assert!(holds(&disk, "needle-008"), "its neighbour stays");
-    let expected: Vec<_> = (0..40)
-        .filter(|nth| ![7, 39].contains(nth))
-        .map(|nth| before[nth])
-        .collect();
+    let expected: Vec<_> =
+        (0..40).filter(|nth| ![7, 39].contains(nth)).map(|nth| before[nth]).collect();
     assert_eq!(shown(&journal), expected, "others are where they were");
     let rest: Vec<Entry> = std::iter::from_fn(|| slow.try_next().unwrap()).collect();
     assert_eq!(rest.len(), 37, "a reader that had the segment open sees the new one");

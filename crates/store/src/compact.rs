@@ -395,7 +395,8 @@ impl Round<'_> {
                 return Err(error);
             }
         }
-        let erased = hidden.iter().flatten().flat_map(|rows| rows.iter()).filter(|row| **row).count();
+        let erased =
+            hidden.iter().flatten().flat_map(|rows| rows.iter()).filter(|row| **row).count();
         Ok(Joined { blocks: written, duplicates: dropped.len() as u64, erased: erased as u64 })
     }
 

@@ -48,7 +48,8 @@ impl Language {
 
     /// The one that a condition looks like: TraceQL begins with a brace, SQL never does.
     pub fn guess(condition: &str) -> Self {
-        let is_filter = condition.trim_start().trim_start_matches('(').trim_start().starts_with('{');
+        let is_filter =
+            condition.trim_start().trim_start_matches('(').trim_start().starts_with('{');
         if is_filter { Self::TraceQl } else { Self::Sql }
     }
 }

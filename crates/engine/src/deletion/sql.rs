@@ -105,7 +105,8 @@ pub(super) async fn traces(
     };
     let filter = filter(table_of(signal), condition);
     let most = DELETION_MAX_TRACES + 1;
-    let query = format!("SELECT DISTINCT trace_id FROM {filter} AND trace_id IS NOT NULL LIMIT {most}");
+    let query =
+        format!("SELECT DISTINCT trace_id FROM {filter} AND trace_id IS NOT NULL LIMIT {most}");
     let mut ids = Vec::new();
     for batch in answer(engine, tenant, &query).await? {
         ids.extend(ids_of::<16>(&batch, 0));
@@ -239,18 +240,16 @@ fn look(
     let state = Arc::new(QueryState::new(memory, clock, &core.counters, true));
     let reading = &core.reading;
     let snapshot = Arc::new(reading.store.snapshot_of(tenants.names(), table.signal())?);
-    let provider = Arc::new(QueryTable::new(table, &snapshot, &parsed.attributes, reading, &state)?);
+    let provider =
+        Arc::new(QueryTable::new(table, &snapshot, &parsed.attributes, reading, &state)?);
     let named: NamedTable = (table.name(), provider.clone());
-    let planned = core
-        .sessions
-        .session(vec![named], state.memory().clone())
-        .and_then(|session| {
-            let context = SessionContext::new_with_state(session);
-            let session = context.state();
-            let planning = session.statement_to_plan(parsed.statement.clone());
-            let logical = tokio::runtime::Handle::current().block_on(planning)?;
-            session.optimize(&logical)
-        });
+    let planned = core.sessions.session(vec![named], state.memory().clone()).and_then(|session| {
+        let context = SessionContext::new_with_state(session);
+        let session = context.state();
+        let planning = session.statement_to_plan(parsed.statement.clone());
+        let logical = tokio::runtime::Handle::current().block_on(planning)?;
+        session.optimize(&logical)
+    });
     let plan = planned.map_err(|error| EngineError::of(error, &state))?;
     let Some(filters) = filters_of(&plan).ok_or_else(|| one_expression(table))? else {
         let never = Predicate::Or(Vec::new());

@@ -33,7 +33,11 @@ pub(super) async fn target(
         // What is said of traces is looked up once, and the spans that were found are named.
         let wide = match is_of_row(signal, &predicate) {
             true => predicate,
-            false => within(signal, kymo_store::scan::Predicate::And(Vec::new()), condition.time.as_ref()),
+            false => within(
+                signal,
+                kymo_store::scan::Predicate::And(Vec::new()),
+                condition.time.as_ref(),
+            ),
         };
         let found = spans(engine, tenant, &query, condition).await?;
         if found.is_too_many() {

@@ -53,11 +53,7 @@ pub(crate) fn translate_plainly(shape: &TableShape, filters: &[&Expr]) -> (Pushe
     translate_with(shape, filters, true)
 }
 
-fn translate_with(
-    shape: &TableShape,
-    filters: &[&Expr],
-    is_plain: bool,
-) -> (Pushed, Vec<Expr>) {
+fn translate_with(shape: &TableShape, filters: &[&Expr], is_plain: bool) -> (Pushed, Vec<Expr>) {
     let mut translator = Translator { shape, tests: 0, is_plain };
     let mut time = None;
     let mut predicates = Vec::new();

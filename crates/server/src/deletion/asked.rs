@@ -55,7 +55,10 @@ impl Moment {
             Self::Text(text) => text.clone(),
         };
         times::timestamp(&text).ok_or_else(|| {
-            format!("\"{text}\" is no time: expected {}, or seconds or nanoseconds since 1970", times::TIME)
+            format!(
+                "\"{text}\" is no time: expected {}, or seconds or nanoseconds since 1970",
+                times::TIME
+            )
         })
     }
 }
@@ -70,7 +73,9 @@ impl Asked {
         })?;
         let text = document.condition.trim();
         if text.is_empty() {
-            return Err("\"where\" is empty: expected a condition; true means everything".to_owned());
+            return Err(
+                "\"where\" is empty: expected a condition; true means everything".to_owned()
+            );
         }
         if text.len() > DELETE_MAX_CONDITION_BYTES {
             let bytes = text.len();

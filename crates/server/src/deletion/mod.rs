@@ -33,9 +33,7 @@ use asked::Asked;
 
 /// The paths.
 pub(crate) fn over_http() -> Router<Shared> {
-    Router::new()
-        .route("/api/delete", get(list).post(delete))
-        .route("/api/delete/{id}", get(one))
+    Router::new().route("/api/delete", get(list).post(delete)).route("/api/delete/{id}", get(one))
 }
 
 async fn list(State(shared): State<Shared>, headers: HeaderMap) -> Response {
@@ -52,11 +50,7 @@ async fn list(State(shared): State<Shared>, headers: HeaderMap) -> Response {
     }
 }
 
-async fn one(
-    State(shared): State<Shared>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Response {
+async fn one(State(shared): State<Shared>, Path(id): Path<String>, headers: HeaderMap) -> Response {
     let tenant = match tenant::of(&headers) {
         Ok(tenant) => tenant,
         Err(why) => return json_error(StatusCode::BAD_REQUEST, &why),
@@ -87,8 +81,6 @@ async fn delete(State(shared): State<Shared>, request: Request<Body>) -> Respons
         Err(why) => return json_error(StatusCode::BAD_REQUEST, &why),
     };
     durable::apart(async move {
-        // One after another: what is hidden by one is not counted by the next.
-        let _turn = shared.changing.lock().await;
         let work = Work { shared: &shared, tenant: &tenant, asked: &asked };
         match work.run(grant.as_ref()).await {
             Ok((status, document)) => {

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
+use super::Target;
 use super::record::{Asked, Hidden, HiddenSignal};
 use super::requests::Judge;
-use super::Target;
 use crate::archive;
 use crate::compact::Effort;
 use crate::error::StoreError;

@@ -36,9 +36,9 @@ mod requests;
 use serde::{Deserialize, Serialize};
 
 pub use preview::Affected;
-pub use record::{Asked, Deletion, Done, Hidden, HiddenSignal, PREFIX, Progress, State};
 pub(crate) use preview::records_of;
 pub(crate) use pursue::{Pending, Rewritten};
+pub use record::{Asked, Deletion, Done, Hidden, HiddenSignal, PREFIX, Progress, State};
 pub(crate) use record::{check_readable, objects_of};
 
 use crate::error::StoreError;

@@ -128,8 +128,12 @@ fn level(
     };
     let fields = fields(message)?;
     let is_element = |field: &Field<'_>| numbers.contains(&field.number) && field.content.is_some();
-    let others: Vec<u8> =
-        fields.iter().filter(|field| !is_element(field)).flat_map(|field| field.whole).copied().collect();
+    let others: Vec<u8> = fields
+        .iter()
+        .filter(|field| !is_element(field))
+        .flat_map(|field| field.whole)
+        .copied()
+        .collect();
     let mut pruned = Pruned { body: Vec::with_capacity(message.len()), removed: 0, left: 0 };
     for field in &fields {
         let Some(content) = field.content.filter(|_| is_element(field)) else {
@@ -253,7 +257,10 @@ mod tests {
         let mut judge = |alone: &[u8]| {
             let alone = ExportTraceServiceRequest::decode(alone).unwrap();
             assert_eq!(alone.resource_spans.len(), 1);
-            assert!(alone.resource_spans[0].schema_url.starts_with("of "), "with what is around it");
+            assert!(
+                alone.resource_spans[0].schema_url.starts_with("of "),
+                "with what is around it"
+            );
             Ok(alone.resource_spans[0].scope_spans[0].spans[0].name == name)
         };
         prune(Signal::Spans, Protocol::Otlp, body, &mut judge).unwrap()
@@ -283,7 +290,8 @@ mod tests {
             });
         }
         let body = writer.finish();
-        let holds = |bytes: &[u8], text: &[u8]| bytes.windows(text.len()).any(|found| found == text);
+        let holds =
+            |bytes: &[u8], text: &[u8]| bytes.windows(text.len()).any(|found| found == text);
         assert!(holds(&body, b"needle"));
         let protocol = Protocol::RemoteWrite(Version::Two);
         let mut nth = 0;

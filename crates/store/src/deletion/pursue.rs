@@ -6,9 +6,9 @@
 
 use hashbrown::{HashMap, HashSet};
 
+use super::Target;
 use super::record::{Deletion, Done, Hidden, HiddenSignal, Progress};
 use super::requests::Judge;
-use super::Target;
 use crate::block::meta::{BlockMeta, encode_tenant};
 use crate::commit::node::NodeObject;
 use crate::commit::state::LogState;
@@ -94,7 +94,9 @@ impl Store {
             let after = match &looked {
                 Ok(Looked::Done) => None,
                 Ok(Looked::Moved) => Some(now),
-                Ok(Looked::Waits) => Some(now.saturating_add(DELETION_LOOK_EVERY.as_nanos() as i64)),
+                Ok(Looked::Waits) => {
+                    Some(now.saturating_add(DELETION_LOOK_EVERY.as_nanos() as i64))
+                }
                 Err(_) => Some(now.saturating_add(DELETION_RETRY_AFTER.as_nanos() as i64)),
             };
             if let Some(due) = &mut lock(&self.deletions).due {
@@ -280,7 +282,9 @@ impl Store {
             path.rsplit('/').next().is_some_and(|name| BlockMeta::parse_name(name).is_some())
         };
         Ok(files.iter().any(|file| {
-            is_block(&file.path) && file.modified_nanos < before_nanos && !named.contains(&file.path)
+            is_block(&file.path)
+                && file.modified_nanos < before_nanos
+                && !named.contains(&file.path)
         }))
     }
 }

@@ -225,7 +225,9 @@ impl Store {
             .objects
             .list(&directory(tenant))?
             .iter()
-            .filter_map(|info| Some(info.path.rsplit('/').next()?.strip_suffix(&suffix)?.to_owned()))
+            .filter_map(|info| {
+                Some(info.path.rsplit('/').next()?.strip_suffix(&suffix)?.to_owned())
+            })
             .collect();
         ids.sort_unstable_by(|a, b| b.cmp(a));
         let found = ids.iter().take(limit).map(|id| self.deletion(tenant, id));

@@ -32,12 +32,7 @@ impl<'t> Judge<'t> {
     }
 
     /// Whether a record of a request matches.
-    fn matches(
-        &self,
-        signal: Signal,
-        protocol: Protocol,
-        body: &[u8],
-    ) -> Result<bool, StoreError> {
+    fn matches(&self, signal: Signal, protocol: Protocol, body: &[u8]) -> Result<bool, StoreError> {
         let batch = Batch::new(signal);
         batch.append(protocol, body, 0).0?;
         for chunk in batch.finish()? {
