@@ -15,6 +15,7 @@
 //! | `export` | log records as they were sent |
 //! | `archive`, `settings` | what is written here: traces that are kept beyond retention, and settings of tenants |
 //! | `asked` | a question with its parameters, and what it will be answered with |
+//! | [`deletion`] | conditions of deletions as what the store can test, exactly |
 //! | `tenants` | whose data is read |
 //! | `asking`, `queue`, `memory`, `clock` | who may run, what it may hold, for how long |
 //! | `runtime`, `threads`, `state` | where it runs, what its parts share |
@@ -38,6 +39,7 @@ mod asking;
 mod asof;
 pub mod catalog;
 mod clock;
+pub mod deletion;
 mod engine;
 mod error;
 mod export;

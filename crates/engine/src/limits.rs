@@ -68,6 +68,14 @@ pub const ASOF_MAX_ROWS: usize = 16 << 20;
 /// The least and the greatest time after which a refused query is told to come again.
 pub const RETRY_AFTER: std::ops::RangeInclusive<Duration> =
     Duration::from_secs(1)..=Duration::from_secs(30);
+/// Rows that a deletion names one by one, where the store cannot test its condition: 16 bytes of id and
+/// more become some hundred in a tombstone, which every reader of the log reads.
+pub const DELETION_MAX_ROWS: usize = 10_000;
+/// Traces that are deleted as a whole by one deletion, for the same reason.
+pub const DELETION_MAX_TRACES: usize = 10_000;
+/// Times that a condition is looked at again because rows came while it was: it must hold for the same
+/// rows wherever it is tested.
+pub const DELETION_TRIES: usize = 3;
 /// Bytes that finding a trace by its id may take: its spans, and the answer that is made of them.
 pub const TRACE_MAX_BYTES: usize = 96 << 20;
 /// Traces by id that are looked up at once, for each query thread: each reads a few pages.

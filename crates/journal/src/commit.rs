@@ -45,6 +45,7 @@ impl Shared {
             received_nanos,
             hash: request_hash(&self.id, signal, format, compression, tenant, body),
             payload_crc: payload_crc(tenant.as_bytes(), body),
+            spare_len: 0,
         };
         Ok(Waiting { header, tenant: Arc::from(tenant), body: body.clone() })
     }

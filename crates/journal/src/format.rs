@@ -13,6 +13,9 @@ pub type Position = u64;
 /// The format this program writes, and the newest it reads.
 pub(crate) const VERSION: u16 = 1;
 
+/// The same of records: one of which something was taken away says how much space that left.
+pub(crate) const RECORD_VERSION: u16 = 2;
+
 /// Random number that all files of one journal carry.
 pub(crate) type JournalId = [u8; 16];
 
@@ -158,9 +161,21 @@ pub(crate) struct RecordHeader {
     pub(crate) hash: u128,
     /// CRC32C of tenant and body.
     pub(crate) payload_crc: u32,
+    /// Bytes behind the body that are not used any more (J8).
+    pub(crate) spare_len: u32,
 }
 
 impl RecordHeader {
+    /// Whether all that was in it has been taken away.
+    pub(crate) fn is_erased(&self) -> bool {
+        self.body_len == 0 && self.spare_len > 0
+    }
+
+    /// Bytes of tenant, body and what is not used behind them.
+    pub(crate) fn room_len(&self) -> u64 {
+        self.payload_len() + u64::from(self.spare_len)
+    }
+
     /// Bytes of tenant and body.
     pub(crate) fn payload_len(&self) -> u64 {
         u64::from(self.tenant_len) + u64::from(self.body_len)
@@ -168,13 +183,15 @@ impl RecordHeader {
 
     /// Bytes the record takes in its segment.
     pub(crate) fn size_bytes(&self) -> u64 {
-        (HEADER_BYTES + self.payload_len()).next_multiple_of(ALIGN_BYTES)
+        (HEADER_BYTES + self.room_len()).next_multiple_of(ALIGN_BYTES)
     }
 
     pub(crate) fn encode(&self, id: &JournalId, position: Position) -> HeaderBytes {
         let mut bytes = [0; HEADER_BYTES as usize];
         bytes[0..4].copy_from_slice(RECORD_MAGIC);
-        bytes[4..6].copy_from_slice(&VERSION.to_le_bytes());
+        // What was never changed is as older programs read it.
+        let version = if self.spare_len > 0 { RECORD_VERSION } else { VERSION };
+        bytes[4..6].copy_from_slice(&version.to_le_bytes());
         bytes[6] = self.compression.code();
         bytes[7] = self.format.code();
         bytes[8] = self.signal.code();
@@ -184,6 +201,7 @@ impl RecordHeader {
         bytes[24..32].copy_from_slice(&self.received_nanos.to_le_bytes());
         bytes[32..48].copy_from_slice(&self.hash.to_le_bytes());
         bytes[48..52].copy_from_slice(&self.payload_crc.to_le_bytes());
+        bytes[52..56].copy_from_slice(&self.spare_len.to_le_bytes());
         let crc = record_crc(&bytes, id, position);
         bytes[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
         bytes
@@ -198,7 +216,8 @@ impl RecordHeader {
         {
             return Err(Fault::Damaged);
         }
-        refuse_newer(u16_at(bytes, 4))?;
+        let version = u16_at(bytes, 4);
+        refuse_newer_than(RECORD_VERSION, version)?;
         let (Some(compression), Some(format), Some(signal)) = (
             Compression::from_code(bytes[6]),
             Format::from_code(bytes[7]),
@@ -216,8 +235,10 @@ impl RecordHeader {
             received_nanos: u64_at(bytes, 24),
             hash: u128::from_le_bytes(array_at(bytes, 32)),
             payload_crc: u32_at(bytes, 48),
+            spare_len: if version == VERSION { 0 } else { u32_at(bytes, 52) },
         };
         let within_limits = usize::from(header.tenant_len) <= MAX_TENANT_BYTES
+            && header.room_len() <= (MAX_TENANT_BYTES + MAX_BODY_BYTES) as u64
             && header.body_len as usize <= MAX_BODY_BYTES;
         if within_limits { Ok(header) } else { Err(Fault::Damaged) }
     }
@@ -254,9 +275,13 @@ fn record_crc(bytes: &HeaderBytes, id: &JournalId, position: Position) -> u32 {
 
 /// Refuses a version that is newer than ours. Call it only under a right CRC.
 pub(crate) fn refuse_newer(version: u16) -> Result<(), Fault> {
+    refuse_newer_than(VERSION, version)
+}
+
+fn refuse_newer_than(newest: u16, version: u16) -> Result<(), Fault> {
     match version {
-        VERSION => Ok(()),
         0 => Err(Fault::Damaged),
+        known if known <= newest => Ok(()),
         newer => Err(Fault::Newer(newer)),
     }
 }
@@ -304,6 +329,7 @@ mod tests {
             received_nanos: 1_700_000_000_000_000_000,
             hash: 0x0011_2233_4455_6677_8899_aabb_ccdd_eeff,
             payload_crc: 0xdead_beef,
+            spare_len: 0,
         }
     }
 
@@ -331,6 +357,18 @@ mod tests {
         );
         assert_eq!(hex(&record().encode(&ID, 4096)), expected);
         assert_eq!(record().size_bytes(), 64 + 1008);
+    }
+
+    #[test]
+    fn a_record_without_its_body_takes_as_much_space_and_is_of_version_two() {
+        let erased = RecordHeader { body_len: 0, spare_len: 1000, ..record() };
+        let bytes = erased.encode(&ID, 4096);
+        assert_eq!(hex(&bytes[4..6]), "0200");
+        assert_eq!(hex(&bytes[12..16]), "00000000", "no body");
+        assert_eq!(hex(&bytes[52..56]), "e8030000", "the space it took");
+        assert_eq!(RecordHeader::decode(&bytes, &ID, 4096), Ok(erased));
+        assert_eq!(erased.size_bytes(), record().size_bytes());
+        assert!(erased.is_erased() && !record().is_erased());
     }
 
     #[test]
@@ -372,10 +410,10 @@ mod tests {
     #[test]
     fn a_newer_record_is_told_apart_from_damage() {
         let mut bytes = record().encode(&ID, 64);
-        bytes[4] = 2;
+        bytes[4] = 3;
         let crc = record_crc(&bytes, &ID, 64);
         bytes[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
-        assert_eq!(RecordHeader::decode(&bytes, &ID, 64), Err(Fault::Newer(2)));
+        assert_eq!(RecordHeader::decode(&bytes, &ID, 64), Err(Fault::Newer(3)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! [`Journal`]: opening, appending, cursors; the face of this crate.
 //!
-//! Locks, in the order they are taken: tidying, writer, state. The state's is held for moments only,
+//! Locks, in the order they are taken: erasing, tidying, writer, state. The state's is held for moments only,
 //! never during file access.
 
 use std::collections::HashMap;
@@ -14,6 +14,7 @@ use bytes::Bytes;
 use crate::commit::Slot;
 use crate::cursors::{Cursor, CursorOptions, CursorState, Cursors};
 use crate::disk::{Disk, DiskFile};
+use crate::erase::{Edit, Erased};
 use crate::format::{Compression, Format, JournalId, Position, Signal};
 use crate::limits::{
     DEFAULT_IDLE_BYTES, DEFAULT_RECENT_BYTES, DEFAULT_SEGMENT_BYTES, MAX_POSITION,
@@ -23,6 +24,7 @@ use crate::reader::Reader;
 use crate::recent::Recent;
 use crate::recovery::{Inspection, Recovery, inspect, repair};
 use crate::retention::Tidying;
+use crate::scan::Entry;
 use crate::segment::lock_path;
 use crate::state::{State, Waiter};
 use crate::stats::Stats;
@@ -117,6 +119,8 @@ pub(crate) struct Shared {
     pub(crate) held_files: HashMap<Position, Arc<dyn DiskFile>>,
     durability: Durability,
     pub(crate) idle_bytes: u64,
+    /// Held by the one who takes something out of segments, before all other locks.
+    pub(crate) erasing: Mutex<()>,
     pub(crate) tidying: Mutex<Tidying>,
     pub(crate) writer: Mutex<Writer>,
     pub(crate) state: Mutex<State>,
@@ -220,6 +224,7 @@ impl Journal {
             held_files,
             durability: options.durability,
             idle_bytes: options.idle_bytes,
+            erasing: Mutex::new(()),
             tidying: Mutex::new(Tidying {
                 hash_files: found.hash_files,
                 hashes_saved_to: found.hashes_saved_to,
@@ -427,6 +432,21 @@ impl Journal {
             shared.tidy(true);
         }
         retired
+    }
+
+    /// Takes something out of records before `below`, as `edit` says of each, from disk and from
+    /// memory. Positions and sequences of all others stay; a record that was erased is not read any
+    /// more, a retry of it is still recognised.
+    ///
+    /// Once this returns, also after power loss, no file of the journal has what was taken out, but
+    /// those in quarantine. Segments that every cursor has passed are deleted on the way. If it fails
+    /// it may be tried again.
+    pub fn erase<E: From<Error>>(
+        &self,
+        below: Position,
+        edit: impl FnMut(&Entry) -> Result<Edit, E>,
+    ) -> Result<Erased, E> {
+        self.handle.shared.erase(below, edit)
     }
 
     /// All before this is on disk.

@@ -17,11 +17,12 @@
 //! | `reader`, `recent` | consumers |
 //! | `state`, `cursors`, `dedup`, `stats` | what is known in memory |
 //! | `retention` | deletion, the empty segment of an idle journal, the files `cursors` and `.kd` |
+//! | `erase` | records that are to be forgotten, taken out of segments |
 //! | `format`, `small_file`, `segment` | bytes and names |
 //! | `disk`, `os`, `sim` | the seam to the file system, the real one, and one that loses power |
 //! | [`limits`] | every limit, with its reason |
 //!
-//! The format, the recovery and the invariants J1 to J7 that comments here cite are described in
+//! The format, the recovery and the invariants J1 to J8 that comments here cite are described in
 //! `docs/formats/journal.md`.
 //!
 //! Promised: an acknowledged record survives any crash, is read exactly once by a reader, and in
@@ -33,6 +34,7 @@ mod commit;
 mod cursors;
 mod dedup;
 pub mod disk;
+mod erase;
 mod error;
 mod format;
 mod journal;
@@ -53,6 +55,7 @@ mod writer;
 
 pub use cursors::{Cursor, CursorOptions};
 pub use disk::{DirEntry, Disk, DiskFile, OsDisk};
+pub use erase::{Edit, Erased};
 pub use error::{Error, Result};
 pub use format::{Compression, Format, Position, Signal};
 pub use journal::{Appended, Durability, Journal, Options, Record};

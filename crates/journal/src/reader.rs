@@ -25,8 +25,8 @@ pub struct Reader {
     last_sequence: u64,
     /// A cursor whose jumps this reader follows.
     cursor: Option<String>,
-    /// The segment that is being read from disk.
-    scan: Option<Scan>,
+    /// The segment that is being read from disk, and which edition of its file.
+    scan: Option<(u32, Scan)>,
 }
 
 /// Where to look.
@@ -105,12 +105,13 @@ impl Reader {
     fn read(&mut self, segment: &Segment) -> Result<Option<Entry>> {
         let path = segment_path(&self.shared.dir, segment.start);
         self.position = self.position.max(segment.start + HEADER_BYTES);
-        let reusable = self
-            .scan
-            .take()
-            .filter(|scan| scan.start() == segment.start && scan.position() == self.position);
+        let reusable = self.scan.take().filter(|(edition, scan)| {
+            *edition == segment.edition
+                && scan.start() == segment.start
+                && scan.position() == self.position
+        });
         let mut scan = match reusable {
-            Some(scan) => scan,
+            Some((_, scan)) => scan,
             None => match self.open(segment, &path) {
                 Ok(file) => {
                     Scan::new(file, self.shared.id, segment.start, self.position, Check::Full)
@@ -123,6 +124,11 @@ impl Reader {
         scan.set_limit(segment.end);
         scan.set_last_sequence(self.last_sequence);
         let entry = match scan.next().map_err(|error| scan_error(&path, error))? {
+            Found::Record { header, position, .. } if header.is_erased() => {
+                self.position = position + header.size_bytes();
+                self.last_sequence = header.sequence;
+                None
+            }
             Found::Record { header, position, payload: Some(payload) } => {
                 Some(scan::entry(&header, position, &payload))
             }
@@ -135,7 +141,7 @@ impl Reader {
                 return Ok(None);
             }
         };
-        self.scan = Some(scan);
+        self.scan = Some((segment.edition, scan));
         Ok(entry)
     }
 

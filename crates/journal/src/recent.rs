@@ -34,6 +34,13 @@ impl Recent {
         }
     }
 
+    /// Forgets all of them; what is before `end` is read from disk.
+    pub(crate) fn forget(&mut self, end: Position) {
+        self.entries.clear();
+        self.size_bytes = 0;
+        self.complete_from = end;
+    }
+
     /// Whether records at `position` and later are all here.
     pub(crate) fn covers(&self, position: Position) -> bool {
         position >= self.complete_from

@@ -439,7 +439,7 @@ fn read_segment(
         found.repairs.push(Repair::Cut { segment_start: file.start, len_bytes, rewrite_from });
     }
     if end > file.start + HEADER_BYTES {
-        found.segments.push(Segment { start: file.start, end, totals });
+        found.segments.push(Segment { start: file.start, end, totals, edition: 0 });
         found.log_end = found.log_end.max(end);
     } else {
         found.segments.push(Segment::empty(file.start));

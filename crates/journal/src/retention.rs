@@ -116,7 +116,7 @@ impl Shared {
     }
 
     /// Writes the hashes of records below `to` that are not in a file yet.
-    fn save_hashes(
+    pub(crate) fn save_hashes(
         &self,
         tidying: &mut Tidying,
         to: Position,

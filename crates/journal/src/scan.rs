@@ -297,6 +297,7 @@ mod tests {
                 received_nanos: 0,
                 hash: 0,
                 payload_crc: 0,
+                spare_len: 0,
             };
             bytes.extend_from_slice(&header.encode(&ID, bytes.len() as u64));
         }

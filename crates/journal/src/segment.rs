@@ -14,12 +14,14 @@ pub(crate) struct Segment {
     pub(crate) end: Position,
     /// What it holds.
     pub(crate) totals: BySignal,
+    /// How often its file was replaced by one with less in it (J8): who has it open looks again.
+    pub(crate) edition: u32,
 }
 
 impl Segment {
     /// One without records.
     pub(crate) fn empty(start: Position) -> Segment {
-        Segment { start, end: start, totals: BySignal::default() }
+        Segment { start, end: start, totals: BySignal::default(), edition: 0 }
     }
 
     /// Bytes of its records, and of damage between them.

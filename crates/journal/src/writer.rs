@@ -178,6 +178,14 @@ impl Writer {
         self.lowest_start = self.lowest_start.max(position);
     }
 
+    /// Ends the segment being written if it has records before `position`.
+    pub(crate) fn seal_before(&mut self, position: Position) {
+        let has_records = |active: &Active| active.offset > HEADER_BYTES && active.start < position;
+        if self.active.as_ref().is_some_and(has_records) {
+            self.seal();
+        }
+    }
+
     /// Ends the segment being written; the next record begins a new one.
     pub(crate) fn seal(&mut self) {
         let Some(active) = self.active.take() else { return };

@@ -2,7 +2,7 @@
 //! runs full, held against a model in memory.
 //!
 //! After every crash: each acknowledged record is there exactly once, where it was said to be, in
-//! order; one that was not acknowledged is there at most once; no cursor is ahead of what was
+//! order; one that was not acknowledged is there at most once, one that was erased never; no cursor is ahead of what was
 //! advanced; a retry is still recognised. After a clean close with every cursor at the end, segments are
 //! no more than headers.
 //!
@@ -12,12 +12,12 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use common::*;
 use kymo_journal::sim::{Random, SimDisk};
-use kymo_journal::{CursorOptions, Disk, Durability, Journal, Options, Position};
+use kymo_journal::{CursorOptions, Disk, Durability, Edit, Error, Journal, Options, Position};
 
 /// What ought to be in the journal.
 #[derive(Default)]
@@ -32,6 +32,9 @@ struct Model {
     advanced: BTreeMap<&'static str, Position>,
     /// A full disk may cost the hashes of deleted segments.
     may_forget_hashes: bool,
+    /// Records that were to be erased, and those that surely were.
+    erasable: BTreeSet<Position>,
+    erased: BTreeSet<Position>,
 }
 
 const CURSORS: [&str; 2] = ["store", "forward"];
@@ -124,8 +127,11 @@ impl Run {
         let deletable = passed[0].min(passed[1]);
         for (&position, number) in self.model.durable.range(deletable..) {
             let is_there = found.get(&position) == Some(number);
-            assert!(is_there, "acknowledged record {number} at {position} is lost");
+            let may_be_gone = self.model.erasable.contains(&position);
+            assert!(is_there || may_be_gone, "acknowledged record {number} at {position} is lost");
         }
+        let back = self.model.erased.iter().find(|position| found.contains_key(position));
+        assert_eq!(back, None, "a record is back that was erased");
     }
 
     fn append(&mut self, journal: &Journal, numbers: &[u64]) {
@@ -171,6 +177,27 @@ impl Run {
         *advanced = position.max(*advanced);
     }
 
+    /// Takes some records out, wherever they are.
+    fn erase(&mut self, journal: &Journal) {
+        let rest = self.random.below(5);
+        let is_chosen = |number: u64| number % 5 == rest;
+        let chosen = self.model.durable.iter().filter(|(_, number)| is_chosen(**number));
+        let chosen: Vec<Position> = chosen.map(|(position, _)| *position).collect();
+        self.model.erasable.extend(&chosen);
+        // Also what was never answered, and may turn out to be there when it is sent again.
+        let erasable = &mut self.model.erasable;
+        let done = journal.erase(journal.end(), |entry| {
+            if !is_chosen(number(entry)) {
+                return Ok::<_, Error>(Edit::Keep);
+            }
+            erasable.insert(entry.position);
+            Ok(Edit::Erase)
+        });
+        if done.is_ok() && !self.disk.crashed() {
+            self.model.erased.extend(chosen);
+        }
+    }
+
     /// A clean close and a new start.
     fn reopen(&mut self, journal: Journal) {
         self.disk.fail_next_syncs(0);
@@ -195,7 +222,7 @@ impl Run {
 
     fn step(&mut self) {
         let Some(journal) = self.journal.take() else { return };
-        match self.random.below(22) {
+        match self.random.below(24) {
             0..8 => {
                 let number = self.new_number();
                 self.append(&journal, &[number]);
@@ -232,6 +259,7 @@ impl Run {
                 let end = journal.end();
                 CURSORS.iter().for_each(|name| self.advance(&journal, name, end));
             }
+            21 | 22 => self.erase(&journal),
             _ => return self.reopen(journal),
         }
         self.journal = Some(journal);

@@ -18,6 +18,7 @@ Examples:
   kymo store check ./kymo-data                           read everything, find what is damaged
   kymo token new ci --role write                         a token for those who send
   kymo audience create flag_ot_traces                    decide who is recorded
+  kymo delete --where '{ span.user.id = \"ada\" }' --dry-run  what a privacy request would delete
   kymo block ./kymo-data/blocks/default/spans/*/*.parquet
 
 Environment:
@@ -59,6 +60,7 @@ pub(crate) enum Command {
     Config(crate::config::command::Args),
     Health(crate::health::Args),
     Audience(crate::audience::Args),
+    Delete(Box<crate::delete::Args>),
     Destinations(crate::destinations::Args),
     Token(crate::token::Args),
     Certs(crate::certs::Args),

@@ -8,6 +8,7 @@
 //! | `cli` | the commands and their help |
 //! | `serve`, `sql`, `query`, `promql`, `top`, `trace`, `import`, `replay`, `open`, `block`, `store` | one command each |
 //! | `audience`, `destinations`, `token`, `certs` | who is recorded, where it goes, who may ask |
+//! | `delete` | records that are to go for good |
 //! | `ci` | GitHub Actions runs as traces: commands of their own |
 //! | `config` | settings of `serve`, and the command that checks and shows them |
 //! | `health` | whether a server is ready |
@@ -36,6 +37,7 @@ mod ci;
 mod cli;
 mod client;
 mod config;
+mod delete;
 mod destinations;
 mod doctor;
 mod export;
@@ -124,6 +126,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Config(args) => config::command::run(&args),
         Command::Health(args) => health::run(&args),
         Command::Audience(args) => audience::run(&args),
+        Command::Delete(args) => delete::run(&args),
         Command::Destinations(args) => destinations::run(&args),
         Command::Token(args) => token::run(&args),
         Command::Certs(args) => certs::run(&args),

@@ -20,6 +20,7 @@
 //! | `listen`, `heads` | sockets, connections, their limits; clients that begin to ask and never end |
 //! | [`access`] | who may connect and ask |
 //! | `audience`, `durable` | who is recorded; documents that change while the server runs |
+//! | `deletion` | records that are to go for good |
 //! | `bound`, `alias` | all ports together, and those that other systems had |
 //! | `router` | which path goes where |
 //! | `receive` | one request from bytes to acknowledgement |
@@ -53,6 +54,7 @@ mod ci;
 pub mod collect;
 mod correlate;
 pub mod derive;
+mod deletion;
 mod durable;
 mod error;
 mod flight;

@@ -192,6 +192,12 @@ pub const OVERRIDES_MAX_BYTES: usize = 128 << 10;
 pub const OVERRIDES_MAX_FILTERED: usize = 128;
 /// A question for a new token.
 pub const TOKEN_MAX_REQUEST_BYTES: usize = 64 << 10;
+/// A question to delete something: its condition, and little beside.
+pub const DELETE_MAX_REQUEST_BYTES: usize = 160 << 10;
+/// The condition of a deletion, which is kept in the audit.
+pub const DELETE_MAX_CONDITION_BYTES: usize = 64 << 10;
+/// Deletions that are listed: those of years, and each takes some objects to be read.
+pub const DELETIONS_LISTED: usize = 1000;
 /// Lines in the log about logins that failed, in [`LOGIN_LINES_EVERY`]: enough to see an attack.
 pub const LOGIN_LINES: u32 = 20;
 /// The time after which there may be as many again.

@@ -39,7 +39,7 @@ use crate::receive::Receiver;
 use crate::reply::{json_error, plain, typed};
 use crate::telemetry::Telemetry;
 use crate::{
-    audience, ci, correlate, flight, grpc, jaeger, loki, mcp, page, prometheus, sessions, sql, tempo,
+    audience, ci, correlate, deletion, flight, grpc, jaeger, loki, mcp, page, prometheus, sessions, sql, tempo,
 };
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];
@@ -193,6 +193,7 @@ pub(crate) fn main(shared: &Shared, main: Main) -> Router {
     let administered = tokens::over_http()
         .merge(audience::over_http())
         .merge(derive::over_http())
+        .merge(deletion::over_http())
         .route("/api/destinations", get(destinations));
     let queries = queries.merge(tools).merge(administered).merge(ofrep);
     let queries = queries.layer(CompressionLayer::new()).layer(cors);

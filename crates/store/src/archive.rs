@@ -26,7 +26,7 @@ const ID_DIGITS: usize = 32;
 const HASH_DIGITS: usize = 16;
 
 /// The id of a trace.
-type TraceId = [u8; 16];
+pub(crate) type TraceId = [u8; 16];
 
 /// A trace that was archived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,7 +194,42 @@ impl Store {
         }
     }
 
-    fn write_piece(
+    /// The spans of a piece; `None` if it is gone or cannot be read, which is told elsewhere.
+    pub(crate) fn piece(&self, path: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let piece = Piece::get(&*self.objects, path).and_then(|piece| piece.decompress(path));
+        match piece {
+            Ok(spans) => Ok(Some(spans)),
+            Err(StoreError::Objects(error)) if error.is_not_found() => Ok(None),
+            Err(error @ StoreError::Corrupt(_)) => {
+                tracing::warn!(path, %error, "left out a damaged piece of the archive");
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Deletes a piece.
+    pub(crate) fn delete_piece(
+        &self,
+        tenant: &str,
+        trace_id: &TraceId,
+        path: &str,
+    ) -> Result<(), StoreError> {
+        let deleted = self.objects.delete(path);
+        let mut known = lock(&self.archive);
+        known.changes += 1;
+        match (&deleted, known.by_tenant.get_mut(tenant)) {
+            (Ok(()), Some(of_tenant)) => {
+                if let Some(paths) = of_tenant.get_mut(trace_id) {
+                    paths.retain(|known| known != path);
+                }
+            }
+            _ => drop(known.by_tenant.remove(tenant)),
+        }
+        Ok(deleted?)
+    }
+
+    pub(crate) fn write_piece(
         &self,
         tenant: &str,
         trace_id: &TraceId,
@@ -286,6 +321,14 @@ impl Store {
         let pieces = list(&*self.objects, directory)?;
         Ok(pieces.filter(|(id, _)| id == trace_id).map(|(_, piece)| piece.path).collect())
     }
+}
+
+/// All pieces of a tenant, each with its trace.
+pub(crate) fn traces_of(
+    objects: &dyn Objects,
+    tenant: &str,
+) -> Result<impl Iterator<Item = (TraceId, ObjectInfo)> + use<>, StoreError> {
+    list(objects, &directory(tenant))
 }
 
 /// All pieces of a tenant.

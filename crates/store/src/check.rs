@@ -8,6 +8,7 @@ use crate::block::meta::{BlockMeta, decode_tenant, encode_tenant};
 use crate::block::read::{Block, TailCheck};
 use crate::commit::log::Log;
 use crate::commit::node::{NodeObject, PREFIX};
+use crate::deletion;
 use crate::error::StoreError;
 use crate::objects::{ObjectInfo, Objects};
 use crate::schema::Signal;
@@ -67,6 +68,8 @@ pub struct Report {
     pub archived: usize,
     /// Versions of tenants' settings read.
     pub settings: usize,
+    /// Objects of deletions read.
+    pub deletions: usize,
     /// What is not as it should be.
     pub findings: Vec<Finding>,
 }
@@ -102,6 +105,9 @@ pub fn check(
     let versions = settings::versions(&**objects)?;
     let read = |info: &ObjectInfo| settings::check_readable(&**objects, info);
     report.settings = check_each(versions, read, &mut report.findings, &mut progress)?;
+    let deletions = deletion::objects_of(&**objects)?;
+    let read = |info: &ObjectInfo| deletion::check_readable(&**objects, info);
+    report.deletions = check_each(deletions, read, &mut report.findings, &mut progress)?;
     Ok(report)
 }
 

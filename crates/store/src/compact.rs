@@ -22,9 +22,11 @@ use crate::block::trace_index;
 use crate::block::write::{self, BlockInput};
 use crate::commit::log::Outcome;
 use crate::commit::node::NodeObject;
-use crate::commit::state::{Absorbed, Delta, LogState};
+use crate::commit::state::{Absorbed, Delta, LogState, Tombstone};
+use crate::deletion::Rewritten;
 use crate::error::StoreError;
 use crate::flush::block_meta;
+use crate::limits::DELETION_BLOCKS_AT_ONCE;
 use crate::schema::Signal;
 use crate::snapshot::level_zero;
 use crate::store::{Store, lock};
@@ -47,6 +49,10 @@ pub enum Effort {
     Tiered,
     /// All small blocks of a day: for a store that has become idle.
     Everything,
+    /// Nothing is joined: only blocks that hold deleted rows are written again.
+    Deletions,
+    /// Nothing is written: level-0 blocks are taken over into the log.
+    Adopt,
 }
 
 /// What a compaction did.
@@ -125,6 +131,8 @@ struct Joined {
     blocks: Vec<BlockMeta>,
     /// Rows that were left out because they are there already.
     duplicates: u64,
+    /// Rows that were left out because they are deleted.
+    erased: u64,
 }
 
 /// One attempt: plan, write, commit.
@@ -150,10 +158,12 @@ impl Round<'_> {
         let mut delta = self.delta(&nodes, &state, !fresh.is_empty());
         let mut outputs = Vec::new();
         let mut duplicates = 0;
+        let mut rewritten = Vec::new();
         for group in &groups {
             match self.join(group, &state) {
                 Ok(mut joined) => {
                     delta.removed.extend(group.iter().cloned());
+                    rewritten.extend(erasure(group, &joined, &state));
                     outputs.append(&mut joined.blocks);
                     duplicates += joined.duplicates;
                 }
@@ -195,6 +205,10 @@ impl Round<'_> {
                     (&counters.duplicates_dropped, duplicates),
                 ] {
                     counter.add(self.signal, self.tenant, amount);
+                }
+                for (tombstones, done) in &rewritten {
+                    counters.rows_erased.add(self.signal, self.tenant, done.rows);
+                    lock(&self.store.deletions).rewritten(tombstones, *done);
                 }
                 self.committed(after);
             }
@@ -246,17 +260,30 @@ impl Round<'_> {
         fresh: &[BlockMeta],
         damaged: &BTreeSet<String>,
     ) -> Vec<Vec<BlockMeta>> {
+        if self.effort == Effort::Adopt {
+            return Vec::new();
+        }
+        let joins = self.effort != Effort::Deletions;
         let options = &self.store.options;
         let hit: HashSet<&String> = state.tombstones.values().flat_map(|t| &t.blocks).collect();
         let mut days: BTreeMap<i64, Vec<BlockMeta>> = BTreeMap::new();
         let mut groups = Vec::new();
+        let mut deleted_from = 0;
         let mut large: Vec<&BlockMeta> = Vec::new();
         for block in state.blocks.values().chain(fresh) {
             let name = block.name();
             if damaged.contains(&name) {
                 continue;
             }
-            if block.day == LATE_DAY || hit.contains(&name) {
+            if hit.contains(&name) {
+                // The others in the next round: what is done is committed before.
+                deleted_from += 1;
+                if deleted_from <= DELETION_BLOCKS_AT_ONCE {
+                    groups.push(vec![block.clone()]);
+                }
+            } else if !joins {
+                continue;
+            } else if block.day == LATE_DAY {
                 groups.push(vec![block.clone()]);
             } else if block.rows < options.final_rows && block.size_bytes < options.final_bytes {
                 days.entry(block.day).or_default().push(block.clone());
@@ -267,7 +294,7 @@ impl Round<'_> {
         for small in days.into_values() {
             groups.extend(self.group_small(small));
         }
-        if self.signal == Signal::Spans {
+        if self.signal == Signal::Spans && joins {
             groups.extend(self.group_shared(&large));
         }
         groups
@@ -276,11 +303,11 @@ impl Round<'_> {
     fn group_small(&self, mut small: Vec<BlockMeta>) -> Vec<Vec<BlockMeta>> {
         let least = match self.effort {
             Effort::Everything => 2,
-            Effort::Tiered => TIER_BLOCKS,
+            _ => TIER_BLOCKS,
         };
         let tier = |b: &BlockMeta| match self.effort {
             Effort::Everything => 0,
-            Effort::Tiered => b.rows.max(1).ilog(TIER_BLOCKS as u64),
+            _ => b.rows.max(1).ilog(TIER_BLOCKS as u64),
         };
         small.sort_by_key(|b| (tier(b), b.min_time_nanos));
         let mut groups: Vec<Vec<BlockMeta>> = Vec::new();
@@ -368,7 +395,9 @@ impl Round<'_> {
                 return Err(error);
             }
         }
-        Ok(Joined { blocks: written, duplicates: dropped.len() as u64 })
+        let erased =
+            hidden.iter().flatten().flat_map(|rows| rows.iter()).filter(|row| **row).count();
+        Ok(Joined { blocks: written, duplicates: dropped.len() as u64, erased: erased as u64 })
     }
 
     fn write_partition(
@@ -420,8 +449,28 @@ impl Round<'_> {
     }
 }
 
+/// What joining a group did for deletions: whose tombstones named it, and how much less it is.
+fn erasure(
+    group: &[BlockMeta],
+    joined: &Joined,
+    state: &LogState,
+) -> Option<(Vec<String>, Rewritten)> {
+    let names: Vec<String> = group.iter().map(BlockMeta::name).collect();
+    let is_named = |t: &&Tombstone| t.blocks.iter().any(|block| names.contains(block));
+    let tombstones: Vec<String> =
+        state.tombstones.values().filter(is_named).map(|t| t.id.clone()).collect();
+    let bytes = |blocks: &[BlockMeta]| -> u64 { blocks.iter().map(|block| block.size_bytes).sum() };
+    let done = Rewritten {
+        blocks: group.len() as u64,
+        rows: joined.erased,
+        bytes_before: bytes(group),
+        bytes_after: bytes(&joined.blocks),
+    };
+    (!tombstones.is_empty()).then_some((tombstones, done))
+}
+
 /// Whether a block is damaged or gone, as opposed to out of reach for now.
-fn is_unreadable(error: &StoreError) -> bool {
+pub(crate) fn is_unreadable(error: &StoreError) -> bool {
     match error {
         StoreError::Corrupt(_) => true,
         StoreError::Objects(error) => error.is_not_found(),

@@ -118,6 +118,11 @@ impl Store {
         self.orphans_due_nanos.fetch_min(due, Ordering::Relaxed);
     }
 
+    /// There are files that nothing names and that somebody waits for to be gone.
+    pub(crate) fn look_for_orphans_now(&self) {
+        self.orphans_due_nanos.fetch_min(self.now_nanos(), Ordering::Relaxed);
+    }
+
     fn count_deleted(&self, files: usize) {
         Counters::add(&self.counters.files_deleted, files as u64);
     }
@@ -253,6 +258,29 @@ impl Store {
             })
             .cloned()
             .collect()
+    }
+
+    /// Deletes what says which rows were deleted: generations of a log whose tombstones have nothing
+    /// left to hide. True if none of them is left.
+    pub(crate) fn forget_conditions(
+        &self,
+        tenant: &str,
+        signal: Signal,
+    ) -> Result<bool, StoreError> {
+        let _compacting = lock(&self.compacting);
+        let log = self.log(tenant, signal);
+        // The last checkpoint but one is what is kept: two new ones, and all before can go.
+        for _ in 0..2 {
+            self.check_interrupted()?;
+            let state = self.read_log(tenant, signal)?;
+            if !self.commit_change(tenant, signal, &state, Delta::default())? {
+                return Ok(false);
+            }
+            log.put_checkpoint(&*self.current_log(tenant, signal)?)?;
+        }
+        let collected = log.collect(i64::MAX)?;
+        self.count_deleted(collected.deleted);
+        Ok(true)
     }
 
     /// Commits a small change to a log; false if somebody else was first.

@@ -88,7 +88,7 @@ struct Content {
 }
 
 impl Batch {
-    fn new(signal: Signal) -> Self {
+    pub(crate) fn new(signal: Signal) -> Self {
         let content = Content {
             growing: Growing::new(signal),
             growing_bytes: 0,

@@ -18,13 +18,14 @@
 //! | [`snapshot`], `pins` | what a query sees, and what stays for it |
 //! | [`scan`], [`otlp`], [`series`] | rows out: batches, messages, samples |
 //! | [`archive`] | copies of traces that stay when their blocks expire |
+//! | [`deletion`], `tombstone` | rows that are to go for good |
 //! | [`settings`] | what is set for a tenant while a store serves |
 //! | [`compact`], [`garbage`], `rounds` | joining blocks, retention, deleting files |
 //! | [`check`] | verifying everything |
 //! | [`objects`] | a directory or a bucket |
 //! | [`limits`], [`options`] | bounds and settings |
 //!
-//! Formats are in `docs/formats`: `block.md`, `log.md`, `archive.md`, `settings.md`.
+//! Formats are in `docs/formats`: `block.md`, `log.md`, `archive.md`, `settings.md`, `erasures.md`.
 
 pub mod apply;
 pub mod archive;
@@ -34,6 +35,7 @@ pub mod chunk;
 pub mod column;
 pub mod commit;
 pub mod compact;
+pub mod deletion;
 pub mod error;
 mod flush;
 pub mod garbage;

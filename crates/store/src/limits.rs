@@ -38,6 +38,14 @@ pub const TEXT_FILTER_MAX_TEXT_BYTES: usize = 8 << 20;
 pub const TEXT_FILTER_MIN_MEAN_BYTES: usize = 24;
 /// Parts of a regular expression that are looked through for what every match must have.
 pub const REGEX_LITERAL_MAX_STEPS: usize = 1024;
+/// How often a deletion is looked at that waits for files to be old enough.
+pub const DELETION_LOOK_EVERY: Duration = Duration::from_secs(2);
+/// The same after something failed, such as a block that cannot be read: to find that out costs as much
+/// each time.
+pub const DELETION_RETRY_AFTER: Duration = Duration::from_secs(30);
+/// Blocks with deleted rows that are written again before that is committed: so much is done again
+/// after a crash, at most.
+pub const DELETION_BLOCKS_AT_ONCE: usize = 8;
 /// Attribute columns of a block: each costs pages, index entries and time.
 pub const BLOCK_MAX_ATTRIBUTES: usize = 200;
 /// An attribute is a column if at least one row in this many has it.

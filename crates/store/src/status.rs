@@ -65,6 +65,12 @@ pub struct Counters {
     pub blocks_expired: ByTenant,
     /// Their rows.
     pub rows_expired: ByTenant,
+    /// Deletions that were asked for.
+    pub deletions_requested: AtomicU64,
+    /// Records that deletions have hidden.
+    pub rows_hidden: ByTenant,
+    /// Rows that were left out of blocks because they are deleted.
+    pub rows_erased: ByTenant,
     /// Files that were deleted because nobody needs them.
     pub files_deleted: AtomicU64,
     /// Blocks that could not be read and were left out of an answer.

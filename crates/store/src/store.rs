@@ -8,14 +8,14 @@
 //! |---|---|
 //! | consumer | [`Store::wait`], [`Store::apply`] |
 //! | flusher | [`Store::flush_due`] when `apply` says so and now and then, [`Store::flush`] |
-//! | maintenance | [`Store::compact`], [`Store::retain`], [`Store::collect_garbage`] |
+//! | maintenance | [`Store::compact`], [`Store::retain`], [`Store::pursue_deletions`], [`Store::collect_garbage`] |
 //! | queries | [`Store::snapshot`], [`Store::sources`], [`Store::trace`], [`Store::archive`] |
 //!
 //! Who has one thread calls [`Store::ingest`] instead of the first two.
 //!
 //! # Locks
 //! In the order in which they are taken: `compacting`, `flushing`, `reader`,
-//! `applying`, then `state`, `archive` or a batch's. The last three are held for
+//! `applying`, then `state`, `archive`, `deletions` or a batch's. The last four are held for
 //! moments, not while files are read or written.
 
 use std::path::{Path, PathBuf};
@@ -99,6 +99,7 @@ pub struct Store {
     pub(crate) counters: Counters,
     pub(crate) pins: Pins,
     pub(crate) archive: Mutex<crate::archive::Known>,
+    pub(crate) deletions: Mutex<crate::deletion::Pending>,
     pub(crate) state: Mutex<State>,
     pub(crate) reader: Mutex<Reader>,
     /// Held while one record goes into a head, and while heads are frozen.
@@ -204,6 +205,7 @@ impl Store {
             counters: Counters::default(),
             pins: Pins::default(),
             archive: Mutex::default(),
+            deletions: Mutex::default(),
             state: Mutex::new(state),
             applying: Mutex::new(()),
             flushing: Gate::default(),

@@ -5,16 +5,34 @@ use std::sync::Arc;
 use crate::block::meta::BlockMeta;
 use crate::block::source::Source;
 use crate::commit::state::{Delta, LogState, Tombstone};
-use crate::compact::Effort;
+use crate::compact::{Effort, is_unreadable};
+use crate::deletion::records_of;
 use crate::error::StoreError;
 use crate::scan::Predicate;
 use crate::schema::Signal;
 use crate::store::{Store, lock};
 
+/// Times that a tombstone is tried while others commit.
+const TRIES: usize = 8;
+
+/// What a tombstone hides.
+#[derive(Debug, Default)]
+pub(crate) struct Entombed {
+    /// Rows that it hides and no other did.
+    pub(crate) rows: u64,
+    /// Spans, log records or points in them.
+    pub(crate) records: u64,
+    /// The blocks that it names.
+    pub(crate) blocks: Vec<BlockMeta>,
+    /// Names of blocks that were replaced before, and whose files may be there.
+    pub(crate) replaced: Vec<String>,
+}
+
 impl Store {
     /// Hides the rows that match now, at once and for good. The next compaction
-    /// writes their blocks again without them. Returns how many blocks may hold
-    /// such rows. Archived traces stay: see [`Store::unarchive`].
+    /// writes their blocks again without them. Returns how many blocks hold such
+    /// rows. What else may hold them (the journal, archived traces) stays: see
+    /// [`Store::begin_deletion`].
     pub fn delete(
         &self,
         tenant: &str,
@@ -25,27 +43,83 @@ impl Store {
         // the tombstone can name them and holds for nothing that comes later.
         self.flush()?;
         self.compact_log(tenant, signal, Effort::Tiered)?;
+        let id = format!("{:016x}", self.disk.random());
+        Ok(self.entomb(tenant, signal, predicate, &id)?.blocks.len())
+    }
+
+    /// Commits a tombstone for the blocks of a log that have rows which match; none if there are none.
+    /// One of the same id is replaced. Blocks that cannot be read are named as well: nobody knows what
+    /// they have.
+    pub(crate) fn entomb(
+        &self,
+        tenant: &str,
+        signal: Signal,
+        predicate: &Predicate,
+        id: &str,
+    ) -> Result<Entombed, StoreError> {
+        let condition = encode(predicate)?;
         let _compacting = lock(&self.compacting);
-        for _ in 0..8 {
+        for _ in 0..TRIES {
             self.check_interrupted()?;
             let state = self.read_log(tenant, signal)?;
-            let blocks: Vec<String> = state.blocks.keys().cloned().collect();
-            if blocks.is_empty() {
-                return Ok(0);
+            let mut entombed = Entombed::default();
+            for block in state.blocks.values() {
+                self.check_interrupted()?;
+                self.look_into(tenant, signal, block, predicate, &state, id, &mut entombed)?;
             }
-            let count = blocks.len();
+            entombed.replaced = state.removed.keys().cloned().collect();
+            if entombed.blocks.is_empty() {
+                return Ok(entombed);
+            }
             let tombstone = Tombstone {
-                id: format!("{:016x}", self.disk.random()),
-                condition: encode(predicate)?,
-                blocks,
+                id: id.to_owned(),
+                condition: condition.clone(),
+                blocks: entombed.blocks.iter().map(BlockMeta::name).collect(),
                 made_nanos: self.now_nanos(),
             };
             let delta = Delta { tombstones: vec![tombstone], ..Delta::default() };
             if self.commit_change(tenant, signal, &state, delta)? {
-                return Ok(count);
+                return Ok(entombed);
             }
         }
         Err(StoreError::State("others commit all the time: try the deletion again".into()))
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "all of them say which rows")]
+    fn look_into(
+        &self,
+        tenant: &str,
+        signal: Signal,
+        block: &BlockMeta,
+        predicate: &Predicate,
+        state: &LogState,
+        id: &str,
+        entombed: &mut Entombed,
+    ) -> Result<(), StoreError> {
+        let looked = self.blocks.open(&block.path(tenant, signal), block, "").and_then(|open| {
+            let source = Source::Block(open);
+            let mut rows =
+                crate::scan::matching_rows(&source, source.table(), predicate, &self.columns)?;
+            // A block that an earlier try has named is named again.
+            let is_named = rows.contains(&true);
+            if let Some(hidden) = self.hidden_rows_but(&source, block, state, Some(id))? {
+                rows.iter_mut().zip(&*hidden).for_each(|(row, hidden)| *row &= !hidden);
+            }
+            Ok((is_named, rows.iter().filter(|row| **row).count(), records_of(&source, &rows)?))
+        });
+        match looked {
+            Ok((false, ..)) => return Ok(()),
+            Ok((true, rows, records)) => {
+                entombed.rows += rows as u64;
+                entombed.records += records;
+            }
+            Err(error) if is_unreadable(&error) => {
+                self.warn_damaged(&block.path(tenant, signal), &error);
+            }
+            Err(error) => return Err(error),
+        }
+        entombed.blocks.push(block.clone());
+        Ok(())
     }
 
     /// For each source, which of its rows tombstones hide.
@@ -69,9 +143,21 @@ impl Store {
         block: &BlockMeta,
         state: &LogState,
     ) -> Result<Option<Arc<Vec<bool>>>, StoreError> {
+        self.hidden_rows_but(source, block, state, None)
+    }
+
+    /// The same without those that only one tombstone hides.
+    fn hidden_rows_but(
+        &self,
+        source: &Source,
+        block: &BlockMeta,
+        state: &LogState,
+        but: Option<&str>,
+    ) -> Result<Option<Arc<Vec<bool>>>, StoreError> {
         let name = block.name();
         let mut hidden: Option<Vec<bool>> = None;
-        for tombstone in state.tombstones.values().filter(|t| t.blocks.contains(&name)) {
+        let others = state.tombstones.values().filter(|t| but != Some(t.id.as_str()));
+        for tombstone in others.filter(|t| t.blocks.contains(&name)) {
             let predicate = decode(&tombstone.condition)?;
             let matches =
                 crate::scan::matching_rows(source, source.table(), &predicate, &self.columns)?;

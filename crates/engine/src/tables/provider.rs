@@ -65,6 +65,11 @@ impl QueryTable {
         })
     }
 
+    /// Its columns.
+    pub(crate) fn shape(&self) -> &Arc<TableShape> {
+        &self.shape
+    }
+
     /// What the store can test of the filters, and what is left to test on its batches.
     fn push(&self, filters: &[Expr]) -> (Pushed, Vec<Expr>) {
         let conjuncts: Vec<&Expr> = filters.iter().flat_map(split_conjunction).collect();

@@ -11,8 +11,11 @@ use tokio::sync::mpsc;
 
 use super::answer::{Dependency, Found, MetricsAnswer, ScopeTags, TagValue};
 use super::look::Look;
+use super::plan::filter_of;
+use super::predicate::Translator;
 use super::request::{MetricsQuery, Search, TagQuery};
-use super::search::Searcher;
+use super::search::{Searcher, pipeline_of};
+use super::tested::Tested;
 use super::{dependencies, explain, measure, tags};
 use crate::answer::Patience;
 use crate::clock::{Asker, Clock};
@@ -172,6 +175,20 @@ impl Engine {
         let within = time.clone();
         self.look(tenants.into(), time, move |look| explain::answer(look, &query, within.as_ref()))
             .await
+    }
+
+    /// What the store tests of a query that is one filter; `None` if it is something else.
+    pub(crate) async fn tested_filter(
+        &self,
+        tenants: impl Into<Tenants>,
+        query: Query,
+    ) -> Result<Option<Tested>, EngineError> {
+        self.look(tenants.into(), None, move |look| {
+            let Some(filter) = filter_of(pipeline_of(&query)?) else { return Ok(None) };
+            let tested = Translator { look }.condition(filter);
+            tested.map(Some).map_err(|error| look.failed(error))
+        })
+        .await
     }
 
     async fn turn(

@@ -85,6 +85,11 @@ impl Look {
         })
     }
 
+    /// Whether blocks have rows that were deleted and are only hidden.
+    pub(super) fn has_deleted_rows(&self) -> bool {
+        self.sources.iter().any(|source| source.hidden().is_some())
+    }
+
     /// Binds columns of spans, or of their elements, to the sources.
     pub(super) fn prepare(
         &self,

@@ -56,7 +56,10 @@ fn sources(
 /// Names of tags by scope.
 pub(super) fn names(look: &Look, query: &TagQuery) -> Result<Vec<ScopeTags>, EngineError> {
     let mut keys = keys(look, query.time.as_ref())?;
-    if let Some(filter) = &query.filter {
+    // Catalogues list what deleted rows had until their blocks are written again.
+    let is_there = Expr::Literal(Literal::Bool(true));
+    let visible = look.has_deleted_rows().then_some(&is_there);
+    if let Some(filter) = query.filter.as_ref().or(visible) {
         keys = passing_keys(look, query, filter, keys)?;
     }
     let mut found: BTreeMap<StoreScope, Vec<String>> = BTreeMap::new();
@@ -227,6 +230,9 @@ fn listed(
             _ => return Ok(None),
         },
     };
+    if look.has_deleted_rows() {
+        return Ok(None);
+    }
     let sources = sources(look, query.time.as_ref())?;
     let mut found = Vec::new();
     for (scope, key) in places {

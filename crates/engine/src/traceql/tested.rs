@@ -9,10 +9,10 @@ use crate::limits::{PREDICATE_MAX_DEPTH, PREDICATE_MAX_TESTS};
 
 /// What the store tests of a condition.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Tested {
-    pub(super) predicate: Predicate,
+pub(crate) struct Tested {
+    pub(crate) predicate: Predicate,
     /// Whether all that passes fulfils the condition.
-    pub(super) is_exact: bool,
+    pub(crate) is_exact: bool,
 }
 
 impl Tested {

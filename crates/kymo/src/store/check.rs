@@ -2,7 +2,7 @@
 
 use kymo_store::check::{self, Finding, Report};
 use kymo_store::objects::Objects;
-use kymo_store::settings;
+use kymo_store::{deletion, settings};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -33,6 +33,7 @@ pub(crate) struct BlocksReport {
     pub(crate) size_bytes: u64,
     pub(crate) archived_pieces: usize,
     pub(crate) settings: usize,
+    pub(crate) deletions: usize,
     pub(crate) damaged: usize,
     pub(crate) missing: usize,
     pub(crate) unreadable: usize,
@@ -74,6 +75,7 @@ fn check_blocks(objects: &Arc<dyn Objects>, progress: &Progress) -> Result<Block
         path.ends_with(".parquet")
             || path.contains("/archive/")
             || path.starts_with(settings::PREFIX)
+            || path.starts_with(deletion::PREFIX)
     };
     let read = files.iter().filter(|file| is_read(&file.path));
     progress.expect(read.map(|file| file.size_bytes).sum());
@@ -97,6 +99,7 @@ fn blocks_report(report: Report) -> BlocksReport {
         size_bytes: report.bytes,
         archived_pieces: report.archived,
         settings: report.settings,
+        deletions: report.deletions,
         damaged: count("damaged"),
         missing: count("missing"),
         unreadable: count("unreadable"),

@@ -24,7 +24,7 @@ mod gate;
 mod needs;
 mod options;
 mod provider;
-mod record;
+pub(crate) mod record;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tokens;

@@ -12,6 +12,7 @@
 //! | `/ofrep` | `write` or `read` of any tenant: who sends asks, and so does a page |
 //! | `/api/tokens` | `admin` of any tenant, who sees and gives what is his |
 //! | `/api/audience`, `/api/destinations`, `/api/span-metrics`, reloads | `admin` of all tenants |
+//! | `/api/delete` | `admin` of the tenant whose records are meant |
 //! | everything else, what is not there too | `admin` |
 //!
 //! So a path that is new is for admins until it is listed here.
@@ -179,6 +180,9 @@ mod tests {
             (Method::POST, "/prometheus/api/v1/read", role(Role::Read)),
             (Method::GET, "/prometheus/federate", role(Role::Read)),
             (Method::POST, "/api/sql", role(Role::Read)),
+            (Method::POST, "/api/delete", role(Role::Admin)),
+            (Method::GET, "/api/delete", role(Role::Admin)),
+            (Method::GET, "/api/delete/0", role(Role::Admin)),
             (Method::GET, "/api/sessions/x/events", role(Role::Read)),
             (Method::POST, "/api/sessions/x", role(Role::Admin)),
             (Method::POST, "/api/span-metrics/flush", Need::Server(Role::Admin)),

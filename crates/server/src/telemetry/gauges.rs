@@ -209,6 +209,26 @@ impl Sources {
             &counts.rows_expired,
         )?;
         out.counter(
+            "deletions_requested",
+            "Deletions that were asked for",
+            get(&counts.deletions_requested),
+        )?;
+        out.gauge(
+            "deletions_pending",
+            "Deletions whose records are hidden and not yet gone from all files",
+            self.store.deletions_pending() as u64,
+        )?;
+        out.by_tenant(
+            "deleted_records_hidden",
+            "Records that deletions have hidden",
+            &counts.rows_hidden,
+        )?;
+        out.by_tenant(
+            "deleted_rows_erased",
+            "Rows left out of blocks that were written again because they are deleted",
+            &counts.rows_erased,
+        )?;
+        out.counter(
             "store_files_deleted",
             "Files deleted because nobody needs them",
             get(&counts.files_deleted),

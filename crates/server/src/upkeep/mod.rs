@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `kymo-apply` | takes acknowledged records into memory |
 //! | `kymo-flush` | writes memory to blocks: when there is much, when it is old, when it is quiet |
-//! | `kymo-compact` | joins small blocks, deletes what is replaced or no longer kept, gives back memory |
+//! | `kymo-compact` | joins small blocks, writes those again that have deleted rows, deletes what is replaced or no longer kept, gives back memory |
 //!
 //! None of them stands between a sender and its answer. What fails (a full disk, a bucket that is
 //! away) is logged and tried again; acknowledged records are in the journal all the while.
@@ -225,6 +225,8 @@ impl Shared {
                     retained = Some(Instant::now());
                     self.retain()?;
                 }
+                // Whether or not blocks are joined here: who asked waits for it.
+                self.store.pursue_deletions()?;
                 if collected.elapsed() >= COLLECT_EVERY {
                     collected = Instant::now();
                     self.store.collect_garbage()?;

@@ -163,14 +163,19 @@ impl Log<'_> {
         let mut after = state.clone();
         after.apply(&delta)?;
         if generation.is_multiple_of(CHECKPOINT_EVERY) {
-            let checkpoint = seal(&after.checkpoint());
-            let path = self.checkpoint_path(generation);
-            // Another may have written the same one; without it, only reading is slower.
-            if let Err(error) = self.objects.put_new(&path, checkpoint.into()) {
-                tracing::warn!(%path, %error, "cannot write a checkpoint of the commit log");
+            // Without it, only reading is slower.
+            if let Err(error) = self.put_checkpoint(&after) {
+                tracing::warn!(generation, %error, "cannot write a checkpoint of the commit log");
             }
         }
         Ok(Outcome::Committed(after))
+    }
+
+    /// Writes a state as the checkpoint of its generation, unless another has.
+    pub fn put_checkpoint(&self, state: &LogState) -> Result<(), StoreError> {
+        let path = self.checkpoint_path(state.generation);
+        self.objects.put_new(&path, seal(&state.checkpoint()).into())?;
+        Ok(())
     }
 
     /// Deletes generations that the last checkpoint but one has made needless,
