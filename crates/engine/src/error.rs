@@ -156,6 +156,10 @@ fn message_of(error: &DataFusionError) -> String {
         "Optimizer rule ",
     ];
     let text = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(&text);
+    // What a function of ours says of its arguments is wrapped in what DataFusion says of it.
+    if let Some((_, ours)) = text.split_once("user-defined coercion failed with: ") {
+        return ours.strip_prefix("External error: ").unwrap_or(ours).to_owned();
+    }
     match text.strip_prefix("ParserError(\"").and_then(|text| text.strip_suffix("\")")) {
         Some(inner) => inner.replace("\\\"", "\"").replace("\\'", "'"),
         None => text.to_owned(),

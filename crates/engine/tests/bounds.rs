@@ -356,3 +356,66 @@ fn a_trace_has_its_bounds_too() {
     wait_until(&engine, "the turn is given back", |stats| stats.running == 0);
     assert_eq!(engine.stats().cancelled, 1);
 }
+
+#[test]
+fn a_join_that_multiplies_rows_ends_with_an_error_that_says_so() {
+    let place = Place::new(EngineOptions { max_rows: Some(1000), ..options() });
+    place.fill(20_000);
+    // Each row of a name with all others of it.
+    let query = "SELECT a.span_id, b.span_id FROM spans a JOIN spans b ON a.name = b.name";
+    match block_on(place.lines(query)) {
+        Err(EngineError::Rows { limit: 1000 }) => {}
+        other => panic!("{:?}", other.map(|lines| lines.len())),
+    }
+    place.wait_until("all ended", |stats| stats.running == 0 && stats.memory_bytes == 0);
+}
+
+/// An as-of join of spans with themselves.
+const AS_OF: &str = "SELECT count(b.start_time) AS n FROM spans a \
+    ASOF JOIN spans b MATCH_CONDITION (a.start_time > b.start_time)";
+
+#[test]
+fn an_as_of_join_gives_each_row_once_and_holds_what_it_may() {
+    let place = Place::new(options());
+    place.fill(100_000);
+    assert_eq!(block_on(place.lines(AS_OF)).unwrap(), ["n", "99999"]);
+    let by_key = format!("{AS_OF} ON a.name = b.name AND a.trace_id = b.trace_id");
+    assert_eq!(block_on(place.lines(&by_key)).unwrap(), ["n", "0"]);
+    place.wait_until("memory is given back", |stats| stats.memory_bytes == 0);
+    let poor = EngineOptions { query_memory_bytes: 1 << 20, ..options() };
+    let poor = Engine::new(place.store.clone(), poor).unwrap();
+    let error = block_on(support::batches(&poor, AS_OF)).unwrap_err();
+    assert!(matches!(error, EngineError::Memory { of_all_queries: false, .. }), "{error}");
+    wait_until(&poor, "memory is given back", |stats| stats.memory_bytes == 0);
+}
+
+#[test]
+fn traces_and_trees_have_bounds_and_end_when_nobody_listens() {
+    let place = Place::new(options());
+    place.fill(200_000);
+    assert_eq!(block_on(place.lines("SELECT count(*) AS n FROM traces")).unwrap(), ["n", "20000"]);
+    let newest = "SELECT start_time FROM traces ORDER BY start_time DESC LIMIT 1";
+    let last_start = format!("{:?}", block_on(place.lines(newest)).unwrap()[1]);
+    let largest = "SELECT max(start_time) FROM traces";
+    assert_eq!(last_start, format!("{:?}", block_on(place.lines(largest)).unwrap()[1]));
+    let poor = EngineOptions { query_memory_bytes: 1 << 20, ..options() };
+    let poor = Engine::new(place.store.clone(), poor).unwrap();
+    let error = block_on(support::batches(&poor, "SELECT * FROM traces")).unwrap_err();
+    assert!(matches!(error, EngineError::Memory { of_all_queries: false, .. }), "{error}");
+    block_on(async { drop(place.engine.sql("default", "SELECT * FROM traces").await.unwrap()) });
+    place.wait_until("ended", |stats| stats.running == 0 && stats.scans_running == 0);
+    place.wait_until("memory is given back", |stats| stats.memory_bytes == 0);
+}
+
+#[test]
+fn a_trace_of_fifty_thousand_spans_has_a_tree_and_a_path() {
+    let place = Place::new(options());
+    place.append_spans(long_spans_request(0, 50_000, "x"));
+    let id = "01010101010101010000000000000000";
+    for function in ["trace_tree", "critical_path"] {
+        let query = format!("SELECT count(*) AS n FROM {function}('{id}')");
+        let begun = Instant::now();
+        assert_eq!(block_on(place.lines(&query)).unwrap(), ["n", "50000"], "{function}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "{function}: {:?}", begun.elapsed());
+    }
+}

@@ -61,6 +61,7 @@ impl ScalarUDFImpl for TimeBucket {
         let width = match width {
             DataType::Interval(_) => DataType::Interval(IntervalUnit::MonthDayNano),
             text if text.is_string() => DataType::Utf8,
+            DataType::Dictionary(_, value) if value.is_string() => DataType::Utf8,
             DataType::Null => DataType::Utf8,
             _ => return Err(usage()),
         };

@@ -42,13 +42,15 @@ pub(crate) fn column(error: &SchemaError) -> Option<String> {
     let mut message = format!("there is no column `{name}`");
     let plain = |column: &Column| column.name().to_owned();
     let known: Vec<String> = valid_fields.iter().map(plain).collect();
-    if name.contains('.') {
+    if name.contains('.') && AttributeScope::split(&name).is_none() {
         message += &format!(
             ": attributes are named by whose they are, for example \"span.{name}\" or \"resource.{name}\""
         );
         return Some(message);
     }
-    if let Some(near) = nearest(&name.to_lowercase(), known.iter().map(String::as_str)) {
+    if AttributeScope::split(&name).is_some() {
+        message += ", rows have no attributes of that kind";
+    } else if let Some(near) = nearest(&name.to_lowercase(), known.iter().map(String::as_str)) {
         message += &format!(", did you mean `{near}`?");
     }
     let mut fixed: Vec<&str> = known

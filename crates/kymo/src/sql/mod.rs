@@ -28,7 +28,7 @@ use answer::Answer;
 const MAX_QUERY_BYTES: u64 = kymo_engine::limits::QUERY_MAX_BYTES as u64;
 
 const EXAMPLES: &str = "\
-Tables: spans, events, links, logs, points. Attributes are columns such as \"span.http.route\",
+Tables: spans, traces, events, links, logs, points. Attributes are columns such as \"span.http.route\",
 \"resource.service.name\", \"log.level\", \"label.host\"; a key that nobody sent is NULL.
 
 Examples:
