@@ -10,8 +10,7 @@ use harness::programs::{clients, python, repository, run};
 use harness::{Encoding, Server, Signal};
 
 fn shop(server: &Server) {
-    for (signal, file) in
-        [(Signal::Traces, "shop_traces.jsonl"), (Signal::Logs, "shop_logs.jsonl")]
+    for (signal, file) in [(Signal::Traces, "shop_traces.jsonl"), (Signal::Logs, "shop_logs.jsonl")]
     {
         let lines = fs::read_to_string(repository("tests/sql").join(file)).unwrap();
         for line in lines.lines() {
@@ -31,7 +30,7 @@ fn adbc_asks_finds_tables_and_writes_nothing() {
     assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
     assert_eq!(ran.stdout.lines().last(), Some("done"), "{}", ran.stdout);
     assert_eq!(server.number("SELECT count(*) FROM spans"), 7);
-    assert!(server.metric("kymo_queries_total", &["kind=\"flight_sql\""]) > 0.0);
+    assert!(server.metric("kymo_query_seconds_count", &["kind=\"flight_sql\""]) > 0.0);
 }
 
 #[test]

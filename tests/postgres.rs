@@ -12,7 +12,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
-use harness::programs::{Ran, clients, clean, kymo, left_out, python, repository, run};
+use harness::programs::{Ran, clean, clients, kymo, left_out, python, repository, run};
 use harness::{Encoding, Server, Signal};
 
 const TRACE: &str = "5b8efff798038103d269b633813fc60c";
@@ -99,7 +99,9 @@ fn psql_finds_tables_columns_and_functions() {
     assert!(shown("\\df date_trunc").contains(" public | date_trunc "));
     assert!(shown("\\dt pg_catalog.pg_t*").contains("pg_type"));
     assert!(shown("\\conninfo").contains("database \"default\" as user \"ada\""));
-    for command in ["\\dv", "\\di", "\\du", "\\dx", "\\dp", "\\ds", "\\dT", "\\d+ logs", "\\dS spans"] {
+    for command in
+        ["\\dv", "\\di", "\\du", "\\dx", "\\dp", "\\ds", "\\dT", "\\d+ logs", "\\dS spans"]
+    {
         psql(address, OPEN, &[command]).expect(0);
     }
 }
@@ -128,7 +130,9 @@ fn psql_joins_signals_and_prints_types_as_postgresql_does() {
          FROM spans WHERE trace_id = '{TRACE}' ORDER BY start_time LIMIT 1"
     ));
     assert_eq!(typed, [format!("{TRACE}|2026-01-01 10:00:00+00|250000000|server||f")]);
-    let lists = lines("SELECT bucket_bounds, bucket_counts FROM points WHERE bucket_bounds IS NOT NULL LIMIT 1");
+    let lists = lines(
+        "SELECT bucket_bounds, bucket_counts FROM points WHERE bucket_bounds IS NOT NULL LIMIT 1",
+    );
     assert!(lists[0].starts_with('{') && lists[0].contains("}|{"), "{lists:?}");
     let json = lines("SELECT attributes FROM spans WHERE name = 'GET /cart'");
     assert!(json[0].contains("\"http.request.method\":\"GET\""), "{json:?}");
@@ -286,7 +290,7 @@ fn psycopg_asks_with_parameters_cursors_and_cancels() {
     let ran = run(python(&clients).arg(script).arg(address.port().to_string()));
     assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
     assert_eq!(ran.stdout.lines().last(), Some("done"), "{}", ran.stdout);
-    assert!(server.metric("kymo_queries_total", &["kind=\"postgres\""]) > 0.0);
+    assert!(server.metric("kymo_query_seconds_count", &["kind=\"postgres\""]) > 0.0);
 }
 
 #[test]

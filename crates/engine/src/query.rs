@@ -1,8 +1,8 @@
 //! The life of one query: planned on a thread that may wait, run on the query threads, handed
 //! over batch by batch.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use datafusion::catalog::TableProvider;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::context::SQLOptions;
-use datafusion::physical_plan::execute_stream;
+use datafusion::physical_plan::{ExecutionPlan as _, execute_stream};
 use datafusion::prelude::SessionContext;
 use futures::{FutureExt, StreamExt};
 use kymo_store::StoreError;
@@ -114,7 +114,7 @@ impl Query {
                 true => session.create_physical_plan(&logical).await?.schema(),
                 false => Arc::new(logical.schema().as_arrow().clone()),
             };
-            Ok((schema, found))
+            Ok::<_, DataFusionError>((schema, found))
         };
         let described = tokio::runtime::Handle::current().block_on(describing);
         let (schema, mut found) = described.map_err(|error| EngineError::of(error, &state))?;

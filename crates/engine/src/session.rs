@@ -11,6 +11,7 @@ use datafusion::catalog::{
     SchemaProvider, TableProvider,
 };
 use datafusion::common::Result;
+use datafusion::execution::FunctionRegistry;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::object_store::{
@@ -18,7 +19,6 @@ use datafusion::execution::object_store::{
 };
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
-use datafusion::execution::FunctionRegistry;
 use datafusion::logical_expr::Documentation;
 use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};

@@ -1,13 +1,13 @@
 //! Rows as a stream of messages, and errors as statuses.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use arrow_array::RecordBatch;
+use arrow_flight::FlightData;
 use arrow_flight::encode::FlightDataEncoderBuilder;
 use arrow_flight::error::FlightError;
-use arrow_flight::FlightData;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 use kymo_engine::{Engine, EngineError, Rows};
@@ -59,9 +59,10 @@ pub(crate) fn rows(
     let (sender, receiver) = mpsc::channel(PIECES_WAITING);
     let schema = rows.schema();
     let sending = async move {
-        let mut kind = "ok";
-        let rows = rows.map_err(|error| {
-            kind = error.kind();
+        let failed = Arc::new(OnceLock::new());
+        let noted = failed.clone();
+        let rows = rows.map_err(move |error| {
+            noted.get_or_init(|| error.kind());
             FlightError::Tonic(Box::new(status(&error)))
         });
         let mut messages = FlightDataEncoderBuilder::new().with_schema(schema).build(rows);
@@ -80,6 +81,7 @@ pub(crate) fn rows(
         }
         is_taken &= !sender.is_closed();
         drop(messages);
+        let kind = failed.get().copied().unwrap_or("ok");
         ended(if is_taken { kind } else { "cancelled" }, began.elapsed());
     };
     engine.spawn(sending).map_err(|error| status(&error))?;

@@ -17,10 +17,8 @@ use arrow_ipc::writer::IpcWriteOptions;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
-use http::header::AUTHORIZATION;
 use kymo_engine::{Asked, Engine, Parameter, Tenants};
 use prost::Message;
-use tonic::metadata::MetadataValue;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::about::{self, CATALOG, SCHEMA, TABLE_TYPE};
@@ -28,6 +26,9 @@ use crate::answer::{self, Answer, sent};
 use crate::handle::Handle;
 use crate::limits::MESSAGE_MAX_BYTES;
 use crate::values;
+
+/// The header by which a client says who it is.
+const AUTHORIZATION: &str = "authorization";
 
 /// What is told of a query that has ended: how, and after which time.
 pub type Ended = Arc<dyn Fn(&'static str, Duration) + Send + Sync>;
@@ -42,7 +43,7 @@ pub struct FlightSql {
 
 impl FlightSql {
     /// Below this are the methods.
-    pub const PATH: &str = "/arrow.flight.protocol.FlightService";
+    pub const PATH: &'static str = "/arrow.flight.protocol.FlightService";
 
     /// Over an engine.
     #[must_use]
@@ -57,8 +58,8 @@ impl FlightSql {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send + 'static,
     {
         use tonic::codegen::Service;
-        let mut service = FlightServiceServer::new(self.clone())
-            .max_decoding_message_size(MESSAGE_MAX_BYTES);
+        let mut service =
+            FlightServiceServer::new(self.clone()).max_decoding_message_size(MESSAGE_MAX_BYTES);
         match service.call(request).await {
             Ok(response) => response,
             Err(never) => match never {},
@@ -198,14 +199,15 @@ impl FlightSqlService for FlightSql {
         &self,
         request: Request<Streaming<HandshakeRequest>>,
     ) -> Result<Response<<Self as FlightService>::HandshakeStream>, Status> {
-        let shown = request.metadata().get(AUTHORIZATION.as_str()).cloned();
+        let shown = request.metadata().get(AUTHORIZATION).cloned();
         let payload = shown.as_ref().map(|shown| Bytes::copy_from_slice(shown.as_bytes()));
-        let answer = HandshakeResponse { protocol_version: 0, payload: payload.unwrap_or_default() };
+        let answer =
+            HandshakeResponse { protocol_version: 0, payload: payload.unwrap_or_default() };
         let stream = stream::iter([Ok(answer)]);
         let mut response: Response<<Self as FlightService>::HandshakeStream> =
             Response::new(Box::pin(stream));
-        if let Some(shown) = shown.and_then(|shown| MetadataValue::try_from(shown.as_bytes()).ok()) {
-            response.metadata_mut().insert(AUTHORIZATION.as_str(), shown);
+        if let Some(shown) = shown {
+            response.metadata_mut().insert(AUTHORIZATION, shown);
         }
         Ok(response)
     }

@@ -33,11 +33,24 @@ pub(crate) enum Target {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Message {
     Query(String),
-    Parse { name: String, text: String, types: Vec<u32> },
+    Parse {
+        name: String,
+        text: String,
+        types: Vec<u32>,
+    },
     Bind(Bind),
-    Describe { target: Target, name: String },
-    Execute { portal: String, max_rows: usize },
-    Close { target: Target, name: String },
+    Describe {
+        target: Target,
+        name: String,
+    },
+    Execute {
+        portal: String,
+        max_rows: usize,
+    },
+    Close {
+        target: Target,
+        name: String,
+    },
     Flush,
     Sync,
     Terminate,

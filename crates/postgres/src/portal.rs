@@ -32,7 +32,8 @@ impl Statement {
             let message = "several statements cannot be prepared as one";
             return Err(PgError::new(code::SYNTAX, message));
         }
-        let (text, before) = parts.pop().map_or_else(Default::default, |part| (part.text, part.before));
+        let (text, before) =
+            parts.pop().map_or_else(Default::default, |part| (part.text, part.before));
         Self::of(text, before, types)
     }
 

@@ -206,7 +206,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
     async fn simple(&mut self, text: &str) -> Result<(), Failed> {
         let parts = split(text)?;
         if parts.is_empty() {
-            self.wire.put(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse))?;
+            self.wire.put(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()))?;
         }
         for part in parts {
             let statement = Arc::new(Statement::of(part.text, part.before, Vec::new())?);
@@ -316,17 +316,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
         let statement = portal.statement.clone();
         let sent = self.send_rows(portal, most).await?;
         if most.is_some_and(|most| sent == most) && statement.command == Command::Query {
-            return Ok(self.wire.put(&PgWireBackendMessage::PortalSuspended(PortalSuspended))?);
+            return Ok(self
+                .wire
+                .put(&PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))?);
         }
         Ok(self.complete(statement.tag(sent))?)
     }
 
     /// Sends rows of a portal; says how many.
-    async fn send_rows(
-        &mut self,
-        portal: &mut Portal,
-        most: Option<u64>,
-    ) -> Result<u64, Failed> {
+    async fn send_rows(&mut self, portal: &mut Portal, most: Option<u64>) -> Result<u64, Failed> {
         let statement = portal.statement.clone();
         let Some(running) = &mut portal.running else { return Ok(0) };
         let (mut sent, started) = (0, Instant::now());

@@ -77,11 +77,7 @@ impl Settings {
     }
 
     /// Sets one; says by which name clients are told of it, if they are.
-    pub(crate) fn set(
-        &mut self,
-        name: &str,
-        value: &str,
-    ) -> Result<Option<&'static str>, PgError> {
+    pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<Option<&'static str>, PgError> {
         let lower = name.to_lowercase();
         let wrong = |message: String| Err(PgError::new(code::SETTING_VALUE, message));
         if lower.len() > SETTING_MAX_BYTES || value.len() > SETTING_MAX_BYTES {
@@ -109,9 +105,8 @@ impl Settings {
             return wrong(format!("there are {MAX_SETTINGS} settings already"));
         }
         self.0.insert(lower.clone(), value.to_owned());
-        let told = KNOWN.iter().find(|(known, _, is_told)| {
-            *is_told && known.to_lowercase() == lower
-        });
+        let told =
+            KNOWN.iter().find(|(known, _, is_told)| *is_told && known.to_lowercase() == lower);
         Ok(told.map(|(name, ..)| *name))
     }
 
@@ -182,9 +177,8 @@ mod tests {
     #[test]
     fn a_client_cannot_set_without_end() {
         let mut settings = Settings::new("");
-        let set = (0..2 * MAX_SETTINGS).filter(|number| {
-            settings.set(&format!("x.{number}"), "1").is_ok()
-        });
+        let set = (0..2 * MAX_SETTINGS)
+            .filter(|number| settings.set(&format!("x.{number}"), "1").is_ok());
         assert_eq!(set.count(), MAX_SETTINGS);
         assert!(settings.set("x.0", &"x".repeat(SETTING_MAX_BYTES + 1)).is_err());
     }

@@ -201,8 +201,12 @@ where
             return Err(Ended::Told(PgError::protocol("TLS is spoken already")));
         }
     };
-    let unknown: Vec<String> =
-        given.iter().map(|(name, _)| name).filter(|name| name.starts_with("_pq_.")).cloned().collect();
+    let unknown: Vec<String> = given
+        .iter()
+        .map(|(name, _)| name)
+        .filter(|name| name.starts_with("_pq_."))
+        .cloned()
+        .collect();
     if minor > 0 || !unknown.is_empty() {
         let answer = NegotiateProtocolVersion::new(VERSION_3_0, unknown);
         wire.put(&PgWireBackendMessage::NegotiateProtocolVersion(answer))?;
@@ -264,7 +268,9 @@ impl Wanted {
                     }
                 }
                 name if name.starts_with("_pq_.") => {}
-                name => drop(settings.set(name, value)?),
+                name => {
+                    settings.set(name, value)?;
+                }
             }
         }
         Ok(Self { user, database: find("database").filter(|name| !name.is_empty()), settings })

@@ -21,7 +21,10 @@ pub(crate) enum Command {
     /// For the engine.
     Query,
     /// A setting that gets a value; none if its first one.
-    Set { name: String, value: Option<String> },
+    Set {
+        name: String,
+        value: Option<String>,
+    },
     /// All settings get their first values.
     ResetAll,
     /// A setting that is asked for, or all.
@@ -35,9 +38,15 @@ pub(crate) enum Command {
     /// A prepared statement that is forgotten, or all.
     Deallocate(Option<String>),
     /// A cursor and the place where its query begins.
-    Declare { cursor: String, query: String },
+    Declare {
+        cursor: String,
+        query: String,
+    },
     /// Rows of a cursor; none for all that are left.
-    Fetch { cursor: String, rows: Option<usize> },
+    Fetch {
+        cursor: String,
+        rows: Option<usize>,
+    },
     /// A cursor that is closed, or all.
     Close(Option<String>),
 }
@@ -398,7 +407,10 @@ pub(crate) fn split(text: &str) -> Result<Vec<Part>, PgError> {
     if parts.len() > MAX_STATEMENTS_IN_TEXT {
         return Err(PgError::new(
             code::TOO_MUCH,
-            format!("{} statements at once, at most {MAX_STATEMENTS_IN_TEXT} are possible", parts.len()),
+            format!(
+                "{} statements at once, at most {MAX_STATEMENTS_IN_TEXT} are possible",
+                parts.len()
+            ),
         ));
     }
     Ok(parts)
@@ -415,9 +427,10 @@ mod tests {
     #[test]
     fn statements_end_at_semicolons_that_are_not_in_something_else() {
         assert_eq!(texts("SELECT 1; SELECT 2;"), ["SELECT 1", "SELECT 2"]);
-        assert_eq!(texts("SELECT ';', \";\", E'\\';' -- ;\n, $$;$$, $a$;$$;$a$ /* ; /* */ ; */"), [
-            "SELECT ';', \";\", E'\\';' -- ;\n, $$;$$, $a$;$$;$a$ /* ; /* */ ; */"
-        ]);
+        assert_eq!(
+            texts("SELECT ';', \";\", E'\\';' -- ;\n, $$;$$, $a$;$$;$a$ /* ; /* */ ; */"),
+            ["SELECT ';', \";\", E'\\';' -- ;\n, $$;$$, $a$;$$;$a$ /* ; /* */ ; */"]
+        );
         assert_eq!(texts(" ; ;; -- nothing\n"), Vec::<String>::new());
         assert_eq!(texts("SELECT 'no end; "), ["SELECT 'no end;"]);
         assert_eq!(texts("SELECT $1; SELECT $2"), ["SELECT $1", "SELECT $2"]);

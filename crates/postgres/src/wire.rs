@@ -15,6 +15,9 @@ use crate::limits::{
 };
 use crate::message::{First, Message};
 
+/// Bytes that are read from a connection at once.
+const READ_BYTES: usize = 8 << 10;
+
 /// Why a connection ends.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Ended {
@@ -80,6 +83,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
                 true => idle,
                 false => Some(MESSAGE_PAUSE_TIMEOUT),
             };
+            self.read.reserve(READ_BYTES);
             let reading = self.stream.read_buf(&mut self.read);
             let read = match wait {
                 Some(wait) => timeout(wait, reading).await,
@@ -110,6 +114,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     /// Reads until there are so many bytes.
     async fn fill(&mut self, bytes: usize) -> Result<(), Ended> {
         while self.read.len() < bytes {
+            self.read.reserve(READ_BYTES);
             let read = timeout(MESSAGE_PAUSE_TIMEOUT, self.stream.read_buf(&mut self.read)).await;
             match read {
                 Ok(Ok(0)) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
@@ -124,6 +129,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     /// Ends when the client has gone. What it sends meanwhile is kept, within bounds.
     pub(crate) async fn gone(&mut self) -> io::Error {
         while self.read.len() < READ_AHEAD_BYTES {
+            self.read.reserve(READ_BYTES);
             match self.stream.read_buf(&mut self.read).await {
                 Ok(0) => return io::ErrorKind::UnexpectedEof.into(),
                 Ok(_) => {}

@@ -99,12 +99,13 @@ impl Bound {
     /// Begins to serve.
     pub(crate) fn serve(self, listeners: &mut Listeners, serving: &Serving) {
         let Serving { shared, main, doors, entrance, base_path, .. } = serving;
-        let serve = |listeners: &mut Listeners, port: Port, name: &str, router: Router, behind: Behind| {
-            let door = doors.of(name);
-            let base_path = if name == "http" { base_path.as_str() } else { "" };
-            let router = guarded(entrance, router, door.methods, base_path, behind);
-            listeners.serve(port.listener, router, door.tls);
-        };
+        let serve =
+            |listeners: &mut Listeners, port: Port, name: &str, router: Router, behind: Behind| {
+                let door = doors.of(name);
+                let base_path = if name == "http" { base_path.as_str() } else { "" };
+                let router = guarded(entrance, router, door.methods, base_path, behind);
+                listeners.serve(port.listener, router, door.tls);
+            };
         let otlp_only = router::otlp(shared);
         let exposition = prometheus::exposition(shared);
         serve(listeners, self.http, "http", main.clone(), Behind::Main);

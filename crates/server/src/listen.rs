@@ -237,12 +237,7 @@ impl Port {
         self.graceful
     }
 
-    fn connection(
-        &self,
-        stream: TcpStream,
-        address: SocketAddr,
-        permit: OwnedSemaphorePermit,
-    ) {
+    fn connection(&self, stream: TcpStream, address: SocketAddr, permit: OwnedSemaphorePermit) {
         let mut peer = Peer { address, is_secure: false, certificate: None };
         let serving = Serving {
             server: self.server.clone(),

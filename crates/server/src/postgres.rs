@@ -80,10 +80,11 @@ impl Door for Gate {
             }
             Err(denied) => return Err(self.refused(&denied, None, login)),
         };
-        let tenants = self.engine.tenants().await.map_err(|error| Refused::No(error.to_string()))?;
+        let tenants =
+            self.engine.tenants().await.map_err(|error| Refused::No(error.to_string()))?;
         let asked = asked_tenant(login, &tenants);
-        let name = match grant.tenant(asked.filter(|name| !name.contains('|'))) {
-            Ok(own) => asked.unwrap_or(own).to_owned(),
+        let name = match asked.map_or_else(|| grant.tenant(None), Ok) {
+            Ok(name) => name.to_owned(),
             Err(denied) => return Err(self.refused(&denied, Some(&grant), login)),
         };
         let read = joined_tenants(&name).map_err(Refused::NoDatabase)?;

@@ -104,7 +104,9 @@ pub(crate) fn relation_names() -> BTreeMap<i64, String> {
     let ours = TableName::ALL.iter().map(|table| (table_oid(*table), table.name().to_owned()));
     let known = RELATIONS.iter().map(|relation| match relation.within {
         Within::PgCatalog => (relation.oid, relation.name.to_owned()),
-        Within::InformationSchema => (relation.oid, format!("information_schema.{}", relation.name)),
+        Within::InformationSchema => {
+            (relation.oid, format!("information_schema.{}", relation.name))
+        }
     });
     ours.chain(known).collect()
 }
@@ -151,7 +153,7 @@ pub(super) fn classes(contents: &Contents) -> Vec<Row> {
             .with("relam", if is_view { 0 } else { HEAP })
             .with("relfilenode", relation.oid)
             // Nobody has counted them.
-            .with("reltuples", -1)
+            .with("reltuples", -1_i64)
             .with("relpersistence", "p")
             .with("relkind", if is_view { "v" } else { "r" })
             .with("relnatts", relation.columns.fields().len() as i64)
@@ -170,11 +172,11 @@ pub(super) fn attributes(contents: &Contents) -> Vec<Row> {
                 .with("attrelid", relation.oid)
                 .with("attname", field.name().as_str())
                 .with("atttypid", i64::from(column.oid()))
-                .with("attstattarget", -1)
+                .with("attstattarget", -1_i64)
                 .with("attlen", i64::from(column.size()))
                 .with("attnum", place as i64 + 1)
                 .with("attndims", i64::from(column.is_array))
-                .with("atttypmod", -1)
+                .with("atttypmod", -1_i64)
                 .with("attbyval", (1..=8).contains(&column.size()))
                 .with("attstorage", "p")
                 .with("attalign", "i")
@@ -203,7 +205,7 @@ pub(super) fn types(_: &Contents) -> Vec<Row> {
             .with("typdelim", ",")
             .with("typalign", "i")
             .with("typstorage", "p")
-            .with("typtypmod", -1)
+            .with("typtypmod", -1_i64)
     };
     let (mut plain, mut arrays) = (Vec::new(), Vec::new());
     for known in &TYPES {
@@ -248,7 +250,7 @@ pub(super) fn databases(contents: &Contents) -> Vec<Row> {
             .with("encoding", UTF8_ENCODING)
             .with("datlocprovider", "c")
             .with("datallowconn", true)
-            .with("datconnlimit", -1)
+            .with("datconnlimit", -1_i64)
             .with("datcollate", "C")
             .with("datctype", "C")
     };
@@ -261,7 +263,7 @@ pub(super) fn roles(contents: &Contents) -> Vec<Row> {
         .with("rolname", contents.user.as_str())
         .with("rolinherit", true)
         .with("rolcanlogin", true)
-        .with("rolconnlimit", -1);
+        .with("rolconnlimit", -1_i64);
     vec![row]
 }
 
@@ -354,8 +356,7 @@ pub(super) fn standard_columns(contents: &Contents) -> Vec<Row> {
         let columns = relation.columns.clone();
         let of_column = move |(place, field): (usize, &Arc<arrow_schema::Field>)| {
             let column = PgColumn::of(field);
-            let data_type =
-                if column.is_array { "ARRAY".to_owned() } else { column.display() };
+            let data_type = if column.is_array { "ARRAY".to_owned() } else { column.display() };
             Row::default()
                 .with("table_catalog", contents.database.as_str())
                 .with("table_schema", relation.schema.0)

@@ -89,12 +89,10 @@ impl ScalarUDFImpl for Told {
                     names.get(&numbers.as_primitive::<Int64Type>().value(row)).cloned()
                 })
             }
-            Act::Quoted => {
-                Box::new(|texts, row| Some(quoted(texts.as_string::<i32>().value(row))))
+            Act::Quoted => Box::new(|texts, row| Some(quoted(texts.as_string::<i32>().value(row)))),
+            Act::Size => {
+                Box::new(|numbers, row| Some(sized(numbers.as_primitive::<Int64Type>().value(row))))
             }
-            Act::Size => Box::new(|numbers, row| {
-                Some(sized(numbers.as_primitive::<Int64Type>().value(row)))
-            }),
         };
         let Some(first) = args.args.first() else {
             return Ok(ColumnarValue::Scalar(ScalarValue::Utf8(None)));
@@ -119,9 +117,8 @@ impl ScalarUDFImpl for Told {
 /// A name as it can stand in SQL.
 pub(crate) fn quoted(name: &str) -> String {
     let begins = name.starts_with(|letter: char| letter.is_ascii_lowercase() || letter == '_');
-    let is_plain = |letter: char| {
-        letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_'
-    };
+    let is_plain =
+        |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
     if begins && name.chars().all(is_plain) {
         return name.to_owned();
     }

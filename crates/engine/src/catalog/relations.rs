@@ -352,7 +352,8 @@ mod tests {
     #[test]
     fn names_and_numbers_are_used_once() {
         let numbers: HashSet<i64> = RELATIONS.iter().map(|relation| relation.oid).collect();
-        let names: HashSet<_> = RELATIONS.iter().map(|known| (known.within.name(), known.name)).collect();
+        let names: HashSet<_> =
+            RELATIONS.iter().map(|known| (known.within.name(), known.name)).collect();
         assert_eq!((numbers.len(), names.len()), (RELATIONS.len(), RELATIONS.len()));
         for relation in RELATIONS {
             let columns: HashSet<_> = relation.columns().map(|(name, _)| name).collect();

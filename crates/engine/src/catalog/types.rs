@@ -60,8 +60,7 @@ pub const DATE: PgType = pg(1082, "date", "date", 4, 'D', 1182);
 /// Times of a day.
 pub const TIME: PgType = pg(1083, "time", "time without time zone", 8, 'D', 1183);
 /// Moments.
-pub const TIMESTAMPTZ: PgType =
-    pg(1184, "timestamptz", "timestamp with time zone", 8, 'D', 1185);
+pub const TIMESTAMPTZ: PgType = pg(1184, "timestamptz", "timestamp with time zone", 8, 'D', 1185);
 /// Spans of time.
 pub const INTERVAL: PgType = pg(1186, "interval", "interval", 16, 'T', 1187);
 /// Numbers of any length.

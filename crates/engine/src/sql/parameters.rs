@@ -20,10 +20,7 @@ use crate::error::EngineError;
 use crate::limits::{PARAMETER_MAX_VALUES, QUERY_MAX_PARAMETERS};
 
 /// Puts in what is known of parameters, and says how many there are.
-pub(super) fn put_in(
-    statement: &mut Statement,
-    known: &[Parameter],
-) -> Result<usize, EngineError> {
+pub(super) fn put_in(statement: &mut Statement, known: &[Parameter]) -> Result<usize, EngineError> {
     let Some(statement) = names::inner(statement) else { return Ok(0) };
     let mut putting = Putting { known, unnamed: 0, most: 0 };
     if let ControlFlow::Break(message) = statement.visit(&mut putting) {
@@ -48,7 +45,7 @@ impl Putting<'_> {
                 self.unnamed += 1;
                 Some(self.unnamed)
             }
-            name => name.strip_prefix('$').and_then(|digits| digits.parse().ok()),
+            name => name.strip_prefix(['$', '?']).and_then(|digits| digits.parse().ok()),
         };
         let number = number.filter(|number| (1..=QUERY_MAX_PARAMETERS).contains(number));
         let number = number.ok_or_else(|| {
@@ -65,9 +62,12 @@ impl Putting<'_> {
             Some(Parameter::Value(value)) => literal(value),
             Some(Parameter::Type(data_type)) => Ok(typed_null(data_type, number)),
             Some(Parameter::Unknown) => Ok(placeholder(number)),
-            None if self.known.iter().any(|known| matches!(known, Parameter::Value(_))) => Err(
-                format!("the query has a parameter ${number}, {} values are given", self.known.len()),
-            ),
+            None if self.known.iter().any(|known| matches!(known, Parameter::Value(_))) => {
+                Err(format!(
+                    "the query has a parameter ${number}, {} values are given",
+                    self.known.len()
+                ))
+            }
             None => Ok(placeholder(number)),
         }
     }
@@ -232,7 +232,10 @@ mod tests {
     #[test]
     fn values_become_literals_and_never_sql() {
         let hostile = Value::Text("a' OR 1 = 1 --".to_owned());
-        let put = put("SELECT * FROM a WHERE b = $1 AND c > $2", &[value(hostile), value(Value::Int(-3))]);
+        let put = put(
+            "SELECT * FROM a WHERE b = $1 AND c > $2",
+            &[value(hostile), value(Value::Int(-3))],
+        );
         let expected = "SELECT * FROM a WHERE b = 'a'' OR 1 = 1 --' AND c > (-3)";
         assert_eq!(put, Ok((expected.to_owned(), 2)));
     }
@@ -254,7 +257,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_put_in_is_told() {
-        assert!(put("SELECT $2", &[value(Value::Null)]).unwrap_err().contains("1 values are given"));
+        assert!(
+            put("SELECT $2", &[value(Value::Null)]).unwrap_err().contains("1 values are given")
+        );
         assert!(put("SELECT $0", &[]).unwrap_err().contains("$0"));
         let many = Value::List(vec![Value::Null; PARAMETER_MAX_VALUES + 1]);
         assert!(put("SELECT $1", &[value(many)]).unwrap_err().contains("at most"));

@@ -30,7 +30,13 @@ impl Output {
                 return Err(Failure::Usage(message.to_owned()));
             }
             let writer = BufWriter::with_capacity(BUFFER_BYTES, Box::new(io::stdout()) as _);
-            return Ok(Self { writer, names: None, progress, written_bytes: 0, is_complete: false });
+            return Ok(Self {
+                writer,
+                names: None,
+                progress,
+                written_bytes: 0,
+                is_complete: false,
+            });
         }
         if path.exists() && !force {
             let message = format!("{} is there already: --force replaces it", path.display());
@@ -39,7 +45,8 @@ impl Output {
         let mut partial = path.as_os_str().to_owned();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        let file = File::create(&partial).map_err(|error| Failure::io("create", &partial, error))?;
+        let file =
+            File::create(&partial).map_err(|error| Failure::io("create", &partial, error))?;
         let writer = BufWriter::with_capacity(BUFFER_BYTES, Box::new(file) as _);
         let names = Some((partial, path.to_owned()));
         Ok(Self { writer, names, progress, written_bytes: 0, is_complete: false })

@@ -11,11 +11,7 @@ use crate::sql::answer::Answer;
 use crate::sql::json;
 
 /// Writes an answer; says how many rows it has.
-pub(super) fn write(
-    answer: Answer<'_>,
-    format: Format,
-    out: &mut Output,
-) -> Result<u64, Failure> {
+pub(super) fn write(answer: Answer<'_>, format: Format, out: &mut Output) -> Result<u64, Failure> {
     let mut encoder: Box<dyn Encoder> = match format {
         Format::Parquet => return parquet::write(answer, out),
         Format::Csv => Box::new(Csv),
@@ -24,7 +20,7 @@ pub(super) fn write(
     };
     let unwritable =
         |error| Failure::Other(format!("the rows cannot be written in this format: {error}"));
-    let mut put = |out: &mut Output, bytes: Vec<u8>| {
+    let put = |out: &mut Output, bytes: Vec<u8>| {
         let written = out.write_all(&bytes);
         written.map_err(|source| Failure::Io { act: "write", what: "the export".into(), source })
     };

@@ -25,7 +25,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
         let command = statement.command.clone();
         match &command {
             Command::Empty => {
-                let empty = PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse);
+                let empty = PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new());
                 return Ok(self.wire.put(&empty)?);
             }
             // Those have portals.
@@ -95,7 +95,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
         }
         if name == "all" {
             for (name, value) in self.settings.all().clone() {
-                self.wire.put_bytes(&text_row(&[&name, &value, ""])).await?;
+                self.wire.put_bytes(&text_row(&[name.as_str(), value.as_str(), ""])).await?;
             }
             return Ok(());
         }
@@ -103,15 +103,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
             let message = format!("there is no setting `{name}`");
             return Err(PgError::new(code::NO_SETTING, message).into());
         };
-        Ok(self.wire.put_bytes(&text_row(&[&value])).await?)
+        Ok(self.wire.put_bytes(&text_row(&[value.as_str()])).await?)
     }
 
-    fn declare(
-        &mut self,
-        cursor: &str,
-        query: &str,
-        within: &Statement,
-    ) -> Result<(), Failed> {
+    fn declare(&mut self, cursor: &str, query: &str, within: &Statement) -> Result<(), Failed> {
         if self.status == TransactionStatus::Idle {
             let message = "a cursor is declared in a transaction: say BEGIN first";
             return Err(PgError::new("25P01", message).into());

@@ -41,7 +41,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
                     Target::Statement => drop(self.statements.remove(&name)),
                     Target::Portal => drop(self.portals.remove(&name)),
                 }
-                let closed = PgWireBackendMessage::CloseComplete(CloseComplete);
+                let closed = PgWireBackendMessage::CloseComplete(CloseComplete::new());
                 Ok(self.wire.put(&closed)?)
             }
             // The others are answered elsewhere.
@@ -127,8 +127,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
         parameters: Vec<Parameter>,
     ) -> Result<Description, Failed> {
         let began = std::time::Instant::now();
-        let asked =
-            Asked { text: statement.text.clone(), parameters, session: Some(self.asker()) };
+        let asked = Asked { text: statement.text.clone(), parameters, session: Some(self.asker()) };
         let (engine, tenants) = (self.server.engine.clone(), self.admitted.tenants.clone());
         let described = self.unless_cancelled(began, engine.describe(tenants, asked)).await;
         described.map_err(|failed| match failed {
@@ -155,9 +154,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
     }
 
     fn take_portal(&mut self, name: &str) -> Result<Portal, PgError> {
-        self.portals.remove(name).ok_or_else(|| {
-            PgError::new(code::NO_PORTAL, format!("there is no portal `{name}`"))
-        })
+        self.portals
+            .remove(name)
+            .ok_or_else(|| PgError::new(code::NO_PORTAL, format!("there is no portal `{name}`")))
     }
 
     /// Begins the query: it is planned once for both, its columns and its rows.

@@ -22,7 +22,11 @@ pub(super) enum Cell<'a> {
     Day(i32),
     /// Microseconds since midnight.
     Time(i64),
-    Interval { months: i32, days: i32, micros: i64 },
+    Interval {
+        months: i32,
+        days: i32,
+        micros: i64,
+    },
     /// Digits with a sign and a point.
     Numeric(String),
     /// What PostgreSQL has no type for.
@@ -57,9 +61,7 @@ pub(super) fn of(array: &dyn Array, row: usize) -> Result<Cell<'_>, String> {
         DataType::Float16 => {
             Cell::Float(f64::from(array.as_primitive::<Float16Type>().value(row).to_f32()))
         }
-        DataType::Float32 => {
-            Cell::Float(f64::from(array.as_primitive::<Float32Type>().value(row)))
-        }
+        DataType::Float32 => Cell::Float(f64::from(array.as_primitive::<Float32Type>().value(row))),
         DataType::Float64 => Cell::Float(array.as_primitive::<Float64Type>().value(row)),
         DataType::Decimal128(..) => {
             Cell::Numeric(array.as_primitive::<Decimal128Type>().value_as_string(row))
@@ -205,9 +207,7 @@ fn write_json(array: &dyn Array, row: usize, out: &mut Vec<u8>) -> Result<(), St
         }
         DataType::List(_) => write_items(&array.as_list::<i32>().value(row), out),
         DataType::LargeList(_) => write_items(&array.as_list::<i64>().value(row), out),
-        DataType::FixedSizeList(..) => {
-            write_items(&array.as_fixed_size_list().value(row), out)
-        }
+        DataType::FixedSizeList(..) => write_items(&array.as_fixed_size_list().value(row), out),
         _ => {
             let cell = of(array, row)?;
             let mut text = bytes::BytesMut::new();
@@ -216,7 +216,7 @@ fn write_json(array: &dyn Array, row: usize, out: &mut Vec<u8>) -> Result<(), St
                 Cell::Float(value) => value.is_finite(),
                 Cell::Int(_) | Cell::Numeric(_) => true,
                 Cell::Bool(value) => {
-                    out.extend_from_slice(if value { b"true" } else { b"false" });
+                    out.extend_from_slice(if value { &b"true"[..] } else { b"false" });
                     return Ok(());
                 }
                 _ => false,

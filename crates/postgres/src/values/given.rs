@@ -84,9 +84,7 @@ fn of_bytes(oid: u32, value: &Bytes) -> Result<Value, PgError> {
         "boolean" => Value::Bool(fixed::<1>(oid, value)? != [0]),
         "smallint" => Value::Int(i16::from_be_bytes(fixed(oid, value)?).into()),
         "integer" => Value::Int(i32::from_be_bytes(fixed(oid, value)?).into()),
-        "oid" | "regclass" | "regproc" => {
-            Value::Int(u32::from_be_bytes(fixed(oid, value)?).into())
-        }
+        "oid" | "regclass" | "regproc" => Value::Int(u32::from_be_bytes(fixed(oid, value)?).into()),
         "bigint" => Value::Int(i64::from_be_bytes(fixed(oid, value)?)),
         "real" => Value::Float(f32::from_be_bytes(fixed(oid, value)?).into()),
         "double precision" => Value::Float(f64::from_be_bytes(fixed(oid, value)?)),
@@ -235,7 +233,10 @@ mod tests {
         assert_eq!(bytes(21, &7_i16.to_be_bytes()), Ok(Value::Int(7)));
         assert_eq!(bytes(1184, &1_i64.to_be_bytes()), Ok(Value::Time(946_684_800_000_001_000)));
         assert_eq!(bytes(1082, &0_i32.to_be_bytes()), Ok(Value::Text("2000-01-01".into())));
-        assert_eq!(bytes(1700, &[0, 1, 0xff, 0xff, 0x40, 0, 0, 1, 0x13, 0x88]), Ok(Value::Float(-0.5)));
+        assert_eq!(
+            bytes(1700, &[0, 1, 0xff, 0xff, 0x40, 0, 0, 1, 0x13, 0x88]),
+            Ok(Value::Float(-0.5))
+        );
         assert_eq!(text(17, "\\x0aff"), Ok(Value::Bytes(vec![10, 255])));
     }
 
@@ -265,7 +266,9 @@ mod tests {
         for (oid, value) in [(20, "x"), (16, "maybe"), (17, "\\x0"), (1016, "{x}"), (1009, "a")] {
             assert_eq!(text(oid, value).unwrap_err().code, "22P02", "{oid} {value}");
         }
-        for (oid, value) in [(20, &b"1"[..]), (1184, b""), (25, b"\xff"), (1700, b"\0\x09\0\0\0\0\0\0")] {
+        for (oid, value) in
+            [(20, &b"1"[..]), (1184, b""), (25, b"\xff"), (1700, b"\0\x09\0\0\0\0\0\0")]
+        {
             assert_eq!(bytes(oid, value).unwrap_err().code, "22P02", "{oid}");
         }
         assert_eq!(bytes(1184, &i64::MAX.to_be_bytes()).unwrap_err().code, "22P02");

@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(bytes(Arc::new(StringArray::from(vec!["ü"]))), "ü".as_bytes());
         // 1 0001 2345: three digits of base 10,000, weight 2.
         let expected = [0, 3, 0, 2, 0, 0, 0, 0, 0, 1, 0, 1, 9, 41];
-        assert_eq!(bytes(Arc::new(UInt64Array::from(vec![1_0001_2345]))), expected);
+        assert_eq!(bytes(Arc::new(UInt64Array::from(vec![100_012_345]))), expected);
         let half = Decimal128Array::from(vec![-5]).with_precision_and_scale(3, 1).unwrap();
         assert_eq!(bytes(Arc::new(half)), [0, 1, 0xff, 0xff, 0x40, 0, 0, 1, 0x13, 0x88]);
     }

@@ -51,7 +51,7 @@ fn float(value: f64, out: &mut BytesMut) {
         return out.put_slice(b"NaN");
     }
     if value.is_infinite() {
-        return out.put_slice(if value > 0.0 { b"Infinity" } else { b"-Infinity" });
+        return out.put_slice(if value > 0.0 { &b"Infinity"[..] } else { b"-Infinity" });
     }
     let scientific = format!("{value:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));

@@ -15,8 +15,7 @@ use kymo_identity::{
 use serde::Deserialize;
 
 /// Names of listeners, as the configuration has them.
-pub const LISTENERS: [&str; 5] =
-    ["http", "otlp_grpc", "otlp_http", "expose_metrics", "postgres"];
+pub const LISTENERS: [&str; 5] = ["http", "otlp_grpc", "otlp_http", "expose_metrics", "postgres"];
 
 /// Who may connect and ask.
 #[derive(Debug, Clone, Default)]

@@ -22,9 +22,10 @@ pub(crate) fn shown(name: &str) -> &str {
 
 /// Gives columns of a select their names.
 pub(super) fn name(select: &mut Select) {
-    let has_wildcard = select.projection.iter().any(|item| {
-        matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
-    });
+    let has_wildcard = select
+        .projection
+        .iter()
+        .any(|item| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)));
     let mut seen = BTreeSet::new();
     for item in &mut select.projection {
         let (name, is_column) = match item {

@@ -16,8 +16,18 @@ use crate::catalog::Relation;
 
 /// Functions that give a row where there are none.
 const AGGREGATES: [&str; 12] = [
-    "array_agg", "avg", "bool_and", "bool_or", "count", "every", "json_agg", "max", "min",
-    "stddev", "string_agg", "sum",
+    "array_agg",
+    "avg",
+    "bool_and",
+    "bool_or",
+    "count",
+    "every",
+    "json_agg",
+    "max",
+    "min",
+    "stddev",
+    "string_agg",
+    "sum",
 ];
 
 /// Puts selects without rows in the place of those that cannot have any.

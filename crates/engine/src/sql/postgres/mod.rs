@@ -31,10 +31,7 @@ use crate::error::EngineError;
 pub(crate) use columns::shown;
 
 /// Brings a statement to words that DataFusion has.
-pub(super) fn rewrite(
-    statement: &mut Statement,
-    session: &PgSession,
-) -> Result<(), EngineError> {
+pub(super) fn rewrite(statement: &mut Statement, session: &PgSession) -> Result<(), EngineError> {
     let Some(statement) = names::inner(statement) else { return Ok(()) };
     match statement.visit(&mut Rewriter { session }) {
         ControlFlow::Break(message) => Err(EngineError::Invalid(message)),
@@ -168,11 +165,17 @@ mod tests {
                 "SELECT a FROM t WHERE a ~ '^x$'",
             ),
             ("SELECT a FROM t WHERE pg_catalog.f(a)", "SELECT a FROM t WHERE f(a)"),
-            ("SELECT oid FROM t WHERE oid = 'spans'::regclass", "SELECT oid FROM t WHERE oid = 16384"),
+            (
+                "SELECT oid FROM t WHERE oid = 'spans'::regclass",
+                "SELECT oid FROM t WHERE oid = 16384",
+            ),
             ("SELECT x::pg_catalog.text AS y FROM t", "SELECT x::TEXT AS y FROM t"),
             ("SELECT current_database()", "SELECT 'default' AS \"current_database\""),
             ("SELECT user", "SELECT 'ada' AS \"user\""),
-            ("SELECT * FROM pg_catalog.generate_series(1, 2)", "SELECT * FROM generate_series(1, 2)"),
+            (
+                "SELECT * FROM pg_catalog.generate_series(1, 2)",
+                "SELECT * FROM generate_series(1, 2)",
+            ),
         ] {
             assert_eq!(rewritten(query).as_deref(), Ok(expected), "{query}");
         }
