@@ -39,7 +39,8 @@ use crate::receive::Receiver;
 use crate::reply::{json_error, plain, typed};
 use crate::telemetry::Telemetry;
 use crate::{
-    audience, ci, correlate, deletion, flight, grpc, jaeger, loki, mcp, page, prometheus, sessions, sql, tempo,
+    audience, ci, correlate, deletion, flight, grpc, jaeger, loki, mcp, page, prometheus, sessions,
+    sql, tempo,
 };
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];

@@ -76,7 +76,8 @@ impl Table {
         let mut all = Vec::with_capacity(self.len());
         for batch in &self.batches {
             let column = batch.column_by_name(name);
-            let column = column.ok_or_else(|| EngineError::Internal(format!("no column {name}")))?;
+            let column =
+                column.ok_or_else(|| EngineError::Internal(format!("no column {name}")))?;
             let unread = |error| EngineError::Internal(format!("column {name}: {error}"));
             all.extend(read(column).map_err(unread)?);
         }

@@ -10,10 +10,10 @@ use kymo_logql::request::Request;
 
 use super::answer::{LogqlAnswer, StreamStats, Volume};
 use super::catalog::{self, VolumeQuery};
+use super::evaluate;
 use super::options::LogqlOptions;
 use super::patterns::{self, PatternQuery};
 use super::view::View;
-use super::evaluate;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::tenants::Tenants;

@@ -86,11 +86,7 @@ impl Layout {
         self.columns.len() - 1
     }
 
-    fn attributes_of(
-        &mut self,
-        source: &Source,
-        needs: &Needs,
-    ) -> Result<Attributes, StoreError> {
+    fn attributes_of(&mut self, source: &Source, needs: &Needs) -> Result<Attributes, StoreError> {
         let Names::Only(names) = &needs.labels else {
             return Ok(Attributes::Json(self.add(ColumnRef::Attributes(Scope::Own))));
         };
@@ -101,9 +97,9 @@ impl Layout {
         for key in own_keys(source)? {
             let name = label_name(&key);
             // A map becomes labels that begin with its name.
-            let may_be_map = names
-                .iter()
-                .any(|wanted| wanted.strip_prefix(&*name).is_some_and(|rest| rest.starts_with('_')));
+            let may_be_map = names.iter().any(|wanted| {
+                wanted.strip_prefix(&*name).is_some_and(|rest| rest.starts_with('_'))
+            });
             if may_be_map && has_maps(source, &key) {
                 return Ok(Attributes::Json(self.add(ColumnRef::Attributes(Scope::Own))));
             }
@@ -150,7 +146,10 @@ impl<'l> Rows<'l> {
 
     /// The number of a row's origin.
     pub(super) fn origin(&self, row: usize) -> usize {
-        self.views[ORIGIN].int(row).and_then(|code| usize::try_from(code).ok()).unwrap_or(usize::MAX)
+        self.views[ORIGIN]
+            .int(row)
+            .and_then(|code| usize::try_from(code).ok())
+            .unwrap_or(usize::MAX)
     }
 
     /// The line: empty where there is no body, or nobody asks.

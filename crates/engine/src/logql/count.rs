@@ -40,8 +40,10 @@ pub(super) fn add(
             continue;
         };
         let group = groups.entry((batch.rows.origin(row), codes));
-        let group = group.or_insert_with(|| {
-            Group { labels: labels(counting, batch, row, needs), count: 0, bytes: 0 }
+        let group = group.or_insert_with(|| Group {
+            labels: labels(counting, batch, row, needs),
+            count: 0,
+            bytes: 0,
         });
         group.count += 1;
         if counting.counts_bytes {

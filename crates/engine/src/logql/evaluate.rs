@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use kymo_logql::ast::Expr;
 use kymo_logql::error::{EvalError, PlanError};
-use kymo_logql::plan::{Leaf, LeafWorker, LogPlan, MetricPlan, Plan, Streams as Lines, Value, plan};
+use kymo_logql::plan::{
+    Leaf, LeafWorker, LogPlan, MetricPlan, Plan, Streams as Lines, Value, plan,
+};
 use kymo_logql::request::{Direction, Request};
 use kymo_logql::selection::{Selection, Tested};
 
@@ -39,7 +41,8 @@ fn lines(view: &View, plan: &LogPlan, direction: Direction) -> Result<Lines, Eng
     let mut streams = Streams::new(&view.options().index_labels);
     let mut workers: Vec<_> = (0..view.threads()).map(|_| plan.worker(Tested::No)).collect();
     let detects_level = view.options().detects_level;
-    let needs = if detects_level { level::needs(&selection.needs) } else { selection.needs.clone() };
+    let needs =
+        if detects_level { level::needs(&selection.needs) } else { selection.needs.clone() };
     for window in windows(view, selection, direction) {
         view.check()?;
         let candidates = view.candidates(&mut streams, selection, window)?;
@@ -124,7 +127,6 @@ fn read_leaf(
     }
     Ok(workers)
 }
-
 
 /// What an error of the language is to the engine: something that whoever asked can mend.
 pub(super) fn failed(error: EvalError) -> EngineError {

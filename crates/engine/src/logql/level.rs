@@ -61,9 +61,8 @@ pub(super) fn add<'m>(
     if metadata.iter().any(|(name, _)| name == DETECTED_LEVEL) {
         return;
     }
-    let of_metadata = |wanted: &str| {
-        metadata.iter().find(|(name, _)| name == wanted).map(|(_, value)| &**value)
-    };
+    let of_metadata =
+        |wanted: &str| metadata.iter().find(|(name, _)| name == wanted).map(|(_, value)| &**value);
     let said = LABELS.iter().find_map(|name| stream.get(name).or_else(|| of_metadata(name)));
     let level = match said {
         Some(said) => of_word(said).unwrap_or("unknown"),
@@ -89,7 +88,10 @@ fn of_number(number: i64) -> Option<&'static str> {
 
 fn of_word(word: &str) -> Option<&'static str> {
     let is_word = |known: &&str| known.eq_ignore_ascii_case(word);
-    LEVELS.iter().find(|(_, words)| words.iter().any(|known| is_word(known))).map(|(level, _)| *level)
+    LEVELS
+        .iter()
+        .find(|(_, words)| words.iter().any(|known| is_word(known)))
+        .map(|(level, _)| *level)
 }
 
 /// The first word of a line that is one for a level.

@@ -220,11 +220,13 @@ impl<'s> Bound<'s> {
                 let other = Predicate::Not(Box::new(equals(equal())));
                 Some(Predicate::And(vec![exists(), other]))
             }
-            MatchOp::Matches | MatchOp::NotMatches if kind == Kind::Text => Some(Predicate::Match {
-                column: column.clone(),
-                regex: pattern,
-                negated: matcher.op == MatchOp::NotMatches,
-            }),
+            MatchOp::Matches | MatchOp::NotMatches if kind == Kind::Text => {
+                Some(Predicate::Match {
+                    column: column.clone(),
+                    regex: pattern,
+                    negated: matcher.op == MatchOp::NotMatches,
+                })
+            }
             _ => None,
         })
     }
@@ -264,9 +266,8 @@ fn line(test: &Test) -> Predicate {
         |text: &String| Predicate::Contains { column: body(), text: text.clone(), negated: false };
     let matches =
         |regex: &String| Predicate::Match { column: body(), regex: regex.clone(), negated: false };
-    let matches_nothing = |regex: &String| {
-        regex::Regex::new(regex).is_ok_and(|compiled| compiled.is_match(""))
-    };
+    let matches_nothing =
+        |regex: &String| regex::Regex::new(regex).is_ok_and(|compiled| compiled.is_match(""));
     let or_absent = |mut tests: Vec<Predicate>, is_absent_enough: bool| {
         if is_absent_enough {
             tests.push(Predicate::Not(Box::new(Predicate::Exists(body()))));

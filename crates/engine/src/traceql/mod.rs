@@ -59,5 +59,5 @@ pub use answer::{
     ServiceStats, TagKind, TagValue,
 };
 pub use ask::Searching;
-pub(crate) use table::View;
 pub use request::{Cursor, MetricsQuery, Points, Search, Sort, TagQuery};
+pub(crate) use table::View;

@@ -178,8 +178,11 @@ fn machines(measures: &[Measure], of: &str, paint: Paint, out: &mut String) {
     for measure in measures {
         for series in &measure.series {
             let shown = ["instance", "Hostname", "gpu", "device"];
-            let labels: Vec<&str> =
-                shown.iter().filter_map(|name| series.labels.get(*name)).map(String::as_str).collect();
+            let labels: Vec<&str> = shown
+                .iter()
+                .filter_map(|name| series.labels.get(*name))
+                .map(String::as_str)
+                .collect();
             let values = || series.points.iter().map(|(_, value)| *value);
             let most = values().fold(f64::NEG_INFINITY, f64::max);
             let mean = values().sum::<f64>() / series.points.len().max(1) as f64;

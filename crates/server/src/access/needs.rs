@@ -66,8 +66,16 @@ const OF_THE_SERVER: [&str; 5] = [
     "/prometheus/api/v1/admin",
 ];
 /// Below these is what is asked for by GET.
-const ASKED: [&str; 8] =
-    ["/api/correlate", "/api/sql", "/api/sessions", "/api/traceql", "/tempo", "/jaeger", "/prometheus", "/loki"];
+const ASKED: [&str; 8] = [
+    "/api/correlate",
+    "/api/sql",
+    "/api/sessions",
+    "/api/traceql",
+    "/tempo",
+    "/jaeger",
+    "/prometheus",
+    "/loki",
+];
 /// Below these, questions are posted.
 const POSTED: [&str; 35] = [
     "/api/sql",

@@ -162,7 +162,11 @@ impl Asked<'_> {
                     .iter()
                     .map(|label| (label.name.to_string(), label.value.to_string()))
                     .collect::<BTreeMap<_, _>>(),
-                points: series.floats.iter().map(|(time, value)| (*time as f64 / 1e3, *value)).collect(),
+                points: series
+                    .floats
+                    .iter()
+                    .map(|(time, value)| (*time as f64 / 1e3, *value))
+                    .collect(),
             })
             .filter(|series| !series.points.is_empty())
             .collect())

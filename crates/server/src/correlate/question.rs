@@ -90,8 +90,7 @@ pub struct Question {
 }
 
 /// Names of parameters that are no keys.
-const NAMES: [&str; 9] =
-    ["trace", "span", "key", "value", "start", "end", "with", "limit", "logs"];
+const NAMES: [&str; 9] = ["trace", "span", "key", "value", "start", "end", "with", "limit", "logs"];
 
 impl Question {
     /// Everything about a subject, at any time.
@@ -115,15 +114,13 @@ impl Question {
         let mut question = Self::about(subject(parameters)?);
         for names in parameters.all("with") {
             for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-                let part = Part::from_name(name).ok_or_else(|| {
-                    invalid("with", &format!("some of {}", Part::names()), name)
-                })?;
+                let part = Part::from_name(name)
+                    .ok_or_else(|| invalid("with", &format!("some of {}", Part::names()), name))?;
                 question.parts.push(part);
             }
         }
         let moment = |name: &str| parameters.read(name, times::TIME, times::timestamp);
-        question.time =
-            moment("start")?.unwrap_or(0)..moment("end")?.unwrap_or(i64::MAX);
+        question.time = moment("start")?.unwrap_or(0)..moment("end")?.unwrap_or(i64::MAX);
         let bounded = |name: &str, default: usize, most: usize| {
             let given = parameters.number::<usize>(name)?.unwrap_or(default);
             if given > most {
@@ -139,7 +136,8 @@ impl Question {
 
 /// The one subject of a question.
 fn subject(parameters: &Parameters) -> Result<Subject, String> {
-    let trace = parameters.read("trace", "an id of a trace: 1 to 32 hexadecimal digits", trace_id)?;
+    let trace =
+        parameters.read("trace", "an id of a trace: 1 to 32 hexadecimal digits", trace_id)?;
     let keys = keys(parameters);
     let span = match parameters.get("span") {
         None => None,
@@ -160,9 +158,7 @@ fn subject(parameters: &Parameters) -> Result<Subject, String> {
     match (trace, span, &keys[..]) {
         (_, Some((trace, span)), []) => Ok(Subject::Span { trace, span }),
         (Some(trace), None, []) => Ok(Subject::Trace { trace }),
-        (None, None, [(key, value)]) => {
-            Ok(Subject::Key { key: key.clone(), value: value.clone() })
-        }
+        (None, None, [(key, value)]) => Ok(Subject::Key { key: key.clone(), value: value.clone() }),
         (None, None, []) => Err("say what to look for: trace=ID, span=ID, or a share key such as \
                                  session.id=VALUE"
             .to_owned()),

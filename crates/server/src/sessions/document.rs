@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::asked::{Asked, Failed};
 use super::find::{self, One};
-use crate::rows::Table;
 use super::sql::{self, Which};
 use super::summary::Session;
 use super::tasks::{Attributes, Task, Tasks, attributes_of};
 use crate::limits::{DEFAULT_SESSION_ROWS, ROWS_PER_TASK};
 use crate::router::Shared;
+use crate::rows::Table;
 use crate::times::rfc3339_text;
 
 /// A session, its tasks and what else it told.
@@ -73,7 +73,8 @@ struct Truncated {
 pub(super) async fn of(shared: &Shared, asked: &Asked, id: &str) -> Result<Document, Failed> {
     let One { session, which } = find::one(shared, asked, id).await?;
     let state = session.state;
-    let ask = |query: String| async move { Table::ask(&shared.engine, &asked.tenants, &query).await };
+    let ask =
+        |query: String| async move { Table::ask(&shared.engine, &asked.tenants, &query).await };
     // One more than is shown says whether there are more.
     let (tasks, updates, events, open) = try_join!(
         ask(which.tasks(asked.tasks + 1)),

@@ -7,11 +7,11 @@ use futures::try_join;
 use serde::Serialize;
 
 use super::asked::{Asked, Failed};
-use crate::rows::Table;
 use super::sql::Which;
 use super::summary::{Counts, Seen, Session, TaskCounts};
 use crate::limits::{MAX_SESSIONS, SESSION_ID_MAX_BYTES, SESSIONS_LOOKBACK, SESSIONS_REACH};
 use crate::router::Shared;
+use crate::rows::Table;
 use crate::times::rfc3339_text;
 
 /// Sessions by their names.

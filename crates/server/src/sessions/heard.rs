@@ -12,9 +12,9 @@ use kymo_wire::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::rows::hex;
 use super::sql::SESSION_SCOPES;
 use super::tasks::Attributes;
+use crate::rows::hex;
 use crate::times::rfc3339_text;
 
 /// Names of messages that are no events of the session.

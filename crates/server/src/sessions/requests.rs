@@ -14,8 +14,8 @@ use kymo_wire::encode::{EventFields, LogFields, PointFields, PointValue, SpanFie
 use kymo_wire::{AnyValueView, NumberValue, text};
 
 use super::attributes::{each_attribute, write_attributes};
-use crate::rows::integers;
 use super::stored::StoredError;
+use crate::rows::integers;
 
 /// A request of logs.
 pub(super) fn logs(rows: &RecordBatch) -> Result<Vec<u8>, StoredError> {

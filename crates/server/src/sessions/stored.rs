@@ -19,9 +19,9 @@ use kymo_report::{Recording, ReportError, Session};
 use kymo_wire::Signal;
 
 use super::requests::{self, SPAN_EVENTS, SpanEvents};
-use crate::rows::hex;
 use super::sql::{SESSION, list, quoted};
 use crate::limits::SESSIONS_LOOKBACK;
+use crate::rows::hex;
 use crate::times::rfc3339_text;
 
 /// Why rows cannot be reported on.

@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::asked::Failed;
-use crate::rows::Table;
 use super::sql::{TASK_EVENTS, TASK_STATUSES, bit};
 use super::summary::State;
+use crate::rows::Table;
 use crate::times::rfc3339_text;
 
 /// Attributes, as JSON has them.
