@@ -51,6 +51,14 @@ impl Heads {
         UnderWay(self.clone())
     }
 
+    /// The connection speaks another protocol from now on: nobody looks at heads any more.
+    pub(crate) fn switched(&self) {
+        self.change(|state| {
+            (state.has_read, state.preface_bytes) = (true, Some(PREFACE.len()));
+            state.begun = None;
+        });
+    }
+
     fn read(&self, bytes: &[u8]) {
         self.change(|state| {
             if !state.has_read {

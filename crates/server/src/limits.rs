@@ -298,3 +298,26 @@ pub const CORRELATE_POINTS: i64 = 120;
 /// How far around the time of a subject exemplars are looked for: metrics are sent once a minute, and
 /// have the time of the observation or that of the collection.
 pub const CORRELATE_REACH: Duration = Duration::from_secs(120);
+
+/// Lines, fields' lines and groups of a volume that are given to who does not say how many: as Loki
+/// has it.
+pub const LOKI_DEFAULT_LINES: usize = 100;
+/// Groups of a volume: more than a page shows.
+pub const LOKI_MAX_VOLUMES: usize = 1000;
+/// Fields, and values of one, that are told of to who does not say how many: as Loki has it.
+pub const LOKI_DETECTED_FIELDS: usize = 1000;
+/// Lines that fields are looked for in. Each is parsed, and its values are held.
+pub const LOKI_DETECTED_LINES: usize = 10_000;
+/// The longest that lines of a tail may be held back, so that late ones come in order: as Loki has
+/// it.
+pub const LOKI_TAIL_MAX_DELAY: Duration = Duration::from_secs(5);
+/// A ping of a tail, which Grafana's proxies and Loki's own clients expect.
+pub const LOKI_TAIL_PING_EVERY: Duration = Duration::from_secs(1);
+/// Lines that wait for one who tails and is slow. Those beyond are left out and told.
+pub const LOKI_TAIL_WAITING_BYTES: usize = 4 << 20;
+/// Lines of one frame of a tail.
+pub const LOKI_TAIL_FRAME_LINES: usize = 1000;
+/// Lines that were left out of a tail and are told at once; further ones are left out silently.
+pub const LOKI_TAIL_DROPPED: usize = 1000;
+/// What one who tails may send. Nothing is expected of it but control frames.
+pub const LOKI_TAIL_MESSAGE_BYTES: usize = 64 << 10;

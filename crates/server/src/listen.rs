@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::Body;
 use hyper::service::{Service, service_fn};
-use hyper::{Request, Version, body::Incoming};
+use hyper::{Request, StatusCode, Version, body::Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
@@ -287,16 +287,20 @@ impl Serving {
             request.extensions_mut().insert(peer.clone());
             // In HTTP/2 nobody looks at heads.
             let under_way = (request.version() < Version::HTTP_2).then(|| heads.asked());
-            let answer = router.call(request);
+            let (answer, heads) = (router.call(request), heads.clone());
             async move {
                 let answer = answer.await?;
+                if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
+                    heads.switched();
+                }
                 Ok::<_, Infallible>(match under_way {
                     Some(under_way) => answer.map(|body| Body::new(Answered::new(body, under_way))),
                     None => answer,
                 })
             }
         });
-        let connection = self.server.serve_connection(TokioIo::new(stream), service).into_owned();
+        let connection =
+            self.server.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
         let watched = self.watcher.watch(connection);
         tokio::select! {
             ended = watched => if let Err(error) = ended {

@@ -180,6 +180,7 @@ pub(crate) fn main(shared: &Shared, main: Main) -> Router {
             prometheus::over_http,
             off("/prometheus", "api.prometheus.enabled"),
         ))
+        .merge(part(parts.loki, loki::over_http, off("/loki", "api.loki.enabled")))
         .merge(part(
             parts.sessions,
             sessions::over_http,

@@ -19,6 +19,7 @@
 //! | `names`, `streams`, `columns`, `json`, `level` | records as entries of streams |
 //! | `pushdown`, `read` | which rows, and reading them |
 //! | `evaluate`, `count` | lines and numbers; counting by code |
+//! | `live` | records that are just stored, for those who follow |
 //! | `catalog`, `patterns` | streams and how much of them; templates of lines |
 
 mod answer;
@@ -29,6 +30,7 @@ mod count;
 mod evaluate;
 mod json;
 mod level;
+mod live;
 mod names;
 mod options;
 mod patterns;

@@ -79,7 +79,8 @@ impl<'o> Streams<'o> {
         made
     }
 
-    fn make(&mut self, origin: &Origin<'_>) -> Belonging {
+    /// What the rows of an origin have in common.
+    pub(super) fn make(&mut self, origin: &Origin<'_>) -> Belonging {
         let scope = origin.scope_view();
         let is_pushed = scope.as_ref().is_some_and(|scope| scope.name == loki::SCOPE);
         let mut labels: Vec<(String, String)> = Vec::new();

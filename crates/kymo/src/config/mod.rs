@@ -29,6 +29,7 @@ mod file;
 mod flags;
 mod graphistry;
 pub(crate) mod log;
+mod loki;
 mod metrics;
 mod resolve;
 mod sections;

@@ -9,6 +9,7 @@ use kymo_store::Signal;
 
 use super::access;
 use super::derived;
+use super::loki;
 use super::metrics;
 use super::setting::{Group, Setting, setting};
 use super::value::{Kind, MAX_BYTES};
@@ -168,6 +169,7 @@ pub(crate) static GROUPS: &[Group] = &[
     metrics::GATHERED,
     derived::SPAN_METRICS,
     metrics::PROMETHEUS,
+    loki::LOKI,
     Group {
         title: "CI",
         settings: &[setting(

@@ -67,7 +67,7 @@ fn write_series(series: &MatrixSeries, out: &mut String) {
 }
 
 /// Writes a list.
-pub(super) fn write_list<T>(items: &[T], out: &mut String, write: impl Fn(&T, &mut String)) {
+pub(crate) fn write_list<T>(items: &[T], out: &mut String, write: impl Fn(&T, &mut String)) {
     out.push('[');
     for (nth, item) in items.iter().enumerate() {
         if nth > 0 {
@@ -93,7 +93,7 @@ pub(super) fn write_labels(labels: &Labels, out: &mut String) {
 }
 
 /// Writes a text in quotes.
-pub(super) fn write_text(text: &str, out: &mut String) {
+pub(crate) fn write_text(text: &str, out: &mut String) {
     let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
     if text.bytes().all(is_plain) {
         out.push('"');
@@ -105,7 +105,7 @@ pub(super) fn write_text(text: &str, out: &mut String) {
 }
 
 /// Writes a moment, given in milliseconds, as seconds.
-pub(super) fn write_time(millis: i64, out: &mut String) {
+pub(crate) fn write_time(millis: i64, out: &mut String) {
     if millis < 0 {
         out.push('-');
     }
@@ -147,7 +147,7 @@ pub(super) fn write_float(value: f64, out: &mut String) {
     out.push('"');
 }
 
-fn write_point(time: i64, value: f64, out: &mut String) {
+pub(crate) fn write_point(time: i64, value: f64, out: &mut String) {
     out.push('[');
     write_time(time, out);
     out.push(',');

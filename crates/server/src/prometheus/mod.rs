@@ -32,6 +32,7 @@ use axum::routing::{get, post};
 use kymo_admit::Signal;
 
 pub(crate) use expose::exposition;
+pub(crate) use json::{write_list, write_point, write_text};
 pub use query::prometheus_json;
 
 use crate::otlp::http as otlp_http;

@@ -1,0 +1,231 @@
+//! What every question has, and how it ends. What went wrong is said in plain text, as Loki does.
+
+use std::future::Future;
+use std::ops::Range;
+
+use axum::body::Body;
+use axum::response::Response;
+use http::{HeaderMap, Request, StatusCode};
+use kymo_engine::{EngineError, Tenants};
+use kymo_logql::ast::Expr;
+use kymo_logql::matcher::Matcher;
+use kymo_logql::parser::{parse, parse_selector};
+use kymo_logql::request::Direction;
+
+use super::times::{self, DURATION, TIME};
+use crate::answer::Failure;
+use crate::body::{self, Bounds};
+use crate::limits::{BODY_PAUSE_TIMEOUT, LOKI_DEFAULT_LINES, MAX_QUERY_BYTES};
+use crate::parameters::{Parameters, is_form};
+use crate::reply::{failed, plain, typed};
+use crate::router::Shared;
+use crate::telemetry::Timed;
+use crate::tenant;
+use crate::times::{NANOS_PER_SECOND, now_nanos};
+
+/// How far back a question looks that does not say.
+const HOUR_NANOS: i64 = 3600 * NANOS_PER_SECOND;
+
+/// Why a question is not answered.
+#[derive(Debug)]
+pub(super) enum Unanswered {
+    /// It is wrong: what is said about it.
+    Wrong(String),
+    /// Its form could not be read.
+    Unread(Failure),
+    /// The engine could not answer it.
+    Engine(EngineError),
+}
+
+impl From<EngineError> for Unanswered {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl From<String> for Unanswered {
+    fn from(why: String) -> Self {
+        Self::Wrong(why)
+    }
+}
+
+impl Unanswered {
+    /// A word for metrics.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Wrong(_) | Self::Unread(_) => "invalid",
+            Self::Engine(error) => error.kind(),
+        }
+    }
+
+    fn response(self) -> Response {
+        match self {
+            Self::Wrong(message) => plain(StatusCode::BAD_REQUEST, message),
+            Self::Unread(failure) => plain(failure.status, failure.message),
+            Self::Engine(error) => failed(&error, plain),
+        }
+    }
+
+    /// What is said to who has no response any more.
+    pub(super) fn message(self) -> String {
+        match self {
+            Self::Wrong(message) => message,
+            Self::Unread(failure) => failure.message,
+            Self::Engine(error) => error.to_string(),
+        }
+    }
+}
+
+/// A question: whose, and its parameters, from the URL or a form.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) tenants: Tenants,
+    pub(super) parameters: Parameters,
+    pub(super) headers: HeaderMap,
+    now_nanos: i64,
+}
+
+impl Asked {
+    pub(super) async fn read(shared: &Shared, request: Request<Body>) -> Result<Self, Unanswered> {
+        let (head, body) = request.into_parts();
+        let tenants = tenant::readable(&head.headers)?;
+        let mut parameters = Parameters::of(&head.uri)?;
+        if is_form(&head.headers) {
+            let bounds = Bounds::new(MAX_QUERY_BYTES, BODY_PAUSE_TIMEOUT);
+            let read = body::read(body, bounds, &shared.receiver.budget).await;
+            let (form, _reservation) = read.map_err(|error| Unanswered::Unread(error.into()))?;
+            // The body counts before the URL, as in Go.
+            parameters = Parameters::of_form(&form)?.and(parameters);
+        }
+        Ok(Self { tenants, parameters, headers: head.headers, now_nanos: now_nanos() })
+    }
+
+    /// A moment, in nanoseconds since 1970.
+    pub(super) fn time(&self, name: &str) -> Result<Option<i64>, Unanswered> {
+        Ok(self.parameters.read(name, TIME, times::moment)?)
+    }
+
+    /// A moment, or now.
+    pub(super) fn time_or_now(&self, name: &str) -> Result<i64, Unanswered> {
+        Ok(self.time(name)?.unwrap_or(self.now_nanos))
+    }
+
+    /// A duration, in nanoseconds.
+    pub(super) fn duration(&self, name: &str) -> Result<Option<i64>, Unanswered> {
+        Ok(self.parameters.read(name, DURATION, times::duration)?)
+    }
+
+    /// From `start` to before `end`. Without a start it is an hour, or as long as `since` says, before
+    /// the end; without an end that is now.
+    pub(super) fn range(&self) -> Result<Range<i64>, Unanswered> {
+        let end = self.time_or_now("end")?;
+        let since = self.duration("since")?.unwrap_or(HOUR_NANOS);
+        // What is asked up to a time that has not come goes back from now.
+        let start = match self.time("start")? {
+            Some(start) => start,
+            None => end.min(self.now_nanos).saturating_sub(since),
+        };
+        if end < start {
+            return Err("end timestamp must not be before or equal to start time"
+                .to_owned()
+                .into());
+        }
+        Ok(start..end)
+    }
+
+    /// The step of a range: as it is asked for, or so that there are some 250.
+    pub(super) fn step(&self, range: &Range<i64>) -> Result<i64, Unanswered> {
+        let length_secs = range.end.saturating_sub(range.start) / NANOS_PER_SECOND;
+        let usual = (length_secs / 250).max(1) * NANOS_PER_SECOND;
+        let step = self.duration("step")?.unwrap_or(usual);
+        if step <= 0 {
+            let why = "zero or negative query resolution step widths are not accepted. Try a \
+                       positive integer";
+            return Err(why.to_owned().into());
+        }
+        Ok(step)
+    }
+
+    /// How many of something are wanted, at least one.
+    pub(super) fn count(&self, name: &str, usual: usize) -> Result<usize, Unanswered> {
+        let count = self.parameters.number::<i64>(name)?;
+        match count.map(usize::try_from) {
+            None => Ok(usual),
+            Some(Ok(count @ 1..)) => Ok(count),
+            Some(_) => Err(format!("{name} must be a positive value").into()),
+        }
+    }
+
+    /// How many lines are wanted, of those that an answer may have.
+    pub(super) fn limit(&self, max_lines: usize) -> Result<usize, Unanswered> {
+        let limit = self.count("limit", LOKI_DEFAULT_LINES)?;
+        if limit > max_lines {
+            let why = format!(
+                "max entries limit per query exceeded, limit > max_entries_limit_per_query \
+                 ({limit} > {max_lines})"
+            );
+            return Err(why.into());
+        }
+        Ok(limit)
+    }
+
+    /// Which end of the lines is wanted, and comes first.
+    pub(super) fn direction(&self) -> Result<Direction, Unanswered> {
+        let direction =
+            self.parameters.read("direction", "forward or backward", |text| {
+                match text.to_ascii_lowercase().as_str() {
+                    "forward" => Some(Direction::Forward),
+                    "backward" => Some(Direction::Backward),
+                    _ => None,
+                }
+            })?;
+        Ok(direction.unwrap_or_default())
+    }
+
+    /// The query.
+    pub(super) fn expression(&self) -> Result<Expr, Unanswered> {
+        Ok(parse(&self.parameters.text("query")).map_err(|error| error.to_string())?)
+    }
+
+    /// The selector in `query`, if there is one. It must select by something.
+    pub(super) fn selector(&self) -> Result<Option<Vec<Matcher>>, Unanswered> {
+        let Some(text) = self.parameters.get("query") else { return Ok(None) };
+        let matchers = parse_selector(text).map_err(|error| error.to_string())?;
+        if matchers.iter().all(|matcher| matcher.matches("")) {
+            let why = "queries require at least one regexp or equality matcher that does not have \
+                       an empty-compatible value. For instance, app=~\".*\" does not meet this \
+                       requirement, but app=~\".+\" will";
+            return Err(why.to_owned().into());
+        }
+        Ok(Some(matchers))
+    }
+}
+
+/// Reads a question and answers it.
+pub(super) async fn ask<F: Future<Output = Result<Response, Unanswered>>>(
+    shared: Shared,
+    request: Request<Body>,
+    api: &'static str,
+    answer: impl FnOnce(Shared, Asked) -> F,
+) -> Response {
+    let timed = Timed::new(&shared.telemetry, api);
+    let answered = match Asked::read(&shared, request).await {
+        Ok(asked) => answer(shared.clone(), asked).await,
+        Err(unanswered) => Err(unanswered),
+    };
+    match answered {
+        Ok(response) => {
+            timed.ended("ok");
+            response
+        }
+        Err(unanswered) => {
+            timed.ended(unanswered.kind());
+            unanswered.response()
+        }
+    }
+}
+
+/// An answer in JSON.
+pub(super) fn json(body: impl Into<Body>) -> Response {
+    typed(StatusCode::OK, "application/json; charset=UTF-8", body)
+}
