@@ -12,7 +12,7 @@ use crate::tenants::Tenants;
 impl Engine {
     /// Answers a question when it is its turn, on a thread that may wait; once more if a block was
     /// replaced meanwhile. It may take as long as any query, or less.
-    pub(crate) async fn in_turn<T: Send + 'static>(
+    pub(crate) async fn answered_in_turn<T: Send + 'static>(
         &self,
         tenants: Tenants,
         timeout: Option<Duration>,

@@ -27,7 +27,7 @@ impl Engine {
         time: Option<Range<i64>>,
     ) -> Result<Requests, EngineError> {
         let tenants = tenants.into();
-        let mut asker = Asker::new(self.counters());
+        let asker = Asker::new(self.counters());
         let turn = self.core().queries.turn(tenants.line()).await;
         asker.answered(&turn.as_ref().map(|_| ()).map_err(|_| EngineError::Cancelled));
         let turn = turn?;

@@ -12,7 +12,7 @@ use datafusion::catalog::TableProvider;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::context::SQLOptions;
-use datafusion::physical_plan::{ExecutionPlan as _, execute_stream};
+use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
 use futures::{FutureExt, StreamExt};
 use kymo_store::StoreError;

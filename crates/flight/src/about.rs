@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
+use arrow_flight::error::FlightError;
 use arrow_flight::sql::metadata::{
     SqlInfoData, SqlInfoDataBuilder, XdbcTypeInfo, XdbcTypeInfoData, XdbcTypeInfoDataBuilder,
 };
 use arrow_flight::sql::{
     Nullable, Searchable, SqlInfo, SqlNullOrdering, SqlSupportedCaseSensitivity, XdbcDataType,
 };
-use arrow_schema::ArrowError;
 use tonic::Status;
 
 /// The one catalogue.
@@ -20,7 +20,7 @@ pub(crate) const TABLE_TYPE: &str = "TABLE";
 
 /// Facts about the server.
 pub(crate) fn facts() -> Result<&'static SqlInfoData, Status> {
-    static FACTS: LazyLock<Result<SqlInfoData, ArrowError>> = LazyLock::new(|| {
+    static FACTS: LazyLock<Result<SqlInfoData, FlightError>> = LazyLock::new(|| {
         let mut facts = SqlInfoDataBuilder::new();
         facts.append(SqlInfo::FlightSqlServerName, "Kymograph");
         facts.append(SqlInfo::FlightSqlServerVersion, env!("CARGO_PKG_VERSION"));
@@ -48,7 +48,7 @@ pub(crate) fn facts() -> Result<&'static SqlInfoData, Status> {
 
 /// Types that columns have.
 pub(crate) fn types() -> Result<&'static XdbcTypeInfoData, Status> {
-    static TYPES: LazyLock<Result<XdbcTypeInfoData, ArrowError>> = LazyLock::new(|| {
+    static TYPES: LazyLock<Result<XdbcTypeInfoData, FlightError>> = LazyLock::new(|| {
         let mut types = XdbcTypeInfoDataBuilder::new();
         for (name, kind, size, quote) in [
             ("BOOLEAN", XdbcDataType::XdbcBit, 1, None),

@@ -56,6 +56,12 @@ impl Matcher {
         Ok(Self { name: name.to_owned(), op, value: value.to_owned(), regex })
     }
 
+    /// The condition that a label has a value.
+    pub fn equal(name: &str, value: &str) -> Self {
+        let (name, value) = (name.to_owned(), value.to_owned());
+        Self { name, op: MatchOp::Equal, value, regex: None }
+    }
+
     /// Whether a value fulfils it.
     #[inline]
     pub fn matches(&self, value: &str) -> bool {

@@ -132,6 +132,7 @@ pub(crate) fn comments() -> BTreeMap<i64, String> {
         TableName::Links => "links of spans, one row each",
         TableName::Logs => "log records, one row each",
         TableName::Points => "points of metrics, one row each",
+        TableName::Traces => "traces, one row each",
     };
     TableName::ALL.iter().map(|table| (table_oid(*table), about(*table).to_owned())).collect()
 }

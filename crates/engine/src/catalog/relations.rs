@@ -16,15 +16,6 @@ pub(crate) enum Within {
     InformationSchema,
 }
 
-impl Within {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::PgCatalog => "pg_catalog",
-            Self::InformationSchema => "information_schema",
-        }
-    }
-}
-
 /// What a column of the catalogue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {

@@ -220,6 +220,7 @@ fn is_of_row(signal: Signal, predicate: &Predicate) -> bool {
         Predicate::Compare { column, .. }
         | Predicate::In { column, .. }
         | Predicate::Match { column, .. }
+        | Predicate::Contains { column, .. }
         | Predicate::Exists(column) => is_own(column),
     }
 }

@@ -16,6 +16,7 @@ use kymo_store::schema::Signal;
 
 use super::by_rows::{self, Found};
 use super::{Condition, all_of, invalid, is_of_row, within};
+use crate::asked::Asked;
 use crate::clock::{Asker, Clock};
 use crate::engine::{Core, Engine};
 use crate::error::EngineError;
@@ -218,7 +219,7 @@ async fn tested(
     let of_look = clock.clone();
     let looking = move || {
         let _turn = turn;
-        let parsed = sql::parse(&query)?;
+        let parsed = sql::parse(&Asked::from(query.as_str()))?;
         look(&core, &tenants, table, parsed, &of_look)
     };
     let looked = engine.runtime().blocking_within(&clock, looking).await;
@@ -243,7 +244,9 @@ fn look(
     let provider =
         Arc::new(QueryTable::new(table, &snapshot, &parsed.attributes, reading, &state)?);
     let named: NamedTable = (table.name(), provider.clone());
-    let planned = core.sessions.session(vec![named], state.memory().clone()).and_then(|session| {
+    let sessions = &core.sessions;
+    let session = sessions.session(vec![named], Vec::new(), Vec::new(), state.memory().clone());
+    let planned = session.and_then(|session| {
         let context = SessionContext::new_with_state(session);
         let session = context.state();
         let planning = session.statement_to_plan(parsed.statement.clone());

@@ -79,7 +79,7 @@ impl Engine {
         tenants: Tenants,
         answer: impl Fn(&View) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
-        self.in_turn(tenants, None, move |core, tenants, clock| {
+        self.answered_in_turn(tenants, None, move |core, tenants, clock| {
             answer(&View::new(core, tenants, clock)?)
         })
         .await

@@ -1,6 +1,7 @@
 //! Answering queries: lines, and numbers over time.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kymo_logql::ast::Expr;
 use kymo_logql::error::{EvalError, PlanError};
@@ -39,7 +40,8 @@ pub(super) fn answer(
 fn lines(view: &View, plan: &LogPlan, direction: Direction) -> Result<Lines, EngineError> {
     let selection = plan.selection();
     let mut streams = Streams::new(&view.options().index_labels);
-    let mut workers: Vec<_> = (0..view.threads()).map(|_| plan.worker(Tested::No)).collect();
+    let mut workers: Vec<_> = (0..view.threads()).map(|_| (plan.worker(Tested::No), 0)).collect();
+    let held_bytes = AtomicUsize::new(0);
     let detects_level = view.options().detects_level;
     let needs =
         if detects_level { level::needs(&selection.needs) } else { selection.needs.clone() };
@@ -47,17 +49,23 @@ fn lines(view: &View, plan: &LogPlan, direction: Direction) -> Result<Lines, Eng
         view.check()?;
         let candidates = view.candidates(&mut streams, selection, window)?;
         let pieces = view.pieces(candidates, &needs)?;
-        view.read(&pieces, &mut workers, |worker, batch| {
+        view.read(&pieces, &mut workers, |(worker, counted), batch| {
             batch.each_entry(&needs, detects_level, |entry| {
                 worker.push(entry).map(drop).map_err(failed)
-            })
+            })?;
+            // Lines may be long: all threads together hold what a query may.
+            let now = worker.held_bytes();
+            let before = held_bytes.fetch_add(now.wrapping_sub(*counted), Ordering::Relaxed);
+            let all = before.wrapping_add(now.wrapping_sub(*counted));
+            *counted = now;
+            view.hold(all)
         })?;
         // What was not read yet is all later in the order.
-        if workers.iter().any(|worker| worker.worst_time_nanos().is_some()) {
+        if workers.iter().any(|(worker, _)| worker.worst_time_nanos().is_some()) {
             break;
         }
     }
-    plan.finish(workers).map_err(failed)
+    plan.finish(workers.into_iter().map(|(worker, _)| worker).collect()).map_err(failed)
 }
 
 /// Times to be read, one after the other, which together are all that may have rows.

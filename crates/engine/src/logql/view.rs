@@ -57,10 +57,6 @@ impl View {
         self.core.options.threads.max(1)
     }
 
-    pub(super) fn snapshot(&self) -> &Snapshot {
-        &self.snapshot
-    }
-
     /// Rows that may lie within `time`: those of blocks, then those in memory, which came later.
     pub(super) fn sources(&self, time: &Range<i64>) -> Result<Vec<Source>, EngineError> {
         let mut sources = self.store().sources(&self.snapshot, Some(time.clone()))?;

@@ -137,7 +137,7 @@ impl Engine {
         answer: impl Fn(&View) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
         let lookback = lookback.unwrap_or(self.prometheus().lookback);
-        self.in_turn(tenants, timeout, move |core, tenants, clock| {
+        self.answered_in_turn(tenants, timeout, move |core, tenants, clock| {
             answer(&View::new(core, tenants, clock, lookback)?)
         })
         .await

@@ -207,7 +207,7 @@ impl Engine {
         answer: impl Fn(&Look) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
         let pushes_down = self.pushes_down();
-        self.in_turn(tenants, None, move |core, tenants, clock| {
+        self.answered_in_turn(tenants, None, move |core, tenants, clock| {
             answer(&Look::new(core, tenants, time.as_ref(), clock, pushes_down)?)
         })
         .await

@@ -80,7 +80,8 @@ impl LogPlan {
     /// Someone who takes entries.
     pub fn worker(&self, tested: Tested) -> LogWorker {
         let plan = Arc::clone(&self.0);
-        LogWorker { plan, tested, row: Row::default(), held: BTreeMap::new(), cut: None }
+        let (held, cut) = (BTreeMap::new(), None);
+        LogWorker { plan, tested, row: Row::default(), held, held_bytes: 0, cut }
     }
 
     /// The answer, from all workers.
@@ -106,6 +107,7 @@ pub struct LogWorker {
     tested: Tested,
     row: Row,
     held: BTreeMap<Place, Held>,
+    held_bytes: usize,
     /// The place of the first line that was let go although an interval may have wanted it.
     cut: Option<std::cmp::Reverse<Place>>,
 }
@@ -119,7 +121,20 @@ struct Held {
     hash: u64,
 }
 
+impl Held {
+    /// The bytes that it takes, about.
+    fn size_bytes(&self) -> usize {
+        let Found { line, metadata, parsed, .. } = &self.found;
+        size_of::<Self>() + line.len() + metadata.size_bytes() + parsed.size_bytes()
+    }
+}
+
 impl LogWorker {
+    /// The bytes of the lines that it holds, about.
+    pub fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
     /// Takes an entry; false if it is not among the best so far.
     pub fn push(&mut self, entry: &Entry<'_>) -> Result<bool, EvalError> {
         let selection = &self.plan.selection;
@@ -198,13 +213,16 @@ impl LogWorker {
             if self.held[&known].found.sequence <= held.found.sequence {
                 return false;
             }
-            self.held.remove(&known);
+            let gone = self.held.remove(&known);
+            self.held_bytes -= gone.map_or(0, |gone| gone.size_bytes());
         }
+        self.held_bytes += held.size_bytes();
         self.held.insert(place, held);
         if self.held.len() <= self.capacity() {
             return true;
         }
-        let Some((worst, _)) = self.held.pop_last() else { return false };
+        let Some((worst, gone)) = self.held.pop_last() else { return false };
+        self.held_bytes -= gone.size_bytes();
         self.let_go(worst);
         worst != place
     }

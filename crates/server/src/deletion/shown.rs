@@ -91,7 +91,8 @@ pub(super) fn deletion(deletion: &Deletion) -> Value {
 }
 
 fn hidden_signal(hidden: &HiddenSignal) -> (String, Value) {
-    let name = Signal::from_name(&hidden.signal).map_or(hidden.signal.as_str(), signal_name);
+    let known = Signal::from_name(&hidden.signal).map(signal_name);
+    let name = known.unwrap_or(&hidden.signal);
     let shown = json!({
         "records": hidden.records,
         "blocks": hidden.blocks.len(),
