@@ -16,6 +16,16 @@ pub(crate) enum Within {
     InformationSchema,
 }
 
+#[cfg(test)]
+impl Within {
+    fn name(self) -> &'static str {
+        match self {
+            Self::PgCatalog => "pg_catalog",
+            Self::InformationSchema => "information_schema",
+        }
+    }
+}
+
 /// What a column of the catalogue holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -251,7 +261,7 @@ pub(crate) static RELATIONS: &[Relation] = &[
     empty(3256, "pg_policy", "oid:n polname polrelid:n polcmd polpermissive:f"),
     empty(3381, "pg_statistic_ext", "oid:n stxrelid:n stxname stxnamespace:n"),
     empty(6104, "pg_publication", "oid:n pubname pubowner:n puballtables:f"),
-    empty(6106, "pg_publication_rel", "oid:n prpubid:n prrelid:n"),
+    empty(6106, "pg_publication_rel", "oid:n prpubid:n prrelid:n prqual prattrs:a"),
     empty(6237, "pg_publication_namespace", "oid:n pnpubid:n pnnspid:n"),
     empty(3118, "pg_foreign_table", "ftrelid:n ftserver:n ftoptions:a"),
     empty(1417, "pg_foreign_server", "oid:n srvname srvowner:n srvfdw:n srvoptions:a"),

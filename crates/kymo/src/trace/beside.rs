@@ -174,7 +174,9 @@ fn exemplars(exemplars: &[Exemplar], paint: Paint, out: &mut String) {
 fn machines(measures: &[Measure], of: &str, paint: Paint, out: &mut String) {
     let measures: Vec<&Measure> = measures.iter().filter(|measure| measure.of == of).collect();
     let title = if of == "gpu" { "GPUs" } else { "hosts" };
-    heading(title, measures.iter().map(|measure| measure.series.len()).sum(), paint, out);
+    // One machine has a series of each measure.
+    let count = measures.iter().map(|measure| measure.series.len()).max().unwrap_or(0);
+    heading(title, count, paint, out);
     for measure in measures {
         for series in &measure.series {
             let shown = ["instance", "Hostname", "gpu", "device"];

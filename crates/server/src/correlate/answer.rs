@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::question::{Question, Subject};
+use crate::limits::{CORRELATE_MAX_EXCEPTIONS, CORRELATE_MAX_EXEMPLARS, CORRELATE_MAX_HOSTS};
 
 /// What belongs to a subject.
 #[derive(Debug, Clone, Serialize)]
@@ -31,6 +32,8 @@ pub struct Correlated {
     pub hosts: Vec<String>,
     /// What these hosts and their GPUs did in that time.
     pub machines: Vec<Measure>,
+    /// Of what there is more than was given.
+    pub truncated: Vec<&'static str>,
 }
 
 /// A trace.
@@ -58,6 +61,9 @@ pub struct Trace {
     pub matched: usize,
     #[serde(skip)]
     pub(super) start_nanos: i64,
+    /// When the first of the spans that belong to the subject began and ended.
+    #[serde(skip)]
+    pub(super) matched_nanos: Option<Range<i64>>,
 }
 
 /// An exception, which an event of a span tells of.
@@ -141,6 +147,7 @@ impl Correlated {
             exemplars: Vec::new(),
             hosts: Vec::new(),
             machines: Vec::new(),
+            truncated: Vec::new(),
         }
     }
 
@@ -148,13 +155,31 @@ impl Correlated {
         self.traces.iter().map(|trace| trace.trace_id.clone()).collect()
     }
 
-    /// The time from the first to the last of what was found, if anything was.
+    /// The time from the first to the last of what was found, if anything was; of a span its own.
     pub(super) fn window(&self) -> Option<Range<i64>> {
+        if let (Subject::Span { .. }, [trace]) = (&self.subject, &self.traces[..])
+            && trace.matched_nanos.is_some()
+        {
+            return trace.matched_nanos.clone();
+        }
         let starts = self.traces.iter().map(|trace| trace.start_nanos);
         let ends =
             self.traces.iter().map(|trace| trace.start_nanos.saturating_add(trace.duration_nanos));
         let lines = || self.logs.iter().map(|line| line.time_nanos);
         Some(starts.chain(lines()).min()?..ends.chain(lines()).max()?)
+    }
+
+    /// Says of what there may be more.
+    pub(super) fn settle_bounds(&mut self, question: &Question) {
+        let bounds = [
+            ("traces", self.traces.len(), question.max_traces),
+            ("logs", self.logs.len(), question.max_logs),
+            ("exceptions", self.exceptions.len(), CORRELATE_MAX_EXCEPTIONS),
+            ("exemplars", self.exemplars.len(), CORRELATE_MAX_EXEMPLARS),
+            ("hosts", self.hosts.len(), CORRELATE_MAX_HOSTS),
+        ];
+        let is_full = |(_, found, most): &(&str, usize, usize)| *found > 0 && found >= most;
+        self.truncated = bounds.iter().filter(|b| is_full(b)).map(|(name, ..)| *name).collect();
     }
 
     /// Says when all that was.

@@ -104,6 +104,7 @@ pub async fn correlate(
         found.hosts = asked.hosts(&ids).await?;
         found.machines = asked.machines(&found.hosts, &window).await?;
     }
+    found.settle_bounds(question);
     if !question.wants(Part::Traces) {
         found.traces.clear();
     }

@@ -81,7 +81,7 @@ pub struct Question {
     pub subject: Subject,
     /// Which kinds of answers; all if there are none.
     pub parts: Vec<Part>,
-    /// Nanoseconds since 1970; of share keys only, traces and spans have a time of their own.
+    /// Nanoseconds since 1970: what is asked for lies within.
     pub time: Range<i64>,
     /// Traces at most.
     pub max_traces: usize,
@@ -138,7 +138,7 @@ impl Question {
 fn subject(parameters: &Parameters) -> Result<Subject, String> {
     let trace =
         parameters.read("trace", "an id of a trace: 1 to 32 hexadecimal digits", trace_id)?;
-    let keys = keys(parameters);
+    let keys = keys(parameters)?;
     let span = match parameters.get("span") {
         None => None,
         Some(text) => {
@@ -167,16 +167,18 @@ fn subject(parameters: &Parameters) -> Result<Subject, String> {
 }
 
 /// Share keys: `key=NAME&value=TEXT`, `key=NAME=TEXT`, or a name of their own.
-fn keys(parameters: &Parameters) -> Vec<(String, String)> {
+fn keys(parameters: &Parameters) -> Result<Vec<(String, String)>, String> {
     let mut keys = parameters.others(&NAMES);
     if let Some(key) = parameters.get("key") {
         match (key.split_once('='), parameters.get("value")) {
             (_, Some(value)) => keys.push((key.to_owned(), value.to_owned())),
             (Some((key, value)), None) => keys.push((key.to_owned(), value.to_owned())),
-            (None, None) => keys.push((key.to_owned(), String::new())),
+            (None, None) => {
+                return Err(format!("the share key {key} has no value: add value=TEXT"));
+            }
         }
     }
-    keys
+    Ok(keys)
 }
 
 /// A trace's id with all its digits.
@@ -220,6 +222,7 @@ mod tests {
             ("span=12", "TRACE:SPAN"),
             ("trace=1&a=b", "one trace, one span or one share key"),
             ("a=b&c=d", "one trace, one span or one share key"),
+            ("key=session.id", "add value=TEXT"),
             ("trace=1&with=lgos", "some of traces"),
             ("trace=1&logs=99999999", "at most"),
             ("trace=1&start=yesterday", "start"),

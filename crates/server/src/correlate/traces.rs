@@ -85,6 +85,11 @@ fn trace(found: &FoundTrace) -> Trace {
         errors: found.services.iter().map(|service| service.errors).sum(),
         matched: found.span_sets.iter().map(|set| set.matched).sum(),
         start_nanos: found.start_nanos,
+        matched_nanos: found
+            .span_sets
+            .first()
+            .and_then(|set| set.spans.first())
+            .map(|span| span.start_nanos..span.start_nanos.saturating_add(span.duration_nanos)),
     }
 }
 
