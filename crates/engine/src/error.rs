@@ -160,6 +160,11 @@ fn message_of(error: &DataFusionError) -> String {
     if let Some((_, ours)) = text.split_once("user-defined coercion failed with: ") {
         return ours.strip_prefix("External error: ").unwrap_or(ours).to_owned();
     }
+    // What our functions say of their arguments is enough.
+    let text = match text.split_once(". No function matches the given name and argument types") {
+        Some((ours, _)) if ours.contains(" takes ") => ours,
+        _ => text,
+    };
     match text.strip_prefix("ParserError(\"").and_then(|text| text.strip_suffix("\")")) {
         Some(inner) => inner.replace("\\\"", "\"").replace("\\'", "'"),
         None => text.to_owned(),

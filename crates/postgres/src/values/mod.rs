@@ -152,7 +152,8 @@ mod tests {
         assert_eq!(text(nanos(-1)), "1969-12-31 23:59:59.999999+00");
         assert_eq!(text(nanos(0)), "1970-01-01 00:00:00+00");
         assert_eq!(text(Arc::new(UInt64Array::from(vec![u64::MAX]))), "18446744073709551615");
-        let id: ArrayRef = Arc::new(FixedSizeBinaryArray::from(vec![&[0xab_u8, 0x01]]));
+        let ids = FixedSizeBinaryArray::try_from_iter([[0xab_u8, 0x01]].into_iter());
+        let id: ArrayRef = Arc::new(ids.unwrap());
         assert_eq!(text(id), "ab01");
         assert_eq!(text(Arc::new(BinaryArray::from(vec![&[0xab_u8][..]]))), "\\xab");
         assert_eq!(value(Arc::new(Int64Array::from(vec![None])), 0).1, None);
