@@ -94,7 +94,7 @@ fn with_a_dead_destination() -> (tempfile::TempDir, Server) {
     let config = place.path().join("kymo.yaml");
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let text = format!(
-        "destinations:\n  - name: hub\n    protocol: otlp_http\n    endpoint: http://{address}\n"
+        "destinations:\n  - name: hub\n    protocol: http\n    endpoint: http://{address}\n"
     );
     fs::write(&config, text).unwrap();
     let flags = [&FLAGS[..], &["--config", config.to_str().unwrap()]].concat();
@@ -192,7 +192,7 @@ fn a_trace_goes_whole_with_its_logs_and_from_the_archive() {
     let deleted = document(&delete(&server, &arguments).expect(0));
     assert_eq!((&deleted["records"], &deleted["archived_spans"]), (&json!(3), &json!(3)));
     assert_eq!(deleted["where"], filter);
-    server.get(&format!("/tempo/api/v2/traces/{id}")).expect(404);
+    server.get(&format!("/tempo/api/traces/{id}")).expect(404);
     assert_eq!(server.number("SELECT count(*) FROM spans"), 2);
     let done = wait_until_done(&server, deleted["id"].as_str().unwrap());
     assert_eq!(done["rows_erased"], 3, "{done}");

@@ -45,7 +45,7 @@ fn rows_are_written_in_every_format_and_a_file_is_kept_unless_forced() {
         assert!(fs::metadata(&file).unwrap().len() > 0);
     }
     let csv = server.place().join("a.csv");
-    assert!(fs::read_to_string(&csv).unwrap().starts_with("name,duration_nanos\n"));
+    assert!(fs::read_to_string(&csv).unwrap().starts_with("name,duration_nanos\r\n"));
     assert_eq!(fs::read(server.place().join("a.parquet")).unwrap()[..4], *b"PAR1");
     let again = export(&source, &query, &csv).expect(1);
     assert!(again.stderr.contains("--force"), "{}", again.stderr);

@@ -17,7 +17,7 @@ def tell(name, value):
 
 
 def one(query):
-    return duckdb.sql(query).fetchone()[0]
+    return duckdb.sql(query).fetchall()[0][0]
 
 
 tell("spans", one(f"SELECT count(*) FROM {table('spans')}"))

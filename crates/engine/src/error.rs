@@ -158,13 +158,9 @@ fn message_of(error: &DataFusionError) -> String {
     let text = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(&text);
     // What a function of ours says of its arguments is wrapped in what DataFusion says of it.
     if let Some((_, ours)) = text.split_once("user-defined coercion failed with: ") {
-        return ours.strip_prefix("External error: ").unwrap_or(ours).to_owned();
+        let ours = ours.strip_prefix("External error: ").unwrap_or(ours);
+        return ours.split(". No function matches").next().unwrap_or(ours).to_owned();
     }
-    // What our functions say of their arguments is enough.
-    let text = match text.split_once(". No function matches the given name and argument types") {
-        Some((ours, _)) if ours.contains(" takes ") => ours,
-        _ => text,
-    };
     match text.strip_prefix("ParserError(\"").and_then(|text| text.strip_suffix("\")")) {
         Some(inner) => inner.replace("\\\"", "\"").replace("\\'", "'"),
         None => text.to_owned(),

@@ -191,8 +191,8 @@ mod tests {
             "1.3",
             "everybody",
             "http://x",
-            "tempo",
             "collector",
+            "90s",
         ];
         let fits = |text: &&str| setting.read(text).is_ok_and(|value| value != default);
         texts.into_iter().find(fits).expect("a text")

@@ -586,8 +586,8 @@ mod tests {
             "1.3",
             "everybody",
             "http://x",
-            "tempo",
             "collector",
+            "90s",
         ];
         let mut values = candidates.iter().filter_map(|text| setting.read(text).ok());
         values.find(|value| *value != setting.get(config)).expect("a candidate")

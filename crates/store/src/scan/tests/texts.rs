@@ -68,7 +68,7 @@ fn record(random: &mut Random, row: usize) -> Record {
         // Bodies rarely repeat: what does is in a dictionary, which needs no filter.
         _ => Some(Value::Text(format!("{} r{row}", text(random, row)))),
     };
-    let note = random.chance(2).then(|| text(random, row) + &text(random, row) + "a long note");
+    let note = (!random.chance(4)).then(|| text(random, row) + &text(random, row) + "a long note");
     let trace_id = random.chance(2).then(|| {
         let mut id = [7; 16];
         id[..8].copy_from_slice(&random.below(50_000).to_le_bytes());
