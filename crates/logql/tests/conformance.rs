@@ -17,10 +17,13 @@ use serde_json::{Map, Value, json};
 
 const T0_NANOS: i64 = 1_800_000_000 * 1_000_000_000;
 
+/// A time in milliseconds, the text, structured metadata.
+type Line = (i64, String, Vec<(String, String)>);
+
 struct Stream {
     labels: Labels,
     /// Time, line, metadata.
-    lines: Vec<(i64, String, Vec<(String, String)>)>,
+    lines: Vec<Line>,
 }
 
 fn streams(suite: &Value) -> Vec<Stream> {

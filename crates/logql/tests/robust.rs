@@ -177,7 +177,8 @@ fn run(query: &str, random: &mut Random) -> Option<()> {
     request.bounds = Bounds { max_series: 5, max_samples: 50, max_entries: 4 };
     let plan = plan(&expr, &request).ok()?;
     let stream = Labels::of([("app", "a"), ("b", "")]);
-    let entries: Vec<(i64, String, [(&str, &str); 2])> = (0..8)
+    type Given = (i64, String, [(&'static str, &'static str); 2]);
+    let entries: Vec<Given> = (0..8)
         .map(|nth| {
             let line = random.pick(LINES);
             let line = if nth % 2 == 0 { line.to_owned() } else { mutilated(line, random) };
@@ -206,9 +207,9 @@ fn run(query: &str, random: &mut Random) -> Option<()> {
             let mut all = Vec::new();
             for leaf in plan.leaves() {
                 let mut worker = leaf.worker(Tested::Exact);
-                for nth in 0..entries.len() {
+                for (nth, (time_nanos, ..)) in entries.iter().enumerate() {
                     worker.push(&entry(nth)).ok()?;
-                    leaf.bucket_end_nanos(entries[nth].0);
+                    leaf.bucket_end_nanos(*time_nanos);
                 }
                 all.push(vec![worker]);
             }

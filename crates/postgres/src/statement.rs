@@ -306,9 +306,9 @@ impl Scanner<'_> {
             Some(quote @ (b'\'' | b'"')) => {
                 let mut at = begin + 1;
                 while at < bytes.len() {
-                    if escapes && bytes[at] == b'\\' {
-                        at += 2;
-                    } else if bytes[at] == *quote && bytes.get(at + 1) == Some(quote) {
+                    let is_escaped = escapes && bytes[at] == b'\\';
+                    let is_doubled = bytes[at] == *quote && bytes.get(at + 1) == Some(quote);
+                    if is_escaped || is_doubled {
                         at += 2;
                     } else if bytes[at] == *quote {
                         return at + 1;

@@ -42,6 +42,9 @@ struct Told {
     act: Act,
 }
 
+/// What a function tells of a row.
+type Telling<'t> = dyn Fn(&dyn Array, usize) -> Option<String> + 't;
+
 impl PartialEq for Told {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.act == other.act
@@ -81,7 +84,7 @@ impl ScalarUDFImpl for Told {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let told: Box<dyn Fn(&dyn Array, usize) -> Option<String>> = match &self.act {
+        let told: Box<Telling<'_>> = match &self.act {
             Act::Same(value) => return Ok(ColumnarValue::Scalar(value.clone())),
             Act::Named(names) => {
                 let names = names.clone();

@@ -88,10 +88,7 @@ fn of_number(number: i64) -> Option<&'static str> {
 
 fn of_word(word: &str) -> Option<&'static str> {
     let is_word = |known: &&str| known.eq_ignore_ascii_case(word);
-    LEVELS
-        .iter()
-        .find(|(_, words)| words.iter().any(|known| is_word(known)))
-        .map(|(level, _)| *level)
+    LEVELS.iter().find(|(_, words)| words.iter().any(is_word)).map(|(level, _)| *level)
 }
 
 /// The first word of a line that is one for a level.

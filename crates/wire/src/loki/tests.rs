@@ -176,10 +176,13 @@ fn text_of(bytes: &[u8]) -> String {
     text(bytes).into_owned()
 }
 
+/// A time, the line, structured metadata.
+type SentEntry = (u64, String, Vec<(String, String)>);
+
 /// A stream that is written in both formats.
 struct Pushed {
     labels: Vec<(String, String)>,
-    entries: Vec<(u64, String, Vec<(String, String)>)>,
+    entries: Vec<SentEntry>,
 }
 
 fn random_push(random: &mut Random) -> Vec<Pushed> {
