@@ -151,7 +151,11 @@ fn long_help(setting: &Setting) -> StyledStr {
 
 /// The default; a word for one that is no text.
 pub(crate) fn shown_default(setting: &Setting) -> String {
-    let text = setting.default_text();
+    // Blanks between the items, so that lines of the manual can be broken there.
+    let text = match setting.kind {
+        Kind::List | Kind::Durations => setting.default_text().replace(',', ", "),
+        _ => setting.default_text(),
+    };
     if text.is_empty() { "nothing".to_owned() } else { text }
 }
 
