@@ -14,6 +14,9 @@ use crate::limits::REGEX_LITERAL_MAX_STEPS;
 
 /// Literals that are shorter are in too many texts to be looked for first.
 const LITERAL_MIN_BYTES: usize = 3;
+/// The longest matches that are looked for in many texts at once: one that begins in
+/// a text and ends in another was for nothing.
+const LOCAL_MATCH_MAX_BYTES: usize = 128;
 /// Repetitions that are spelled out.
 const REPEATS_SPELLED: u32 = 8;
 
@@ -81,21 +84,32 @@ pub(super) struct Required {
     pub(super) need: Need,
     /// The longest text that is in every match.
     pub(super) literal: Option<Finder<'static>>,
+    /// Whether a match is one whatever is around it, and not long.
+    pub(super) is_local: bool,
 }
 
 impl Required {
     /// Of an expression that compiles.
     pub(super) fn of_regex(pattern: &str) -> Self {
         let parsed = ParserBuilder::new().utf8(false).build().parse(pattern);
-        let Ok(hir) = parsed else { return Self { need: Need::NOTHING, literal: None } };
+        let Ok(hir) = parsed else {
+            return Self { need: Need::NOTHING, literal: None, is_local: false };
+        };
         let mut steps_left = REGEX_LITERAL_MAX_STEPS;
         let mut found = Found::default();
         found.walk(&hir, &mut steps_left);
         let (need, literal) = found.finish();
         let literal =
             (literal.len() >= LITERAL_MIN_BYTES).then(|| Finder::new(&literal).into_owned());
-        Self { need, literal }
+        Self { need, literal, is_local: is_local(&hir) }
     }
+}
+
+fn is_local(hir: &Hir) -> bool {
+    let properties = hir.properties();
+    properties.look_set().is_empty()
+        && properties.minimum_len().is_some_and(|len| len > 0)
+        && properties.maximum_len().is_some_and(|len| len <= LOCAL_MATCH_MAX_BYTES)
 }
 
 /// What was found so far of expressions that follow one another.
@@ -249,6 +263,15 @@ mod tests {
         assert_eq!(need("timeout|refused"), Need::all(vec![any.clone()]));
         let both = vec![any, Need::of_part(b"connection ")];
         assert_eq!(need("connection (timeout|refused)"), Need::all(both));
+    }
+
+    #[test]
+    fn short_matches_without_regard_to_what_is_around_are_local() {
+        let is_local = |pattern: &str| Required::of_regex(pattern).is_local;
+        assert!(is_local("a[0-9]{2,9}|(?i)grün"));
+        for pattern in ["a+", ".*", "a?", "", "^a", "a$", r"\ba", "a{129}", "[^a]{40}"] {
+            assert!(!is_local(pattern), "{pattern}");
+        }
     }
 
     #[test]
