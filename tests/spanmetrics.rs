@@ -276,8 +276,8 @@ fn exemplars_lead_to_the_trace() {
 
 #[test]
 fn pairs_over_queues_and_to_those_who_send_no_spans() {
-    // A short wait, so that those who send nothing are known soon.
-    let server = server(&["--span-metrics-graph-wait", "100ms"]);
+    // A short wait, so that those who send nothing are known soon, and long enough for requests.
+    let server = server(&["--span-metrics-graph-wait", "2s"]);
     send(&server, "shop", &[span("send", PRODUCER, 1, 1, 0)]);
     send(&server, "mail", &[span("receive", CONSUMER, 1, 2, 1)]);
     let bank = Span { attributes: &[("peer.service", "bank")], ..span("pay", CLIENT, 2, 3, 0) };
