@@ -114,8 +114,8 @@ impl<'a> KeyValueView<'a> {
         (value_raw.len() == usize::from(*value_length)).then_some((key, value_raw))
     }
 
-    /// The key of an attribute in that form, for those who look for some and step over most: its
-    /// value is not read. Of one in another form nothing is known until it is parsed.
+    /// The key of an attribute that has the form nearly all senders write, for those who look for some
+    /// and step over most: the value is not read. Of another nothing is known until it is parsed.
     #[inline]
     #[must_use]
     pub fn usual_key(raw: &'a [u8]) -> Option<&'a [u8]> {
