@@ -188,6 +188,8 @@ mod tests {
             (Method::POST, "/prometheus/api/v1/read", role(Role::Read)),
             (Method::GET, "/prometheus/federate", role(Role::Read)),
             (Method::POST, "/api/sql", role(Role::Read)),
+            (Method::GET, "/api/correlate", role(Role::Read)),
+            (Method::POST, "/api/correlate", role(Role::Admin)),
             (Method::POST, "/api/delete", role(Role::Admin)),
             (Method::GET, "/api/delete", role(Role::Admin)),
             (Method::GET, "/api/delete/0", role(Role::Admin)),
