@@ -31,8 +31,7 @@ use file::Output;
 
 const EXAMPLES: &str = "\
 The format is that of the name, or --format. As OTLP, spans and logs are written as they were sent, and
-kymo import, a collector or another server reads them; logs as OTLP need --data. Points of metrics are
-written as rows.
+kymo import, a collector or another server reads them. Points of metrics are written as rows.
 
 Examples:
   kymo export --sql 'SELECT name, duration_nanos FROM spans' -o spans.parquet
