@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A file is written under another name and takes its own when it is complete; one that is there is
-//! only replaced if `--force` says so. Memory does not grow with the answer.
+//! only replaced if `--force` says so. Memory does not grow with the answer, but for the ids of traces.
 
 mod file;
 mod otlp;
@@ -128,6 +128,10 @@ impl Format {
     fn is_otlp(self) -> bool {
         matches!(self, Self::OtlpJson | Self::OtlpProto)
     }
+
+    fn is_binary(self) -> bool {
+        matches!(self, Self::Parquet | Self::Arrow | Self::OtlpProto)
+    }
 }
 
 /// Asks, and writes the file.
@@ -135,7 +139,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
     let format = Format::of(args)?;
     check(args, format)?;
     let source = args.source.open()?;
-    let mut out = Output::create(&args.output, args.force, format != Format::Csv)?;
+    let mut out = Output::create(&args.output, args.force, format.is_binary())?;
     let (count, what) = match (format.is_otlp(), &args.traceql, args.signal) {
         (true, Some(query), _) => {
             let ids = otlp::found(&source, search(args, query)?)?;
