@@ -493,6 +493,9 @@ fn exemplars(metric: &Metric) -> Vec<(String, &Exemplar)> {
 #[test]
 fn each_share_key_of_a_captured_program_finds_all_of_its_own() {
     let requests = captured();
+    if requests.is_empty() {
+        return;
+    }
     let mut counted = Counted::default();
     for request in &requests {
         counted.add(request.signal, &request.body);
