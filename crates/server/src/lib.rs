@@ -35,6 +35,7 @@
 //! | `page` | pages for browsers, and links of other systems |
 //! | `mcp` | queries as tools of language models |
 //! | `correlate` | what belongs together, over all signals |
+//! | `export` | log records as they were sent |
 //! | `rows` | answers of SQL as columns |
 //! | `parameters`, `times` | what stands in URLs and forms: values, moments, durations |
 //! | [`mod@format`] | batches as JSON, CSV and Arrow |
@@ -57,6 +58,7 @@ mod deletion;
 pub mod derive;
 mod durable;
 mod error;
+mod export;
 mod flight;
 pub mod format;
 mod grpc;
@@ -92,6 +94,7 @@ pub use collect::CollectOptions;
 pub use correlate::{Correlated, Part, Question, Subject, correlate};
 pub use derive::DeriveOptions;
 pub use error::ServerError;
+pub use export::delimited;
 pub use options::{Parts, RetentionOptions, ServerOptions};
 pub use prometheus::prometheus_json;
 pub use server::{Addresses, Server};
