@@ -99,7 +99,9 @@ fn a_record_gets_a_shorter_body_and_never_a_longer_one() {
         })
     };
     let too_long = replace(10_000).unwrap();
-    assert_eq!((too_long.too_long, too_long.replaced, too_long.segments), (1, 0, 0));
+    assert_eq!((too_long.stuck, too_long.replaced, too_long.segments), (1, 0, 0));
+    let stuck = journal.erase(journal.end(), |_| Ok::<_, Error>(Edit::Stuck)).unwrap();
+    assert_eq!(stuck, Erased { stuck: 3, ..Erased::default() });
     assert!(holds(&disk, "needle-001"));
     assert_eq!(replace(100).unwrap().replaced, 1);
     assert!(!holds(&disk, "needle-001"));

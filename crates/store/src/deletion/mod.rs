@@ -56,11 +56,30 @@ pub struct Target {
     pub predicate: Predicate,
 }
 
+/// What is to be done, as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Work {
+    /// Who does it. Others leave it alone: it may be about to be asked for.
+    node: String,
+    targets: Vec<KeptTarget>,
+}
+
 /// A target as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct KeptTarget {
     signal: String,
     predicate: Predicate,
+}
+
+impl Work {
+    fn targets(self) -> Result<Vec<Target>, StoreError> {
+        let targets = self.targets.into_iter().map(|target| {
+            let unknown = || StoreError::corrupt(format!("no signal is called {}", target.signal));
+            let signal = Signal::from_name(&target.signal).ok_or_else(unknown)?;
+            Ok(Target { signal, predicate: target.predicate })
+        });
+        targets.collect()
+    }
 }
 
 /// Who asks for what.
@@ -87,6 +106,8 @@ impl Store {
     /// returns, it survives power loss.
     pub fn begin_deletion(&self, tenant: &str, order: Order) -> Result<Deletion, StoreError> {
         self.writable()?;
+        // Before there is something new: what the list has is what an earlier life left.
+        self.list_pending()?;
         let id = format!("{:012x}{:08x}", self.now_nanos() / 1_000_000, self.disk.random() as u32);
         let signals = order.targets.iter().map(|target| target.signal.name().to_owned()).collect();
         let asked = Asked {

@@ -8,12 +8,11 @@ use prost::Message;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{KeptTarget, Target};
+use super::{KeptTarget, Target, Work};
 use crate::block::meta::{decode_tenant, encode_tenant};
 use crate::commit::{VERSION, check_version, seal, unseal};
 use crate::error::StoreError;
 use crate::objects::{ObjectInfo, Objects};
-use crate::schema::Signal;
 use crate::store::Store;
 
 /// Where all of them are: not below their tenants, and no tenant's name.
@@ -264,29 +263,19 @@ impl Store {
     }
 
     /// What is to be done for a deletion; `None` if nothing is.
-    pub(super) fn work(&self, tenant: &str, id: &str) -> Result<Option<Vec<Target>>, StoreError> {
-        let Some(kept) = self.part::<Vec<KeptTarget>>(tenant, id, Part::Work)? else {
-            return Ok(None);
-        };
-        let targets = kept.into_iter().map(|target| {
-            let unknown = || StoreError::corrupt(format!("no signal is called {}", target.signal));
-            let signal = Signal::from_name(&target.signal).ok_or_else(unknown)?;
-            Ok(Target { signal, predicate: target.predicate })
-        });
-        targets.collect::<Result<_, StoreError>>().map(Some)
+    pub(super) fn work(&self, tenant: &str, id: &str) -> Result<Option<Work>, StoreError> {
+        self.part(tenant, id, Part::Work)
     }
 
     /// Writes down what is asked for. What is to be done comes first: without `asked` it is nothing.
     pub(super) fn write_order(&self, asked: &Asked, targets: &[Target]) -> Result<(), StoreError> {
-        let kept: Vec<KeptTarget> = targets
-            .iter()
-            .map(|target| KeptTarget {
-                signal: target.signal.name().to_owned(),
-                predicate: target.predicate.clone(),
-            })
-            .collect();
+        let kept = targets.iter().map(|target| KeptTarget {
+            signal: target.signal.name().to_owned(),
+            predicate: target.predicate.clone(),
+        });
+        let work = Work { node: asked.node.clone(), targets: kept.collect() };
         let (tenant, id) = (&asked.tenant, &asked.id);
-        self.objects.put_new(&Part::Work.path(tenant, id), encode(&kept)?)?;
+        self.objects.put_new(&Part::Work.path(tenant, id), encode(&work)?)?;
         self.objects.put_new(&Part::Asked.path(tenant, id), encode(asked)?)?;
         Ok(())
     }
