@@ -124,10 +124,12 @@ impl Store {
             end_nanos: order.time.as_ref().map(|time| time.end),
             whole_traces: order.whole_traces,
         };
-        self.write_order(&asked, &order.targets)?;
-        Counters::add(&self.counters.deletions_requested, 1);
-        let hidden = self.hide(&asked, &order.targets);
-        // From here on it is pursued, also if it is not hidden yet: somebody asked for it.
+        let hidden = self.write_order(&asked, &order.targets).and_then(|()| {
+            Counters::add(&self.counters.deletions_requested, 1);
+            self.hide(&asked, &order.targets)
+        });
+        // From here on it is pursued, also if it is not hidden yet: somebody asked for it. What could
+        // not be written down is cleared away.
         lock(&self.deletions).add(tenant, &id);
         Ok(Deletion { asked, hidden: Some(hidden?), progress: Progress::default(), done: None })
     }
