@@ -335,3 +335,41 @@ pub(crate) fn objects_of(
 pub(crate) fn check_readable(objects: &dyn Objects, info: &ObjectInfo) -> Result<(), StoreError> {
     decode::<serde_json::Value>(&objects.get(&info.path)?, &info.path).map(drop)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use kymo_journal::{Journal, OsDisk};
+
+    use super::*;
+    use crate::options::Options;
+
+    fn open(dir: &Path, node: &str) -> Store {
+        let disk = Arc::new(OsDisk);
+        let (journal, _) =
+            Journal::open(disk.clone(), &dir.join(node), Default::default()).unwrap();
+        let blocks = dir.join("blocks");
+        let objects = crate::objects::open(&blocks.to_string_lossy(), disk.clone()).unwrap();
+        let options =
+            Options { node: node.to_owned(), log_refresh: Duration::ZERO, ..Options::default() };
+        Store::open(disk, journal, objects, options).unwrap()
+    }
+
+    #[test]
+    fn what_was_never_asked_for_is_cleared_away_by_its_own_node_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let (own, other) = (open(dir.path(), "own"), open(dir.path(), "other"));
+        let path = Part::Work.path("default", "0123456789abcdef0123");
+        let work = Work { node: "own".to_owned(), targets: Vec::new() };
+        own.objects.put_new(&path, encode(&work).unwrap()).unwrap();
+        // Whoever writes this down may be about to write down who asked.
+        other.pursue_deletions().unwrap();
+        assert!(own.objects.get(&path).is_ok());
+        own.pursue_deletions().unwrap();
+        assert!(own.objects.get(&path).unwrap_err().is_not_found());
+        assert_eq!((own.deletions_pending(), other.deletions_pending()), (0, 0));
+    }
+}
