@@ -35,6 +35,15 @@ pub(crate) struct Rewritten {
     pub(crate) bytes_after: u64,
 }
 
+impl Rewritten {
+    fn add(&mut self, other: Self) {
+        self.blocks += other.blocks;
+        self.rows += other.rows;
+        self.bytes_before += other.bytes_before;
+        self.bytes_after += other.bytes_after;
+    }
+}
+
 impl Pending {
     pub(super) fn add(&mut self, tenant: &str, id: &str) {
         if let Some(due) = &mut self.due {
@@ -45,11 +54,7 @@ impl Pending {
     /// Blocks were written again without the rows that some tombstones hide.
     pub(crate) fn rewritten(&mut self, tombstones: &[String], done: Rewritten) {
         for id in tombstones {
-            let sum = self.rewritten.entry(id.clone()).or_default();
-            sum.blocks += done.blocks;
-            sum.rows += done.rows;
-            sum.bytes_before += done.bytes_before;
-            sum.bytes_after += done.bytes_after;
+            self.rewritten.entry(id.clone()).or_default().add(done);
         }
     }
 
@@ -59,10 +64,7 @@ impl Pending {
         self.rewritten.retain(|tombstone, done| {
             let is_its = tombstone.starts_with(id);
             if is_its {
-                sum.blocks += done.blocks;
-                sum.rows += done.rows;
-                sum.bytes_before += done.bytes_before;
-                sum.bytes_after += done.bytes_after;
+                sum.add(*done);
             }
             !is_its
         });
