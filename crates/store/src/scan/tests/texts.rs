@@ -317,6 +317,25 @@ fn a_line_of_ten_megabytes_is_found_as_others_are() {
 }
 
 #[test]
+fn a_check_finds_damaged_text_filters() {
+    let mut random = Random(31);
+    let records: Vec<Record> = (0..200).map(|row| record(&mut random, row)).collect();
+    let (_directory, objects) = place();
+    let block = block(&[chunk(&records, 0)], &objects);
+    let Source::Block(opened) = &block else { panic!("a block") };
+    crate::check::read_all(opened).unwrap();
+    let filters = &opened.footer().text_filters;
+    assert!(!filters.is_empty());
+    for region in filters.iter().filter_map(|described| described.region) {
+        let mut bytes = objects.get("a.parquet").unwrap().to_vec();
+        bytes[region.offset as usize + 1] ^= 1;
+        objects.put("b.parquet", bytes.into()).unwrap();
+        let damaged = Block::open(objects.clone(), "b.parquet", None).unwrap();
+        assert!(crate::check::read_all(&damaged).is_err(), "{region:?}");
+    }
+}
+
+#[test]
 fn what_text_filters_spare_has_nothing_that_passes() {
     let mut random = Random(29);
     let records: Vec<Record> = (0..ROWS).map(|row| record(&mut random, row)).collect();
