@@ -329,8 +329,9 @@ fn a_check_finds_damaged_text_filters() {
     for region in filters.iter().filter_map(|described| described.region) {
         let mut bytes = objects.get("a.parquet").unwrap().to_vec();
         bytes[region.offset as usize + 1] ^= 1;
-        objects.put("b.parquet", bytes.into()).unwrap();
-        let damaged = Block::open(objects.clone(), "b.parquet", None).unwrap();
+        let path = format!("{}.parquet", region.offset);
+        objects.put(&path, bytes.into()).unwrap();
+        let damaged = Block::open(objects.clone(), &path, None).unwrap();
         assert!(crate::check::read_all(&damaged).is_err(), "{region:?}");
     }
 }
