@@ -4,6 +4,8 @@
 
 mod common;
 
+use std::io::IoSlice;
+
 use bytes::Bytes;
 use common::*;
 use kymo_journal::sim::SimDisk;
@@ -123,6 +125,9 @@ fn what_everyone_has_passed_is_deleted_whole() {
     }
     journal.advance("store", journal.end()).unwrap();
     assert!(holds(&disk, "needle-001"), "little stays where it is");
+    // A copy that could not be removed when it failed.
+    let copy = disk.create(&dir().join("00000000000000000000.kj.tmp")).unwrap();
+    copy.write_at(&[IoSlice::new(b"needle-001")], 0).unwrap();
     erase(&journal, 1).unwrap();
     assert!(!holds(&disk, "needle-001"));
 }
