@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `dialect` | how queries are written |
 //! | `allowed` | what may be asked: queries, and nothing that writes or reads elsewhere |
 //! | `names` | attributes that a query names, in either way of writing them |
 //! | `wildcard` | `*` stays what it is, whatever attributes a query names elsewhere |
@@ -11,6 +12,7 @@
 //! | `postgres` | what only PostgreSQL understands, as we say it |
 
 mod allowed;
+mod dialect;
 pub(crate) mod ids;
 mod names;
 mod parameters;
@@ -27,7 +29,6 @@ use datafusion::error::DataFusionError;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::resolve::resolve_table_references;
 use datafusion::sql::sqlparser::ast::{ObjectNamePart, TableFactor, VisitMut, VisitorMut};
-use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
@@ -89,8 +90,7 @@ fn statement(query: &str) -> Result<Statement, EngineError> {
             query.len()
         )));
     }
-    let dialect = GenericDialect {};
-    let tokens = Tokenizer::new(&dialect, query)
+    let tokens = Tokenizer::new(&dialect::Kymo, query)
         .tokenize_with_location()
         .map_err(|error| EngineError::Invalid(format!("syntax: {error}")))?;
     // Every level of an expression takes a word or an operator, so this bounds its depth, also
@@ -111,7 +111,7 @@ fn statement(query: &str) -> Result<Statement, EngineError> {
         other => other,
     };
     let mut statements = DFParserBuilder::new(tokens)
-        .with_dialect(&dialect)
+        .with_dialect(&dialect::Kymo)
         .with_recursion_limit(QUERY_MAX_DEPTH)
         .build()
         .and_then(|mut parser| parser.parse_statements())
