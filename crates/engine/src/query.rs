@@ -90,9 +90,9 @@ impl Query {
     /// DataFusion with everything that the query reads.
     fn context(&self, state: &Arc<QueryState>) -> Result<SessionContext, EngineError> {
         let (tables, functions) = self.tables(state)?;
-        let catalogued = self.catalogued(state)?;
+        let catalogue = self.catalogue(state)?;
         let memory = state.memory().clone();
-        let session = self.core.sessions.session(tables, catalogued, functions, memory);
+        let session = self.core.sessions.session(tables, catalogue, functions, memory);
         let session = session.map_err(|error| EngineError::of(error, state))?;
         Ok(SessionContext::new_with_state(session))
     }
@@ -105,7 +105,8 @@ impl Query {
         let state = Arc::new(state);
         let session = self.context(&state)?.state();
         let describing = async {
-            let logical = session.statement_to_plan(self.parsed.statement.clone()).await?;
+            let statement = self.parsed.statement.clone();
+            let logical = self.core.sessions.plan(&session, statement).await?;
             let found = logical.get_parameter_types()?;
             state.check()?;
             // What has no open parameters can be planned to its end, and has the very columns that
@@ -124,10 +125,10 @@ impl Query {
         Ok(Description { schema, parameters })
     }
 
-    /// Relations of the catalogue that the query reads.
-    fn catalogued(&self, state: &Arc<QueryState>) -> Result<Vec<Catalogued>, EngineError> {
+    /// Relations of the catalogue that the query reads; `None` if it has nothing to do with it.
+    fn catalogue(&self, state: &Arc<QueryState>) -> Result<Option<Vec<Catalogued>>, EngineError> {
         if self.parsed.catalog.is_empty() {
-            return Ok(Vec::new());
+            return Ok(self.session.as_ref().map(|_| Vec::new()));
         }
         let (reading, none) = (&self.core.reading, BTreeSet::new());
         let mut tables = Vec::new();
@@ -149,8 +150,8 @@ impl Query {
             tables,
             functions: self.core.sessions.functions().clone(),
         };
-        catalog::tables(&self.parsed.catalog, &contents)
-            .map_err(|error| EngineError::of_plan(&error))
+        let tables = catalog::tables(&self.parsed.catalog, &contents);
+        tables.map(Some).map_err(|error| EngineError::of_plan(&error))
     }
 
     /// The tables of the query, and those that functions make; those of one signal over the same
@@ -197,7 +198,7 @@ impl Query {
         let session = context.state();
         let plan = async {
             let statement = self.parsed.statement.clone();
-            let logical = session.statement_to_plan(statement).await?;
+            let logical = self.core.sessions.plan(&session, statement).await?;
             // The text was checked; this is for what a check of text does not see.
             let read_only = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false);
             read_only.with_allow_statements(false).verify_plan(&logical)?;
