@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
@@ -31,7 +31,7 @@ use crate::plan;
 use crate::queue::Turn;
 use crate::runtime::panic_message;
 use crate::session::NamedTable;
-use crate::sql::Parsed;
+use crate::sql::{Parameters, Parsed};
 use crate::state::QueryState;
 use crate::stats::Counters;
 use crate::tables::{self, QueryTable, TableName};
@@ -119,10 +119,15 @@ impl Query {
         };
         let described = tokio::runtime::Handle::current().block_on(describing);
         let (schema, mut found) = described.map_err(|error| EngineError::of(error, &state))?;
-        let parameters = (1..=self.parsed.parameters)
-            .map(|place| found.remove(&format!("${place}")).flatten())
-            .collect();
-        Ok(Description { schema, parameters })
+        let Parameters { count, lists } = &self.parsed.parameters;
+        let type_of = |place: usize| {
+            let found = found.remove(&format!("${place}")).flatten();
+            match lists.contains(&place) {
+                true => Some(DataType::new_list(found.unwrap_or(DataType::Utf8), true)),
+                false => found,
+            }
+        };
+        Ok(Description { schema, parameters: (1..=*count).map(type_of).collect() })
     }
 
     /// Relations of the catalogue that the query reads; `None` if it has nothing to do with it.

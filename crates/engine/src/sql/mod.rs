@@ -8,10 +8,11 @@
 //! | `wildcard` | `*` stays what it is, whatever attributes a query names elsewhere |
 //! | `ids` | ids that are compared with hex text |
 //! | `suggest` | names that are nearly right |
-//! | `parameters` | values that are put in for parameters |
+//! | `parameters`, `array_text` | values that are put in for parameters |
 //! | `postgres` | what only PostgreSQL understands, as we say it |
 
 mod allowed;
+mod array_text;
 mod dialect;
 pub(crate) mod ids;
 mod names;
@@ -20,6 +21,7 @@ mod postgres;
 pub(crate) mod suggest;
 mod wildcard;
 
+pub(crate) use parameters::Parameters;
 pub(crate) use postgres::shown;
 
 use std::collections::BTreeSet;
@@ -53,8 +55,8 @@ pub(crate) struct Parsed {
     pub(crate) attributes: BTreeSet<String>,
     /// Relations of the catalogue that it reads.
     pub(crate) catalog: BTreeSet<catalog::Read>,
-    /// How many parameters it has.
-    pub(crate) parameters: usize,
+    /// Its parameters.
+    pub(crate) parameters: Parameters,
     /// The functions of ours that it calls for a table.
     pub(crate) functions: Vec<Kind>,
 }
