@@ -93,6 +93,10 @@ fn psql_finds_tables_columns_and_functions() {
         assert!(columns.contains(line), "{line}\n{columns}");
     }
     assert!(shown("\\d points").contains("bucket_bounds | double precision[]"));
+    let traces = shown("\\d traces");
+    for line in [" span_count     | bigint ", " services       | text[] "] {
+        assert!(traces.contains(line), "{line}\n{traces}");
+    }
     assert!(shown("\\dt+").contains("spans of traces"));
     assert!(shown("\\l").contains(" default | kymo "));
     assert!(shown("\\dn").contains(" public | kymo"));

@@ -34,7 +34,7 @@ use crate::session::NamedTable;
 use crate::sql::{Parameters, Parsed};
 use crate::state::QueryState;
 use crate::stats::Counters;
-use crate::tables::{self, QueryTable, TableName};
+use crate::tables::{self, TableName};
 use crate::tenants::Tenants;
 use crate::trace_functions::TraceFunction;
 
@@ -136,11 +136,11 @@ impl Query {
             return Ok(self.session.as_ref().map(|_| Vec::new()));
         }
         let (reading, none) = (&self.core.reading, BTreeSet::new());
-        let mut tables = Vec::new();
+        let mut columns = Vec::new();
         for name in TableName::ALL {
             let snapshot = Arc::new(reading.store.snapshot_of([], name.signal())?);
-            let table = QueryTable::new(name, &snapshot, &none, reading, state)?;
-            tables.push((name, table.schema()));
+            let table = tables::table(name, &snapshot, &none, reading, state)?;
+            columns.push((name, table.schema()));
         }
         let session = self.session.clone().unwrap_or_else(|| PgSession {
             database: self.tenants.to_string(),
@@ -152,7 +152,7 @@ impl Query {
             databases: session.databases,
             user: session.user,
             settings: session.settings,
-            tables,
+            tables: columns,
             functions: self.core.sessions.functions().clone(),
         };
         let tables = catalog::tables(&self.parsed.catalog, &contents);
