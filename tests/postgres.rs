@@ -93,13 +93,20 @@ fn psql_finds_tables_columns_and_functions() {
         assert!(columns.contains(line), "{line}\n{columns}");
     }
     assert!(shown("\\d points").contains("bucket_bounds | double precision[]"));
+    let traces = shown("\\d traces");
+    for line in [" span_count     | bigint ", " services       | text[] "] {
+        assert!(traces.contains(line), "{line}\n{traces}");
+    }
     assert!(shown("\\dt+").contains("spans of traces"));
     assert!(shown("\\l").contains(" default | kymo "));
     assert!(shown("\\dn").contains(" public | kymo"));
     assert!(shown("\\df date_trunc").contains(" public | date_trunc "));
     assert!(shown("\\dt pg_catalog.pg_t*").contains("pg_type"));
     assert!(shown("\\conninfo").contains("database \"default\" as user \"ada\""));
-    for command in ["\\dv", "\\di", "\\du", "\\dx", "\\ds", "\\dS spans"] {
+    assert!(shown("\\d+ logs").contains("Access method: heap"));
+    assert!(shown("\\dp").contains(" public | spans "));
+    assert!(shown("\\dT+ text").contains(" pg_catalog | text "));
+    for command in ["\\dv", "\\di", "\\du", "\\dx", "\\ds", "\\dS spans", "\\dT", "\\dTS"] {
         psql(address, OPEN, &[command]).expect(0);
     }
 }

@@ -48,6 +48,10 @@ with psycopg.connect(PLACE, autocommit=True) as connection:
         ("name LIKE %s", "GET%", 2),
         ("status IS NOT DISTINCT FROM %s", None, None),
         ("name = %s", "a' OR '1' = '1", 0),
+        ("trace_id = ANY(%s)", [TRACE, "0" * 32], 3),
+        ("trace_id <> ALL(%s)", [TRACE], 4),
+        ("duration_nanos = ANY(%s)", [250_000_000, 1], None),
+        ("name = ANY(%s)", [], 0),
     ]:
         count = connection.execute(f"{by} {condition}", [value]).fetchone()[0]
         assert expected is None or count == expected, (condition, count)

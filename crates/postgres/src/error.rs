@@ -92,7 +92,7 @@ fn code_of(message: &str) -> &'static str {
         code::NO_COLUMN
     } else if message.starts_with("there is no setting") {
         code::NO_SETTING
-    } else if message.contains("Invalid function") {
+    } else if message.starts_with("there is no function") {
         code::NO_FUNCTION
     } else {
         code::WRONG

@@ -259,7 +259,7 @@ fn look(
         Arc::new(QueryTable::new(table, &snapshot, &parsed.attributes, reading, &state)?);
     let named: NamedTable = (table.name(), provider.clone());
     let sessions = &core.sessions;
-    let session = sessions.session(vec![named], Vec::new(), Vec::new(), state.memory().clone());
+    let session = sessions.session(vec![named], None, Vec::new(), state.memory().clone());
     let planned = session.and_then(|session| {
         let context = SessionContext::new_with_state(session);
         let session = context.state();
