@@ -36,6 +36,7 @@
 //! | `mcp` | queries as tools of language models |
 //! | `correlate` | what belongs together, over all signals |
 //! | `rows` | answers of SQL as columns |
+//! | `question` | what questions of Prometheus' and Loki's APIs have in common |
 //! | `parameters`, `times` | what stands in URLs and forms: values, moments, durations |
 //! | [`mod@format`] | batches as JSON, CSV and Arrow |
 //! | [`collect`] | what the server gathers itself: the machine, targets that it scrapes |
@@ -75,6 +76,7 @@ mod page;
 mod parameters;
 mod postgres;
 mod prometheus;
+mod question;
 mod receive;
 mod reply;
 mod router;
@@ -92,6 +94,7 @@ pub use collect::CollectOptions;
 pub use correlate::{Correlated, Part, Question, Subject, correlate};
 pub use derive::DeriveOptions;
 pub use error::ServerError;
+pub use loki::loki_json;
 pub use options::{Parts, RetentionOptions, ServerOptions};
 pub use prometheus::prometheus_json;
 pub use server::{Addresses, Server};

@@ -32,7 +32,8 @@ pub(super) fn answer(
         Plan::Log(plan) => LogqlValue::Lines(lines(view, &plan, request.direction)?),
         Plan::Metric(plan) => LogqlValue::Numbers(numbers(view, &plan)?),
     };
-    Ok(LogqlAnswer { value, stats: LogqlStats::of(&view.done()) })
+    let done = view.done();
+    Ok(LogqlAnswer { value, stats: LogqlStats::of(&done, view.bytes_of(done.rows_scanned)) })
 }
 
 /// Lines, from the end of the range that is asked for first: windows that grow are read one after
