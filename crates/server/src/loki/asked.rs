@@ -19,7 +19,7 @@ use crate::parameters::Parameters;
 use crate::question::{self, Question};
 use crate::reply::{failed, plain, refused, typed};
 use crate::router::Shared;
-use crate::times::{NANOS_PER_SECOND, now_nanos};
+use crate::times::{NANOS_PER_SECOND, now_nanos, timestamp};
 
 /// How far back a question looks that does not say.
 const HOUR_NANOS: i64 = 3600 * NANOS_PER_SECOND;
@@ -87,7 +87,7 @@ impl Asked {
 
     /// A moment, in nanoseconds since 1970.
     pub(super) fn time(&self, name: &str) -> Result<Option<i64>, Unanswered> {
-        Ok(self.parameters.read(name, TIME, times::moment)?)
+        Ok(self.parameters.read(name, TIME, timestamp)?)
     }
 
     /// A moment, or now.

@@ -45,9 +45,9 @@ pub(super) async fn range(State(shared): State<Shared>, request: Request<Body>) 
 /// Steps of numbers are multiples of the step, as Loki's front has them: the same question a moment
 /// later has the same steps.
 fn aligned(start: i64, end: i64, step_nanos: i64) -> Times {
-    let start_nanos = start - start.rem_euclid(step_nanos);
+    let start_nanos = start.saturating_sub(start.rem_euclid(step_nanos));
     let over = end.rem_euclid(step_nanos);
-    let end_nanos = if over == 0 { end } else { (end - over).saturating_add(step_nanos) };
+    let end_nanos = if over == 0 { end } else { end.saturating_add(step_nanos - over) };
     Times::Range { start_nanos, end_nanos, step_nanos }
 }
 
