@@ -37,6 +37,7 @@
 //! | `correlate` | what belongs together, over all signals |
 //! | `export` | log records as they were sent |
 //! | `rows` | answers of SQL as columns |
+//! | `question` | what questions of Prometheus' and Loki's APIs have in common |
 //! | `parameters`, `times` | what stands in URLs and forms: values, moments, durations |
 //! | [`mod@format`] | batches as JSON, CSV and Arrow |
 //! | [`collect`] | what the server gathers itself: the machine, targets that it scrapes |
@@ -77,6 +78,7 @@ mod page;
 mod parameters;
 mod postgres;
 mod prometheus;
+mod question;
 mod receive;
 mod reply;
 mod router;
@@ -95,6 +97,7 @@ pub use correlate::{Correlated, Part, Question, Subject, correlate};
 pub use derive::DeriveOptions;
 pub use error::ServerError;
 pub use export::delimited;
+pub use loki::loki_json;
 pub use options::{Parts, RetentionOptions, ServerOptions};
 pub use prometheus::prometheus_json;
 pub use server::{Addresses, Server};

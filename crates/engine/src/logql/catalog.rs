@@ -9,7 +9,7 @@ use kymo_logql::matcher::Matcher;
 use kymo_logql::selection::{Names, Needs, Selection};
 
 use super::answer::{StreamStats, Volume};
-use super::streams::Streams;
+use super::streams::{Streams, is_selected};
 use super::view::View;
 use crate::error::EngineError;
 
@@ -111,14 +111,13 @@ pub(super) fn series(
     selectors: &[Vec<Matcher>],
     time: &Range<i64>,
 ) -> Result<BTreeSet<Labels>, EngineError> {
-    let everything = [Vec::new()];
-    let selectors = if selectors.is_empty() { &everything[..] } else { selectors };
-    let mut found = BTreeSet::new();
-    for matchers in selectors {
-        let counted = counted(view, matchers, time, false, |_| 0)?;
-        found.extend(counted.into_keys().map(|(labels, _)| labels));
-    }
-    Ok(found)
+    // Several are looked for at once, among all.
+    let matchers = if let [only] = selectors { &only[..] } else { &[] };
+    let counted = counted(view, matchers, time, false, |_| 0)?;
+    let is_wanted = |labels: &Labels| {
+        selectors.is_empty() || selectors.iter().any(|matchers| is_selected(labels, matchers))
+    };
+    Ok(counted.into_keys().map(|(labels, _)| labels).filter(is_wanted).collect())
 }
 
 /// How much there is of some streams.

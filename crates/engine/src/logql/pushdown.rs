@@ -19,7 +19,7 @@ use super::names::label_name;
 use super::streams::Belonging;
 
 /// The label that is not stored, but found out.
-pub(crate) const DETECTED_LEVEL: &str = "detected_level";
+pub(super) const DETECTED_LEVEL: &str = "detected_level";
 
 /// Tests of the store, and whether they say all that the conditions say which are exact.
 #[derive(Debug, Default)]

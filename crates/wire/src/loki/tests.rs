@@ -108,6 +108,7 @@ fn what_is_no_push_is_refused_whole() {
         (json!({ "streams": [{ "stream": {}, "values": [["1", "x", {}, 1]] }] }), "more than"),
         (json!({ "streams": [{ "stream": {}, "values": [["1", "x", { "a": 1 }]] }] }), "a text"),
         (json!({ "streams": [{ "stream": { "a": 1 }, "values": [["1", "x"]] }] }), "a text"),
+        (json!({ "streams": [{ "labels": "{}", "entries": [{ "line": "x" }] }] }), "send stream"),
     ] {
         let error = of_json(&push).unwrap_err().to_string();
         assert!(error.contains(expected), "{push}: {error}");
