@@ -19,7 +19,7 @@ use crate::ast::{Expr, LogExpr, MetricExpr, Span};
 use crate::error::ParseError;
 use crate::lexer::{self, Token, TokenKind, Word};
 use crate::limits::{MAX_CONDITIONS, MAX_NESTING, MAX_QUERY_BYTES};
-use crate::matcher::Matcher;
+use crate::matcher::LabelMatcher;
 
 /// Reads a query.
 pub fn parse(text: &str) -> Result<Expr, ParseError> {
@@ -45,7 +45,7 @@ pub fn parse_log(text: &str) -> Result<LogExpr, ParseError> {
 
 /// Reads a selector alone: what `match[]` and `query` of some endpoints hold. It may match
 /// everything: `{}` is read too; who does not want that looks at the matchers.
-pub fn parse_selector(text: &str) -> Result<Vec<Matcher>, ParseError> {
+pub fn parse_selector(text: &str) -> Result<Vec<LabelMatcher>, ParseError> {
     let mut parser = Parser::new(text)?;
     let matchers = parser.matchers_in_braces()?;
     parser.end()?;
