@@ -50,9 +50,19 @@ pub struct LabelMatcher {
 impl LabelMatcher {
     /// A condition; an error if the value should be a regular expression and is not.
     pub fn new(name: &str, op: MatchOp, value: &str) -> Result<Self, regex::Error> {
+        Self::within(name, op, value, MAX_MATCHER_BYTES)
+    }
+
+    /// The same, with a regular expression that is compiled to at most `size_bytes`.
+    pub fn within(
+        name: &str,
+        op: MatchOp,
+        value: &str,
+        size_bytes: usize,
+    ) -> Result<Self, regex::Error> {
         let regex = match op {
             MatchOp::Equal | MatchOp::NotEqual => None,
-            MatchOp::Matches | MatchOp::NotMatches => Some(crate::regex(value, MAX_MATCHER_BYTES)?),
+            MatchOp::Matches | MatchOp::NotMatches => Some(crate::regex(value, size_bytes)?),
         };
         Ok(Self { name: name.to_owned(), op, value: value.to_owned(), regex })
     }

@@ -18,7 +18,9 @@ mod stage;
 use crate::ast::{Expr, LogExpr, MetricExpr, Span};
 use crate::error::ParseError;
 use crate::lexer::{self, Token, TokenKind, Word};
-use crate::limits::{MAX_CONDITIONS, MAX_NESTING, MAX_QUERY_BYTES};
+use crate::limits::{
+    MAX_CONDITIONS, MAX_NESTING, MAX_PATTERN_BYTES, MAX_PATTERNS_BYTES, MAX_QUERY_BYTES,
+};
 use crate::matcher::LabelMatcher;
 
 /// Reads a query.
@@ -79,6 +81,8 @@ struct Parser<'a> {
     stage_start: Option<usize>,
     /// How many conditions were read.
     conditions: usize,
+    /// What a regular expression may be compiled to.
+    pattern_bytes: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -89,7 +93,18 @@ impl<'a> Parser<'a> {
             return Err(ParseError::new("", Span::default(), message));
         }
         let tokens = lexer::tokens(text)?;
-        Ok(Self { text, tokens, at: 0, nesting: 0, stage_start: None, conditions: 0 })
+        // There are no more regular expressions than texts.
+        let texts = tokens.iter().filter(|token| matches!(token.kind, TokenKind::Text(_))).count();
+        let pattern_bytes = MAX_PATTERN_BYTES.min(MAX_PATTERNS_BYTES / texts.max(1));
+        Ok(Self {
+            text,
+            tokens,
+            at: 0,
+            nesting: 0,
+            stage_start: None,
+            conditions: 0,
+            pattern_bytes,
+        })
     }
 
     /// The next token, which stays where it is.

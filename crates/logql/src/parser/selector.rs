@@ -56,7 +56,7 @@ impl Parser<'_> {
         self.skip();
         let span = self.span();
         let value = self.quoted("a text between quotes")?;
-        LabelMatcher::new(name, op, &value)
+        LabelMatcher::within(name, op, &value, self.pattern_bytes)
             .map_err(|error| self.error(span, kymo_pattern::complaint(&value, &error)))
     }
 }
