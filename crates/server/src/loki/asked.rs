@@ -8,7 +8,7 @@ use axum::response::Response;
 use http::{HeaderMap, Request, StatusCode};
 use kymo_engine::{EngineError, Tenants};
 use kymo_logql::ast::Expr;
-use kymo_logql::matcher::Matcher;
+use kymo_logql::matcher::LabelMatcher;
 use kymo_logql::parser::{parse, parse_selector};
 use kymo_logql::request::Direction;
 
@@ -173,7 +173,7 @@ impl Asked {
     }
 
     /// The selector in `query`, if there is one. It must select by something.
-    pub(super) fn selector(&self) -> Result<Option<Vec<Matcher>>, Unanswered> {
+    pub(super) fn selector(&self) -> Result<Option<Vec<LabelMatcher>>, Unanswered> {
         let Some(text) = self.parameters.get("query") else { return Ok(None) };
         let matchers = parse_selector(text).map_err(|error| error.to_string())?;
         if matchers.iter().all(|matcher| matcher.matches("")) {

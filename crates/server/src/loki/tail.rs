@@ -260,7 +260,7 @@ impl Follower {
         let (log, worker) = (&self.log, &mut self.worker);
         let now_nanos = crate::times::now_nanos();
         let read = shared.engine.each_log_entry(&body, now_nanos, &mut |entry| {
-            let is_selected = |matcher: &kymo_logql::matcher::Matcher| {
+            let is_selected = |matcher: &kymo_logql::matcher::LabelMatcher| {
                 matcher.matches(entry.stream.get(&matcher.name).unwrap_or(""))
             };
             if entry.time_nanos >= self.tail.start_nanos && log.matchers.iter().all(is_selected) {
