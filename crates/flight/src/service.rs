@@ -506,6 +506,18 @@ impl FlightSqlService for FlightSql {
         Err(Status::unimplemented("a query ends when its stream is closed"))
     }
 
+    /// To cancel by what a query was described with, and to set or close a session: there is neither.
+    async fn do_action_fallback(
+        &self,
+        request: Request<Action>,
+    ) -> Result<Response<<Self as FlightService>::DoActionStream>, Status> {
+        let action = &request.get_ref().r#type;
+        Err(Status::unimplemented(format!(
+            "the action {action} is not offered: nothing is kept between calls, and a query ends \
+             when its stream is closed"
+        )))
+    }
+
     /// What is told is fixed.
     async fn register_sql_info(&self, _: i32, _: &SqlInfo) {}
 }
