@@ -29,7 +29,7 @@ impl Engine {
         let tenants = tenants.into();
         let asker = Asker::new(self.counters());
         let turn = self.core().queries.turn(tenants.line()).await;
-        asker.answered(&turn.as_ref().map(|_| ()).map_err(|_| EngineError::Cancelled));
+        asker.answered(&turn);
         let turn = turn?;
         let (sender, requests) = mpsc::channel(EXPORT_REQUESTS_WAITING);
         let core = self.core().clone();
