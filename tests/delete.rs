@@ -224,6 +224,13 @@ fn no_more_is_deleted_than_what_was_asked_for() {
         let message = refused(json!({"where": condition, "signal": signal}), 400);
         assert!(message.contains(why), "{condition}: {message}");
     }
+    // What would close the parentheses that it is put into would be free of the time beside it.
+    for whole_traces in [false, true] {
+        let (condition, end) = ("true) OR (true", "1970-01-02T00:00:00Z");
+        let asked = json!({"where": condition, "signal": "traces", "end": end,
+                           "whole_traces": whole_traces, "all": true});
+        refused(asked, 400);
+    }
     let message = refused(json!({"where": "{ name = \"a\" } >> { name = \"b\" }"}), 400);
     assert!(message.contains("one filter"), "{message}");
     for condition in ["true", "1 = 1", "duration_nanos >= 0"] {

@@ -68,18 +68,28 @@ fn traces_and_logs_go_out_as_otlp_and_come_back_whole() {
     let errors = server.place().join("errors.otlp.jsonl");
     export(&["--url", &url], &["--traceql", "{ status = error }"], &errors).expect(0);
     assert!(fs::read_to_string(&errors).unwrap().starts_with("{\"resourceSpans\""));
+    let logs = server.place().join("logs.otlp.jsonl");
+    export(&["--url", &url], &["--signal", "logs"], &logs).expect(0);
+    let none = ["--signal", "logs", "--start", "1970-01-01", "--end", "1970-01-02"];
+    let empty = server.place().join("none.otlp.pb");
+    let ran = export(&["--url", &url], &none, &empty).expect(0);
+    assert!(ran.stderr.contains("0 requests of logs"), "{}", ran.stderr);
     server.stop();
     let data = server.data();
     let from = ["--data", data.to_str().unwrap()];
-    let logs = server.place().join("logs.otlp.jsonl");
-    export(&from, &["--signal", "logs"], &logs).expect(0);
+    let of_directory = server.place().join("logs.otlp.pb");
+    export(&from, &["--signal", "logs"], &of_directory).expect(0);
+    let other = server.place().join("other");
+    run(kymo().arg("import").arg(&of_directory).arg("--data").arg(&other)).expect(0);
+    let all_logs = "SELECT * FROM logs ORDER BY time, body";
+    assert_eq!(rows(&other, all_logs), rows(&data, all_logs));
     let copy = server.place().join("copy");
     run(kymo().arg("import").arg(&traces).arg(&logs).arg("--data").arg(&copy)).expect(0);
     for query in [
         "SELECT * FROM spans ORDER BY trace_id, span_id",
         "SELECT * FROM events ORDER BY trace_id, span_id, time",
         "SELECT * FROM links ORDER BY trace_id, span_id",
-        "SELECT * FROM logs ORDER BY time, body",
+        all_logs,
     ] {
         assert_eq!(rows(&copy, query), rows(&data, query), "{query}");
     }

@@ -5,9 +5,10 @@
 mod harness;
 
 use std::fs;
+use std::time::Duration;
 
 use harness::programs::{clients, python, repository, run};
-use harness::{Encoding, Server, Signal};
+use harness::{Encoding, Server, Signal, eventually};
 
 fn shop(server: &Server) {
     for (signal, file) in [(Signal::Traces, "shop_traces.jsonl"), (Signal::Logs, "shop_logs.jsonl")]
@@ -30,7 +31,14 @@ fn adbc_asks_finds_tables_and_writes_nothing() {
     assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
     assert_eq!(ran.stdout.lines().last(), Some("done"), "{}", ran.stdout);
     assert_eq!(server.number("SELECT count(*) FROM spans"), 7);
-    assert!(server.metric("kymo_query_seconds_count", &["kind=\"flight_sql\""]) > 0.0);
+    let ended = |outcome: &str| {
+        let outcome = format!("outcome=\"{outcome}\"");
+        server.metric("kymo_query_seconds_count", &["kind=\"flight_sql\"", &outcome])
+    };
+    assert!(ended("ok") > 0.0);
+    eventually(Duration::from_secs(30), "the query that was left has ended", || {
+        ended("cancelled") >= 1.0
+    });
 }
 
 #[test]

@@ -76,6 +76,36 @@ fn lines_come_back_newest_first_with_their_labels() {
     let summary = &backward["stats"]["summary"];
     assert_eq!(summary["totalEntriesReturned"], 1);
     assert!(summary["execTime"].as_f64().unwrap() > 0.0);
+    let read = summary["totalLinesProcessed"].as_u64().unwrap();
+    assert!(read > 0 && summary["totalBytesProcessed"].as_u64().unwrap() > read, "{summary}");
+}
+
+#[test]
+fn a_moment_is_exact_in_every_form() {
+    let server = Server::start();
+    let at = START + 123_000_000;
+    server.push(&as_json(&[(&[("app", "a")], &[(at, "x", &[])])])).expect(204);
+    let (secs, fraction) = (START / SECOND, "2026-01-02T03:00:00.123Z");
+    for time in [at.to_string(), format!("{secs}.123"), fraction.to_owned()] {
+        let query = ("query", "count_over_time({app=\"a\"}[1m])");
+        let found = server.loki("query", &[query, ("time", &time)]).expect(200).json();
+        assert_eq!(found["data"]["result"][0]["value"][1], "1", "{time}: {found}");
+    }
+    let end = format!("{secs}.124");
+    let lines_in = |start: &str| {
+        let asked = [("query", "{app=\"a\"}"), ("start", start), ("end", end.as_str())];
+        lines(&server.loki("query_range", &asked).expect(200).json()["data"]).len()
+    };
+    assert_eq!((lines_in(&format!("{secs}.123")), lines_in(&format!("{secs}.1231"))), (1, 0));
+}
+
+#[test]
+fn steps_as_long_as_time_itself_are_answered() {
+    let server = server();
+    let (query, numbers) = ("{app=\"shop\"}", "count_over_time({app=\"shop\"}[1m])");
+    for (path, query) in [("index/volume_range", query), ("query_range", numbers)] {
+        asked(&server, path, &[("query", query), ("step", "9100000000")]).expect(200);
+    }
 }
 
 #[test]
@@ -185,6 +215,10 @@ fn bad_questions_are_refused_in_plain_text() {
         assert!(answer.header("content-type").starts_with("text/plain"), "{path}");
         assert!(!answer.text().is_empty());
     }
+    // Without labels that are asked for no parser is run, so that none can fail.
+    let lines = "sum(count_over_time({app=\"shop\"} | json [1h]))";
+    let counted = server.loki("query", &[("query", lines), ("time", "1767322920")]).expect(200);
+    assert_eq!(counted.json()["data"]["result"][0]["value"][1], "4");
     let format = server.loki("format_query", &[("query", "{a=")]).expect(400).json();
     assert_eq!(format["status"], "invalid-query");
 }
@@ -203,6 +237,9 @@ fn labels_streams_and_their_size_are_told() {
     assert_eq!(result(&server, "series", &[("match[]", "{app=\"shop\"}")]), json!([shop]));
     assert_eq!(result(&server, "series", &[("match[]", "{app=\"x\"}")]), json!([]));
     assert_eq!(result(&server, "series", &[]).as_array().unwrap().len(), 2);
+    let several = ["{app=\"shop\"}", "{env=\"prod\", app!=\"edge\"}", "{app=\"x\"}"];
+    let several = several.map(|selector| ("match[]", selector));
+    assert_eq!(result(&server, "series", &several), json!([shop]));
     let bytes = SHOP.iter().map(|(_, line, _)| line.len()).sum::<usize>();
     let stats = asked(&server, "index/stats", &of_shop).expect(200).json();
     assert_eq!((&stats["streams"], &stats["entries"]), (&json!(1), &json!(4)));
@@ -211,6 +248,8 @@ fn labels_streams_and_their_size_are_told() {
     assert_eq!(volume["resultType"], "vector");
     assert_eq!(volume["result"][0]["metric"], json!({ "app": "shop" }), "the largest first");
     assert_eq!(volume["result"][0]["value"][1], json!(bytes.to_string()));
+    // More than there can be are as many as there can be.
+    result(&server, "index/volume", &[("query", "{app=~\".+\"}"), ("limit", "5000")]);
     let by_label = [("query", "{app=~\".+\"}"), ("aggregateBy", "labels")];
     let by_label = result(&server, "index/volume", &by_label);
     assert_eq!(by_label["result"][0]["metric"], json!({ "app": "" }));
@@ -298,6 +337,19 @@ fn lines_are_tailed_first_those_that_were_and_then_those_that_come() {
     // Nothing comes, but pings do.
     assert_eq!(socket.next(), Frame::Ping);
     assert_eq!(socket.next(), Frame::Ping);
+}
+
+#[test]
+fn who_tails_may_have_labels_told_apart() {
+    let server = server();
+    let path = format!("/loki/api/v1/tail?query=%7Bapp%3D%22shop%22%7D&start={START}&limit=4");
+    let flags = "x-loki-response-encoding-flags: categorize-labels\r\n";
+    let mut socket = Socket::open_with(&server, &path, flags).unwrap();
+    let frame = socket.text();
+    assert_eq!(frame["encodingFlags"], json!(["categorize-labels"]));
+    assert_eq!(frame["streams"].as_array().unwrap().len(), 1, "{frame}");
+    let extra = json!({ "structuredMetadata": { "trace_id": TRACE, "span_id": SPAN } });
+    assert_eq!(frame["streams"][0]["values"][0][2], extra);
 }
 
 #[test]

@@ -102,6 +102,8 @@ fn what_is_no_push_is_refused() {
         (json!({}), 422),
         (json!({ "streams": [{ "stream": {}, "values": [[1, "x"]] }] }), 400),
         (json!({ "streams": [{ "stream": { "a": 1 }, "values": [] }] }), 400),
+        // As it was before the API had a version: to ignore what is not known would lose it.
+        (json!({ "streams": [{ "labels": "{a=\"b\"}", "entries": [{ "line": "x" }] }] }), 400),
         (json!("text"), 400),
     ] {
         let answer = server.push(&push).expect(status);

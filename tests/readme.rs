@@ -122,3 +122,25 @@ fn snippets_are_found_by_their_marks() {
     let expected = Snippet { name: "one".into(), language: "sh".into(), text: "ls\npwd".into() };
     assert_eq!(snippets(markdown), [expected]);
 }
+
+#[test]
+fn every_page_is_in_the_index_and_every_page_of_the_index_is_there() {
+    let docs = repository("docs");
+    let index = std::fs::read_to_string(docs.join("README.md")).unwrap();
+    let listed: BTreeSet<String> = index
+        .split("](")
+        .skip(1)
+        .map(|rest| rest.split(')').next().unwrap().to_owned())
+        .filter(|path| !path.starts_with("../"))
+        .collect();
+    let mut pages = BTreeSet::new();
+    for below in ["", "formats/", "sessions/"] {
+        for entry in std::fs::read_dir(docs.join(below)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            if name.ends_with(".md") && name != "README.md" {
+                pages.insert(format!("{below}{name}"));
+            }
+        }
+    }
+    assert_eq!(listed, pages);
+}

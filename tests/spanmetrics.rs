@@ -276,8 +276,8 @@ fn exemplars_lead_to_the_trace() {
 
 #[test]
 fn pairs_over_queues_and_to_those_who_send_no_spans() {
-    // A short wait, so that those who send nothing are known soon.
-    let server = server(&["--span-metrics-graph-wait", "100ms"]);
+    // A short wait, so that those who send nothing are known soon, and long enough for requests.
+    let server = server(&["--span-metrics-graph-wait", "2s"]);
     send(&server, "shop", &[span("send", PRODUCER, 1, 1, 0)]);
     send(&server, "mail", &[span("receive", CONSUMER, 1, 2, 1)]);
     let bank = Span { attributes: &[("peer.service", "bank")], ..span("pay", CLIENT, 2, 3, 0) };
@@ -366,6 +366,27 @@ fn what_a_crash_took_is_counted_after_it_and_only_that() {
     server.start_again();
     assert_eq!(flush(&server)["tenants"]["default"]["spans"], 2);
     assert_eq!(number(&server, "sum(traces_spanmetrics_calls_total)"), 2.0);
+}
+
+#[test]
+fn a_tenant_beyond_its_limits_has_nobody_else_counted_twice() {
+    let place = tempfile::tempdir().unwrap();
+    let config = place.path().join("kymo.yaml");
+    let text = "tenants:\n  few: {limits: {max_records_per_second: 1}}\n";
+    std::fs::write(&config, text).unwrap();
+    let mut server = server(&["--config", config.to_str().unwrap()]);
+    send(&server, "shop", &[span("a", SERVER, 1, 1, 0)]);
+    // More than it may send in the time of this test; its metrics are refused after that.
+    let many: Vec<Span<'_>> = (1..=500).map(|id| span("b", SERVER, 2, id, 0)).collect();
+    let sent = server.request(Signal::Traces, Encoding::Protobuf, request("shop", &many));
+    Answer::of(sent.header("x-scope-orgid", "few")).expect(200);
+    let flushed = Answer::of(server.client.post(server.url("/api/span-metrics/flush"))).expect(503);
+    assert!(flushed.text().contains("tenant few"), "{}", flushed.text());
+    assert_eq!(number(&server, "sum(traces_spanmetrics_calls_total)"), 1.0);
+    server.kill();
+    server.start_again();
+    assert_eq!(flush(&server)["tenants"], json!({}), "what was written is not counted again");
+    assert_eq!(number(&server, "sum(traces_spanmetrics_calls_total)"), 1.0);
 }
 
 #[test]

@@ -26,9 +26,12 @@ REFUSED = [
     (["--set", "insecureListen=true", "--set", "replica=2"], "replica"),
     (["--set", "insecureListen=true", "--set", "config.http=0.0.0.0:1"], "config"),
     (["--set", "insecureListen=true", "--set", "config.expose.metrics=0.0.0.0:1"], "config"),
+    (["--set", "insecureListen=true", "--set", "config.postgres=0.0.0.0:1"], "config"),
+    (["--set", "insecureListen=true", "--set", "config.store.enabled=false", "--set", "postgres=true"], "what is kept"),
     (["--set", "insecureListen=true", "--set", "ingress.enabled=true"], "hosts"),
     ([*MUTUAL_TLS, "--set-json", "config.listeners.otlp_http.auth=[]"], "for otlp_http"),
     ([*MUTUAL_TLS, "--set", "config.listeners.expose_metrics.auth=open"], "for expose_metrics"),
+    ([*MUTUAL_TLS, "--set", "config.listeners.postgres.auth=open"], "for postgres"),
     ([*MUTUAL_TLS, "--set", "config.tls.client_certificates=required"], "show no certificate"),
     ([*MUTUAL_TLS, "--set", "config.tls.client_certificates=null"], "show no certificate"),
 ]
@@ -70,6 +73,7 @@ def check_rendered(findings, name, objects):
             findings.expect(mount["name"] in volumes, f"{name}: nothing is mounted at {mount['mountPath']}")
         ports = {port["name"] for port in container["ports"]}
         check_probes(findings, name, container, objects)
+        check_reachable(findings, name, ports, objects)
         for service in (item for item in objects if item["kind"] == "Service"):
             for port in service["spec"]["ports"]:
                 findings.expect(port["targetPort"] in ports, f"{name}: no port {port['targetPort']}")
@@ -85,6 +89,20 @@ def check_probes(findings, name, container, objects):
         wanted = {"path": config.get("base_path", "") + path, "port": "http", "scheme": scheme}
         asked = container[kind]["httpGet"]
         findings.expect(asked == wanted, f"{name}: the {kind} asks {asked}, not {wanted}")
+
+
+def check_reachable(findings, name, ports, objects):
+    """What the pods listen on is what the service has and the policy lets through."""
+    service = next(
+        item
+        for item in objects
+        if item["kind"] == "Service" and item["metadata"]["labels"]["app.kubernetes.io/component"] == "server"
+    )
+    offered = {port["targetPort"] for port in service["spec"]["ports"]}
+    findings.expect(offered == ports, f"{name}: pods listen on {ports}, the service has {offered}")
+    for policy in (item for item in objects if item["kind"] == "NetworkPolicy"):
+        let = {port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]}
+        findings.expect(let == ports, f"{name}: pods listen on {ports}, the policy lets through {let}")
 
 
 def check_values_are_used(findings, chart):

@@ -13,6 +13,8 @@ from findings import Findings
 
 # Needs to write beside its volume: plugins and a database.
 WRITES_ANYWHERE = {"grafana"}
+# What is added to docker-compose.yml.
+ADDED = ("docker-compose.peers.yml", "docker-compose.postgres.yml")
 
 
 def check_service(findings, name, service, folder):
@@ -29,7 +31,8 @@ def check_service(findings, name, service, folder):
     )
     for port in service.get("ports", []):
         findings.expect(
-            port.startswith("${TELEMETRY_BIND:-127.0.0.1}:"), f"{name} publishes {port} on all addresses"
+            port.startswith(("${TELEMETRY_BIND:-127.0.0.1}:", "127.0.0.1:")),
+            f"{name} publishes {port} on all addresses",
         )
     for volume in service.get("volumes", []):
         source, _, target = volume.partition(":")
@@ -42,17 +45,17 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     findings = Findings("compose files")
     alone = yaml.safe_load((folder / "docker-compose.yml").read_text())
-    peers = yaml.safe_load((folder / "docker-compose.peers.yml").read_text())
     for name, service in alone["services"].items():
         check_service(findings, name, service, folder)
-    for name, service in peers["services"].items():
-        # What is named in both files is one service, with the keys of both.
-        check_service(findings, name, {**alone["services"].get(name, {}), **service}, folder)
+    for path in ADDED:
+        for name, service in yaml.safe_load((folder / path).read_text())["services"].items():
+            # What is named in both files is one service, with the keys of both.
+            check_service(findings, name, {**alone["services"].get(name, {}), **service}, folder)
 
     # Every variable that the files take is in the example, or has a default.
     example = (folder / ".env.example").read_text()
     named = set(re.findall(r"^([A-Z_]+)=", example, re.MULTILINE))
-    for path in ("docker-compose.yml", "docker-compose.peers.yml"):
+    for path in ("docker-compose.yml", *ADDED):
         for variable, rest in re.findall(r"\$\{([A-Z_]+)([^}]*)\}", (folder / path).read_text()):
             findings.expect(
                 variable in named or rest.startswith((":-", "-")),

@@ -109,11 +109,13 @@ def of_image(deploy):
     return dict(re.findall(r"\b(KYMO_[A-Z_]+)=(\S+)", text))
 
 
-def of_compose(deploy, env_file):
-    """Variables of the server's container, with a file .env."""
+def of_compose(deploy, env_file, *added):
+    """Variables of the server's container, with a file .env and files that are added to the first."""
     values = dict(re.findall(r"^([A-Z_]+)=(.*)$", env_file, re.MULTILINE))
-    compose = yaml.safe_load((deploy / "compose/docker-compose.yml").read_text())
-    environment = compose["services"]["kymo"]["environment"]
+    environment = {}
+    for name in ("docker-compose.yml", *added):
+        compose = yaml.safe_load((deploy / "compose" / name).read_text())
+        environment |= compose["services"]["kymo"]["environment"]
     return of_image(deploy) | {name: filled(text, values) for name, text in environment.items()}
 
 
@@ -134,6 +136,9 @@ def cases(deploy, rendered):
             if (name, config) != ("telemetry.cloud.yml", "peers.yaml"):
                 text = (deploy / "compose" / config).read_text()
                 yield f"compose/{config} with {name}", text, of_compose(deploy, env_file), env_file
+    with_postgres = of_compose(deploy, packaged, "docker-compose.postgres.yml")
+    text = (deploy / "compose/kymo.yaml").read_text()
+    yield "compose/kymo.yaml with PostgreSQL's protocol", text, with_postgres, packaged
     for path in sorted(rendered.glob("*.config")):
         environment = json.loads(path.with_suffix(".environment").read_text())
         yield f"chart, {path.stem}", path.read_text(), of_image(deploy) | environment, None

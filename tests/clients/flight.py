@@ -46,6 +46,11 @@ with flight.connect(sys.argv[1], autocommit=True) as connection, connection.curs
     reader = cursor.fetch_record_batch()
     same(sum(batch.num_rows for batch in reader), 100000)
 
+    # A client that has enough ends the query; whoever runs this looks whether it has ended.
+    with connection.cursor() as other:
+        other.execute("SELECT value FROM generate_series(1, 1000000000)")
+        assert other.fetch_record_batch().read_next_batch().num_rows > 0
+
     # What there is.
     same(sorted(connection.adbc_get_table_types()), ["TABLE"])
     objects = connection.adbc_get_objects(depth="columns").read_all().to_pylist()

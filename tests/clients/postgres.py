@@ -48,9 +48,18 @@ with psycopg.connect(PLACE, autocommit=True) as connection:
         ("name LIKE %s", "GET%", 2),
         ("status IS NOT DISTINCT FROM %s", None, None),
         ("name = %s", "a' OR '1' = '1", 0),
+        ("trace_id = ANY(%s)", [TRACE, "0" * 32], 3),
+        ("trace_id <> ALL(%s)", [TRACE], 4),
+        ("duration_nanos = ANY(%s)", [250_000_000, 1], None),
+        ("name = ANY(%s)", [], 0),
     ]:
         count = connection.execute(f"{by} {condition}", [value]).fetchone()[0]
         assert expected is None or count == expected, (condition, count)
+
+    # The same number in both formats, though a double does not have it.
+    whole = decimal.Decimal("1767261600000000001")
+    for place in ("%t", "%b"):
+        same(connection.execute(f"SELECT {place} - 1767261600000000000", [whole]).fetchone()[0], 1)
 
     # Prepared statements, with columns by name as PostgreSQL names them.
     with connection.cursor(row_factory=dict_row) as cursor:
@@ -105,7 +114,19 @@ with psycopg.connect(PLACE) as connection:
         cursor.execute("SELECT value FROM generate_series(1, 1000)")
         same(cursor.fetchmany(3), [(1,), (2,), (3,)])
         same(len(cursor.fetchall()), 997)
+    with connection.cursor(name="given") as cursor:
+        cursor.execute("SELECT value FROM generate_series(1, 1000) WHERE value > %s", [990])
+        same(len(cursor.fetchall()), 10)
     connection.rollback()
+    # What fails within a savepoint is taken back to it.
+    with connection.transaction():
+        try:
+            with connection.transaction():
+                connection.execute("SELECT * FROM nothing")
+            raise AssertionError("that is not there")
+        except psycopg.errors.UndefinedTable:
+            pass
+        same(connection.execute("SELECT 4").fetchone(), (4,))
     with connection.pipeline():
         cursors = [connection.execute("SELECT %s::bigint", [number]) for number in range(10)]
         same([cursor.fetchone()[0] for cursor in cursors], list(range(10)))

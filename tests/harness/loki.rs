@@ -89,12 +89,18 @@ impl Socket {
     /// Asks for one; `Err` is what was answered instead.
     #[track_caller]
     pub fn open(server: &Server, path_and_query: &str) -> Result<Self, String> {
+        Self::open_with(server, path_and_query, "")
+    }
+
+    /// The same with more lines of the head, each with its end.
+    #[track_caller]
+    pub fn open_with(server: &Server, path_and_query: &str, more: &str) -> Result<Self, String> {
         let mut stream = TcpStream::connect(server.http()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let head = format!(
             "GET {path_and_query} HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\n\
              upgrade: websocket\r\nsec-websocket-version: 13\r\n\
-             sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+             sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n{more}\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
         let mut answer = Vec::new();

@@ -5,6 +5,7 @@
 //! | `server` | starts `kymo serve`, stops it gently or not, starts it again on the same data |
 //! | `actions` | a place that looks like GitHub Actions, and its API |
 //! | `ask` | HTTP requests, SQL answers as tables, the server's own metrics |
+//! | `captured` | requests of real programs, from a directory |
 //! | `h2` | HTTP/2 and gRPC by hand, where the wire matters |
 //! | `otlp` | requests to send: small ones by number, and one of each signal with every field |
 //! | `traces`, `metrics` | a few traces to search; a few series, and how they are written |
@@ -20,6 +21,7 @@
 
 pub mod actions;
 pub mod ask;
+pub mod captured;
 pub mod h2;
 pub mod jaeger;
 pub mod loki;

@@ -98,9 +98,9 @@ impl Admission {
 
     /// Remembers what was admitted and is durable now, so that copies of it are known. Nothing is to
     /// be remembered unless log records are kept once.
-    pub fn remember(&self, tenant: &str, log_keys: &[LogKey]) {
+    pub fn remember(&self, log_keys: &[LogKey]) {
         if !log_keys.is_empty() {
-            self.deduplication.remember(tenant, log_keys);
+            self.deduplication.remember(log_keys);
         }
     }
 

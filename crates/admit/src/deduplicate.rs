@@ -1,28 +1,33 @@
 //! Log records that a doubly-instrumented client sends twice, kept once.
 //!
 //! Two handlers of one logger make two records of each line: the same time, text, severity, ids,
-//! scope and resource, but one has attributes that the other lacks (`code.file.path` and the like),
-//! and the times at which they were observed differ. A tenant that asks for it
+//! scope and resource. One says where in the code the line is (`code.file.path` and the like), the
+//! other does not, and the times at which they were observed differ. A tenant that asks for it
 //! ([`Limits::deduplicate_logs`](crate::Limits::deduplicate_logs)) has one of them:
 //! - of copies in one request that with the most attributes, and of equals the first,
 //! - of copies in different requests the one that came first, if the others come within
-//!   [`DEDUPLICATED_FOR`] and no more than [`MAX_DEDUPLICATED_RECORDS`] later.
+//!   [`DEDUPLICATED_FOR`], to the same process, and no more than [`MAX_DEDUPLICATED_RECORDS`] later.
 //!
-//! Records without a time are never taken for copies. What a request brought is remembered when it
-//! is durable ([`Deduplication::remember`]), not before: a sender that was told to try again would
-//! otherwise find its records gone.
+//! Records that differ in any other attribute are two, however much else they share: a clock may
+//! tick once for many. Records without a time are never taken for copies. What a request brought is
+//! remembered when it is durable ([`Deduplication::remember`]), not before: a sender that was told to
+//! try again would otherwise find its records gone.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use kymo_condition::edit::{self, Retained};
-use kymo_wire::{LogsView, Signal, View, WireError};
-use xxhash_rust::xxh3::Xxh3;
+use kymo_wire::{LogRecordView, LogsView, Signal, View, WireError};
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use crate::limits::{DEDUPLICATED_FOR, MAX_DEDUPLICATED_RECORDS, MAX_RATED_TENANTS};
+use crate::limits::{DEDUPLICATED_FOR, MAX_DEDUPLICATED_RECORDS};
 
-/// What makes a record the same as another: a hash that is long enough to be taken for it.
+/// What begins the names of attributes that one of two copies has alone.
+const PLACE_IN_CODE: &[u8] = b"code.";
+
+/// What makes a record the same as another of its tenant: a hash that is long enough to be taken for
+/// it.
 pub type LogKey = u128;
 
 /// A request of which copies were left out.
@@ -38,7 +43,7 @@ pub(crate) struct Unique {
 
 /// Records of all tenants that were seen a short time ago. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Deduplication(Arc<Mutex<HashMap<String, Seen>>>);
+pub(crate) struct Deduplication(Arc<Mutex<Seen>>);
 
 /// What was seen is no setting: two that are configured alike are equal.
 impl PartialEq for Deduplication {
@@ -49,43 +54,46 @@ impl PartialEq for Deduplication {
 
 impl Eq for Deduplication {}
 
-/// Records of a tenant: of this period and of the one before, so that each is known for at least
-/// one whole period.
-#[derive(Debug)]
+/// Records of this period and of the one before, so that each is known for at least one whole period.
+#[derive(Debug, Default)]
 struct Seen {
-    began: Instant,
+    /// When this period began.
+    began: Option<Instant>,
     current: HashSet<LogKey>,
     previous: HashSet<LogKey>,
 }
 
 impl Seen {
-    fn new(now: Instant) -> Self {
-        Self { began: now, current: HashSet::new(), previous: HashSet::new() }
+    fn knows(&self, key: &LogKey, now: Instant) -> bool {
+        let Some(began) = self.began else { return false };
+        let age = now.saturating_duration_since(began);
+        (age < DEDUPLICATED_FOR * 2 && self.current.contains(key))
+            || (age < DEDUPLICATED_FOR && self.previous.contains(key))
     }
 
-    fn turn(&mut self, now: Instant) {
-        let is_full = self.current.len() >= MAX_DEDUPLICATED_RECORDS;
-        let age = now.saturating_duration_since(self.began);
-        if is_full || age >= DEDUPLICATED_FOR {
+    fn add(&mut self, key: LogKey, now: Instant) {
+        let age = now.saturating_duration_since(*self.began.get_or_insert(now));
+        if self.current.len() >= MAX_DEDUPLICATED_RECORDS || age >= DEDUPLICATED_FOR {
             let current = std::mem::take(&mut self.current);
             self.previous = if age < DEDUPLICATED_FOR * 2 { current } else { HashSet::new() };
-            self.began = now;
+            self.began = Some(now);
         }
+        self.current.insert(key);
     }
 }
 
 impl Deduplication {
     /// Leaves copies out of a request of log records.
     pub(crate) fn apply(&self, tenant: &str, protobuf: &[u8]) -> Result<Unique, WireError> {
-        let records = keyed(protobuf)?;
-        let mut kept = self.best(tenant, &records);
+        let records = keyed(tenant, protobuf)?;
+        let kept = self.best(&records);
         let copies = kept.iter().filter(|is_kept| !**is_kept).count() as u64;
         let keys = records.iter().zip(&kept).filter(|(_, is_kept)| **is_kept);
         let keys: Vec<LogKey> = keys.filter_map(|(record, _)| record.key).collect();
         if copies == 0 {
             return Ok(Unique { body: None, copies, keys });
         }
-        let mut kept = kept.drain(..);
+        let mut kept = kept.into_iter();
         let retained = edit::retain(Signal::Logs, protobuf, &mut |_| kept.next().unwrap_or(true))?;
         let body = match retained {
             Retained::All => None,
@@ -96,22 +104,14 @@ impl Deduplication {
     }
 
     /// Which records of a request stay.
-    fn best(&self, tenant: &str, records: &[Keyed]) -> Vec<bool> {
+    fn best(&self, records: &[Keyed]) -> Vec<bool> {
         let mut best: HashMap<LogKey, usize> = HashMap::with_capacity(records.len());
-        let tenants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        let seen = tenants.get(tenant);
-        let is_recent = |key: &LogKey| {
-            seen.is_some_and(|seen| {
-                let age = now.saturating_duration_since(seen.began);
-                (age < DEDUPLICATED_FOR * 2 && seen.current.contains(key))
-                    || (age < DEDUPLICATED_FOR && seen.previous.contains(key))
-            })
-        };
         let mut kept = vec![true; records.len()];
         for (place, record) in records.iter().enumerate() {
             let Some(key) = record.key else { continue };
-            if is_recent(&key) {
+            if seen.knows(&key, now) {
                 kept[place] = false;
                 continue;
             }
@@ -130,25 +130,10 @@ impl Deduplication {
     }
 
     /// Remembers records that are durable now.
-    pub(crate) fn remember(&self, tenant: &str, keys: &[LogKey]) {
+    pub(crate) fn remember(&self, keys: &[LogKey]) {
         let now = Instant::now();
-        let mut tenants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !tenants.contains_key(tenant) {
-            if tenants.len() >= MAX_RATED_TENANTS {
-                // Names come from senders: those that were silent for a while are forgotten.
-                tenants.retain(|_, seen| {
-                    now.saturating_duration_since(seen.began) < DEDUPLICATED_FOR * 2
-                });
-            }
-            if tenants.len() >= MAX_RATED_TENANTS {
-                return;
-            }
-        }
-        let seen = tenants.entry(tenant.to_owned()).or_insert_with(|| Seen::new(now));
-        for key in keys {
-            seen.turn(now);
-            seen.current.insert(*key);
-        }
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.iter().for_each(|key| seen.add(*key, now));
     }
 }
 
@@ -159,8 +144,8 @@ struct Keyed {
     attributes: usize,
 }
 
-/// All records of a request, in their order.
-fn keyed(protobuf: &[u8]) -> Result<Vec<Keyed>, WireError> {
+/// All records of a tenant's request, in their order.
+fn keyed(tenant: &str, protobuf: &[u8]) -> Result<Vec<Keyed>, WireError> {
     let mut records = Vec::new();
     for group in LogsView::parse(protobuf)?.resources {
         let group = group?;
@@ -168,23 +153,16 @@ fn keyed(protobuf: &[u8]) -> Result<Vec<Keyed>, WireError> {
         for scope in group.scopes {
             let scope = scope?;
             let mut hash = Xxh3::new();
-            let add = |hash: &mut Xxh3, bytes: &[u8]| {
-                hash.update(&(bytes.len() as u64).to_le_bytes());
-                hash.update(bytes);
-            };
-            add(&mut hash, resource);
-            add(&mut hash, scope.scope.map_or(&[][..], |scope| scope.name));
+            let scope_name = scope.scope.map_or(&[][..], |scope| scope.name);
+            for bytes in [tenant.as_bytes(), resource, scope_name] {
+                add(&mut hash, bytes);
+            }
             for log in scope.items {
                 let log = log?;
-                let key = (log.time_unix_nano != 0).then(|| {
-                    let mut hash = hash.clone();
-                    hash.update(&log.time_unix_nano.to_le_bytes());
-                    hash.update(&log.severity_number.to_le_bytes());
-                    for bytes in [log.body_raw, log.trace_id, log.span_id, log.event_name] {
-                        add(&mut hash, bytes);
-                    }
-                    hash.digest128()
-                });
+                let key = match log.time_unix_nano {
+                    0 => None,
+                    _ => Some(key_of(&log, hash.clone())?),
+                };
                 records.push(Keyed { key, attributes: log.attributes.count() });
             }
         }
@@ -192,13 +170,39 @@ fn keyed(protobuf: &[u8]) -> Result<Vec<Keyed>, WireError> {
     Ok(records)
 }
 
+/// The key of a record, from the hash of what it shares with others.
+fn key_of(log: &LogRecordView<'_>, mut hash: Xxh3) -> Result<LogKey, WireError> {
+    hash.update(&log.time_unix_nano.to_le_bytes());
+    hash.update(&log.severity_number.to_le_bytes());
+    for bytes in [log.body_raw, log.trace_id, log.span_id, log.event_name] {
+        add(&mut hash, bytes);
+    }
+    // A sum, so that their order is none of it.
+    let mut attributes: u128 = 0;
+    for entry in log.attributes {
+        let entry = entry?;
+        if !entry.key.starts_with(PLACE_IN_CODE) {
+            attributes = attributes.wrapping_add(xxh3_128(entry.raw));
+        }
+    }
+    hash.update(&attributes.to_le_bytes());
+    Ok(hash.digest128())
+}
+
+fn add(hash: &mut Xxh3, bytes: &[u8]) {
+    hash.update(&(bytes.len() as u64).to_le_bytes());
+    hash.update(bytes);
+}
+
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use kymo_wire::AnyValueView;
     use kymo_wire::encode::{LogFields, Writer};
 
-    /// Records by time, line, and number of attributes.
+    /// Records by time, line, and number of attributes that say where in the code it is.
     fn request(records: &[(u64, &str, usize)]) -> Vec<u8> {
         let mut w = Writer::new();
         w.resource_group(|w| {
@@ -212,7 +216,7 @@ mod tests {
                     w.log(&fields, |w| {
                         w.log_body(&AnyValueView::String(line.as_bytes()));
                         for number in 0..*attributes {
-                            let name = format!("a{number}");
+                            let name = format!("code.{number}");
                             w.log_attribute(name.as_bytes(), &AnyValueView::Bool(true));
                         }
                     });
@@ -245,6 +249,34 @@ mod tests {
     }
 
     #[test]
+    fn records_that_differ_in_an_attribute_are_two_in_any_order_of_the_others() {
+        let mut w = Writer::new();
+        let orders: [&[(&str, i64)]; 4] = [
+            &[("user", 1), ("order", 2)],
+            &[("user", 1), ("order", 3)],
+            // A copy of the first.
+            &[("order", 2), ("user", 1), ("code.line.number", 7)],
+            &[],
+        ];
+        w.resource_group(|w| {
+            w.scope_group(|w| {
+                for attributes in orders {
+                    let fields = LogFields { time_unix_nano: 1, ..LogFields::default() };
+                    w.log(&fields, |w| {
+                        w.log_body(&AnyValueView::String(b"stored"));
+                        for (key, value) in attributes {
+                            w.log_attribute(key.as_bytes(), &AnyValueView::Int(*value));
+                        }
+                    });
+                }
+            });
+        });
+        let sent = w.into_bytes();
+        let unique = Deduplication::default().apply("t", &sent).unwrap();
+        assert_eq!(left(&unique, &sent), [(1, 2), (1, 3), (1, 0)]);
+    }
+
+    #[test]
     fn records_without_a_time_are_all_kept() {
         let sent = request(&[(0, "a", 0), (0, "a", 0)]);
         let unique = Deduplication::default().apply("t", &sent).unwrap();
@@ -257,7 +289,7 @@ mod tests {
         let sent = request(&[(1, "a", 0)]);
         let first = seen.apply("t", &sent).unwrap();
         assert_eq!(seen.apply("t", &sent).unwrap().copies, 0, "not durable yet");
-        seen.remember("t", &first.keys);
+        seen.remember(&first.keys);
         let richer = request(&[(1, "a", 5), (3, "new", 0)]);
         let second = seen.apply("t", &richer).unwrap();
         assert_eq!(left(&second, &richer), [(3, 0)]);
@@ -266,14 +298,32 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
-        let seen = Deduplication::default();
-        let keys: Vec<LogKey> = (0..3 * MAX_DEDUPLICATED_RECORDS as u128).collect();
-        seen.remember("t", &keys);
-        let tenants = seen.0.lock().unwrap();
-        let held = &tenants["t"];
-        assert!(held.current.len() <= MAX_DEDUPLICATED_RECORDS);
-        assert!(held.previous.len() <= MAX_DEDUPLICATED_RECORDS);
-        assert!(held.current.contains(keys.last().unwrap()));
+    fn what_is_remembered_is_bounded_in_number() {
+        let (mut seen, now) = (Seen::default(), Instant::now());
+        let last = 3 * MAX_DEDUPLICATED_RECORDS as LogKey;
+        for key in 0..=last {
+            seen.add(key, now);
+            assert!(seen.current.len() <= MAX_DEDUPLICATED_RECORDS);
+            assert!(seen.previous.len() <= MAX_DEDUPLICATED_RECORDS);
+        }
+        assert!(seen.knows(&last, now), "the last is known");
+        assert!(seen.knows(&(last - MAX_DEDUPLICATED_RECORDS as LogKey), now), "and many before");
+        assert!(!seen.knows(&0, now));
+    }
+
+    #[test]
+    fn what_is_remembered_is_known_for_its_time_and_no_longer_than_twice() {
+        let (mut seen, start) = (Seen::default(), Instant::now());
+        let moment = Duration::from_millis(1);
+        seen.add(1, start);
+        seen.add(2, start + DEDUPLICATED_FOR - moment);
+        assert!(seen.knows(&2, start + DEDUPLICATED_FOR * 2 - moment * 2));
+        // Another period begins, and then one after silence.
+        seen.add(3, start + DEDUPLICATED_FOR);
+        assert!(seen.knows(&2, start + DEDUPLICATED_FOR * 2 - moment));
+        assert!(!seen.knows(&2, start + DEDUPLICATED_FOR * 2));
+        seen.add(4, start + DEDUPLICATED_FOR * 10);
+        assert!(!seen.knows(&3, start + DEDUPLICATED_FOR * 10));
+        assert!(seen.previous.is_empty(), "it takes no memory");
     }
 }

@@ -53,8 +53,9 @@ pub const SERIES_COUNT_FOR: Duration = Duration::from_secs(3600);
 /// long. Handlers of one logger export within seconds of each other.
 pub const DEDUPLICATED_FOR: Duration = Duration::from_secs(60);
 
-/// Log records of a tenant that are remembered for that, twice over: some 4 MiB.
-pub const MAX_DEDUPLICATED_RECORDS: usize = 64 << 10;
+/// Log records of all tenants that are remembered for that, twice over: some 20 MiB. Names of tenants
+/// come from senders, so that a bound for each would be none.
+pub const MAX_DEDUPLICATED_RECORDS: usize = 256 << 10;
 
 /// What a tenant may send.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -109,7 +109,7 @@ fn what_a_doubly_instrumented_program_sent_is_kept_once() {
         assert_eq!(untouched.body, body);
         sent += untouched.items;
         let admitted = admit(&admission, &body);
-        admission.remember("default", &admitted.log_keys);
+        admission.remember(&admitted.log_keys);
         kept += admitted.items;
         left_out += admitted.deduplicated;
         with_code += admitted.body.windows(14).filter(|bytes| *bytes == b"code.file.path").count();
@@ -126,7 +126,7 @@ fn a_copy_in_a_later_request_is_left_out_once_the_first_is_durable() {
     assert_eq!((first.items, first.deduplicated), (1, 0));
     let again = push(&admission, &document).unwrap();
     assert_eq!((again.items, again.deduplicated), (1, 0), "the first may have been lost");
-    admission.remember("default", &first.log_keys);
+    admission.remember(&first.log_keys);
     let copy = push(&admission, &document).unwrap();
     assert_eq!((copy.items, copy.deduplicated, copy.is_empty()), (0, 1, true));
 }

@@ -2,15 +2,16 @@
 //!
 //! A browser sends what it has for a server (a client certificate, a password that was typed once, its
 //! place in a private network) with requests of any page. So a request that changes something is
-//! refused if a page of another origin sent it, unless that origin is allowed. Browsers say where a
-//! request comes from in `Sec-Fetch-Site` and `Origin`, which pages cannot change. Programs that are
-//! no browsers send neither, and pass.
+//! refused if a page of another origin sent it, unless that origin is allowed; and so is one for a
+//! WebSocket, since browsers let a page read what comes over it, whichever origin it is of. Browsers
+//! say where a request comes from in `Sec-Fetch-Site` and `Origin`, which pages cannot change.
+//! Programs that are no browsers send neither, and pass.
 //!
 //! Where pages of any origin may send, as for OTLP on an open listener, whoever answers does not ask
 //! here. A name that is made to point at this server (DNS rebinding) is of its own origin: against
 //! that helps a login, or [`hosts`](crate::hosts) where there is none.
 
-use http::header::{AUTHORIZATION, COOKIE, HeaderMap, ORIGIN};
+use http::header::{AUTHORIZATION, COOKIE, HeaderMap, ORIGIN, UPGRADE};
 use http::{Method, Uri};
 use thiserror::Error;
 
@@ -19,7 +20,8 @@ use thiserror::Error;
 pub enum CsrfRefusal {
     /// A page of another origin sent it.
     #[error(
-        "web pages of {origin} may not change anything here; cors.allowed_origins lists those that may"
+        "web pages of {origin} may not change anything here or open a WebSocket; cors.allowed_origins \
+         lists those that may"
     )]
     OtherOrigin {
         /// What the browser says; `null` for pages without one.
@@ -27,7 +29,8 @@ pub enum CsrfRefusal {
     },
     /// The browser says that it is from elsewhere, and not from where.
     #[error(
-        "web pages of other origins may not change anything here; cors.allowed_origins lists those that may"
+        "web pages of other origins may not change anything here or open a WebSocket; \
+         cors.allowed_origins lists those that may"
     )]
     CrossSite,
 }
@@ -43,7 +46,7 @@ pub fn csrf_refused(
     host: Option<&str>,
     allowed_origins: &[String],
 ) -> Option<CsrfRefusal> {
-    if method.is_safe() {
+    if method.is_safe() && !headers.contains_key(UPGRADE) {
         return None;
     }
     let origin = headers.get(ORIGIN).map(|origin| String::from_utf8_lossy(origin.as_bytes()));
@@ -151,6 +154,17 @@ mod tests {
             }
             assert!(refused(Method::POST, lines, &["https://app.example"]), "{lines:?}");
         }
+    }
+
+    #[test]
+    fn a_socket_is_for_pages_of_this_server_and_for_programs() {
+        let upgrade = ("upgrade", "websocket");
+        assert!(!refused(Method::GET, &[upgrade], &[]));
+        assert!(!refused(Method::GET, &[upgrade, ("origin", "http://hub.example:3200")], &[]));
+        let other = [upgrade, ("origin", "https://evil.example")];
+        assert!(refused(Method::GET, &other, &[]));
+        assert!(refused(Method::GET, &[upgrade, ("sec-fetch-site", "cross-site")], &[]));
+        assert!(!refused(Method::GET, &other, &["https://evil.example"]));
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::time::Duration;
 use datafusion::error::DataFusionError;
 use kymo_store::StoreError;
 
+use crate::clock::Clock;
+use crate::memory::QueryMemory;
 use crate::sql::suggest;
 use crate::state::QueryState;
 
@@ -105,6 +107,19 @@ impl EngineError {
             return error;
         }
         Self::of_plan(&error)
+    }
+
+    /// What an error is that came of reading for a query.
+    pub(crate) fn of_scan(error: StoreError, memory: &QueryMemory, clock: &Clock) -> Self {
+        match error {
+            // A scan only knows that it was to end.
+            StoreError::Cancelled => match memory.error() {
+                Some(error) => error,
+                None => clock.check().err().unwrap_or(Self::Cancelled),
+            },
+            StoreError::Query(message) => Self::Invalid(message),
+            other => Self::Store(other),
+        }
     }
 
     /// What an error is that came without running anything.

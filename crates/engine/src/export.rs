@@ -3,66 +3,123 @@
 //! Nothing of a record is lost, and none is there twice unless it was sent twice. Requests are not
 //! those that came: records of a block are put together by resource and scope.
 
+use std::cell::Cell;
 use std::ops::Range;
+use std::time::Instant;
 
 use kymo_store::block::source::Source;
 use kymo_store::schema::Signal;
 use kymo_store::{StoreError, otlp};
 use tokio::sync::mpsc;
 
-use crate::clock::Asker;
+use crate::clock::{Asker, Clock};
 use crate::engine::{Core, Engine};
 use crate::error::EngineError;
-use crate::limits::{EXPORT_REQUEST_ROWS, EXPORT_REQUESTS_WAITING};
+use crate::limits::{EXPORT_REQUEST_BYTES, EXPORT_REQUEST_ROWS, EXPORT_REQUESTS_WAITING};
+use crate::stats::{Counters, Running};
 use crate::tenants::Tenants;
 
 /// Requests on their way. Dropping it ends the work.
 pub type Requests = mpsc::Receiver<Result<Vec<u8>, EngineError>>;
+type Sender = mpsc::Sender<Result<Vec<u8>, EngineError>>;
+/// Hands a request over.
+type Hand<'a> = dyn Fn(Vec<u8>) -> Result<(), EngineError> + 'a;
 
 impl Engine {
-    /// Log records of some tenants, of a time in nanoseconds since 1970 or all, as OTLP requests.
+    /// Log records of some tenants, of a time in nanoseconds since 1970 or all, as OTLP requests. It
+    /// has its turn and its time as any other query.
     pub async fn export_logs(
         &self,
         tenants: impl Into<Tenants>,
         time: Option<Range<i64>>,
     ) -> Result<Requests, EngineError> {
         let tenants = tenants.into();
-        let asker = Asker::new(self.counters());
-        let turn = self.core().queries.turn(tenants.line()).await;
-        asker.answered(&turn.as_ref().map(|_| ()).map_err(|_| EngineError::Cancelled));
-        let turn = turn?;
-        let (sender, requests) = mpsc::channel(EXPORT_REQUESTS_WAITING);
-        let core = self.core().clone();
-        let working = move || {
-            let _turn = turn;
-            if let Err(error) = send_all(&core, &tenants, time, &sender) {
-                // Who has gone does not want to know.
-                let _ = sender.blocking_send(Err(error));
-            }
+        let mut asker = Asker::new(self.counters());
+        let started = async {
+            let turn = self.core().queries.turn(tenants.line()).await?;
+            let clock = asker.starts(self.core().options.query_timeout);
+            let (sender, requests) = mpsc::channel(EXPORT_REQUESTS_WAITING);
+            let core = self.core().clone();
+            let working = move || {
+                let done = {
+                    let _turn = turn;
+                    let _running = Running::new(&core.counters);
+                    let export = Export { core: &core, tenants: &tenants, time: time.as_ref() };
+                    export.run(&clock, &sender)
+                };
+                match done {
+                    Ok(()) => Counters::add(&core.counters.finished, 1),
+                    Err(error) => {
+                        core.counters.failed(&error);
+                        // Who reads must not take a part for the whole; who has gone does not
+                        // want to know.
+                        let _ = sender.blocking_send(Err(error));
+                    }
+                }
+            };
+            drop(self.handle()?.spawn_blocking(working));
+            Ok::<Requests, EngineError>(requests)
         };
-        drop(self.handle()?.spawn_blocking(working));
-        Ok(requests)
+        let started = started.await;
+        asker.answered(&started);
+        started
     }
 }
 
-fn send_all(
-    core: &Core,
-    tenants: &Tenants,
-    time: Option<Range<i64>>,
-    sender: &mpsc::Sender<Result<Vec<u8>, EngineError>>,
-) -> Result<(), EngineError> {
-    let store = &core.reading.store;
-    let snapshot = store.snapshot_of(tenants.names(), Signal::Logs)?;
-    for source in store.sources(&snapshot, time.clone())? {
-        let rows: Vec<u32> = shown(&source);
-        for rows in rows.chunks(EXPORT_REQUEST_ROWS) {
-            let Some(request) = request(&source, rows, time.as_ref())? else { continue };
-            if sender.blocking_send(Ok(request)).is_err() {
-                return Ok(());
+/// What is exported.
+struct Export<'a> {
+    core: &'a Core,
+    tenants: &'a Tenants,
+    time: Option<&'a Range<i64>>,
+}
+
+impl Export<'_> {
+    /// Sends all requests; again from the start if a block was replaced before the first was sent.
+    fn run(&self, clock: &Clock, to: &Sender) -> Result<(), EngineError> {
+        // To wait for who reads does not count as running, but has the same limit: whoever waits
+        // keeps a turn.
+        let patience = Cell::new(self.core.options.query_timeout);
+        let has_sent = Cell::new(false);
+        let send = |request: Vec<u8>| -> Result<(), EngineError> {
+            clock.check()?;
+            has_sent.set(true);
+            let begun = Instant::now();
+            to.blocking_send(Ok(request)).map_err(|_| EngineError::Cancelled)?;
+            let waited = begun.elapsed().min(patience.get());
+            patience.set(patience.get() - waited);
+            clock.extend(waited);
+            Ok(())
+        };
+        match self.each_request(&send) {
+            Err(error) if error.is_stale() && !has_sent.get() => {
+                Counters::add(&self.core.counters.planned_again, 1);
+                self.each_request(&send)
             }
+            done => done,
         }
     }
-    Ok(())
+
+    fn each_request(&self, send: &Hand<'_>) -> Result<(), EngineError> {
+        let store = &self.core.reading.store;
+        let snapshot = store.snapshot_of(self.tenants.names(), Signal::Logs)?;
+        for source in store.sources(&snapshot, self.time.cloned())? {
+            for rows in shown(&source).chunks(EXPORT_REQUEST_ROWS) {
+                self.send_rows(&source, rows, send)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Some rows as one request, or as several if that is too large.
+    fn send_rows(&self, source: &Source, rows: &[u32], send: &Hand<'_>) -> Result<(), EngineError> {
+        let Some(request) = request(source, rows, self.time)? else { return Ok(()) };
+        if request.len() <= EXPORT_REQUEST_BYTES || rows.len() == 1 {
+            return send(request);
+        }
+        let (first, second) = rows.split_at(rows.len() / 2);
+        self.send_rows(source, first, send)?;
+        self.send_rows(source, second, send)
+    }
 }
 
 /// Rows that are to be seen.

@@ -138,7 +138,10 @@ pub const QUERY_MAX_PARAMETERS: usize = 65_535;
 /// Values of a parameter that is a list: each is a literal of the plan.
 pub const PARAMETER_MAX_VALUES: usize = 10_000;
 
-/// Rows of a request that log records are exported as: some megabytes.
+/// Rows of a request that log records are exported as, at most: a few megabytes as they mostly are.
 pub const EXPORT_REQUEST_ROWS: usize = 8192;
+/// Bytes of such a request, unless a single record has more: what receivers of gRPC take unless they
+/// are told otherwise.
+pub const EXPORT_REQUEST_BYTES: usize = 4 << 20;
 /// Requests of an export that wait to be written.
 pub const EXPORT_REQUESTS_WAITING: usize = 2;

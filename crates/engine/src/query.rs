@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
@@ -31,10 +31,10 @@ use crate::plan;
 use crate::queue::Turn;
 use crate::runtime::panic_message;
 use crate::session::NamedTable;
-use crate::sql::Parsed;
+use crate::sql::{Parameters, Parsed};
 use crate::state::QueryState;
 use crate::stats::Counters;
-use crate::tables::{self, QueryTable, TableName};
+use crate::tables::{self, TableName};
 use crate::tenants::Tenants;
 use crate::trace_functions::TraceFunction;
 
@@ -90,9 +90,9 @@ impl Query {
     /// DataFusion with everything that the query reads.
     fn context(&self, state: &Arc<QueryState>) -> Result<SessionContext, EngineError> {
         let (tables, functions) = self.tables(state)?;
-        let catalogued = self.catalogued(state)?;
+        let catalogue = self.catalogue(state)?;
         let memory = state.memory().clone();
-        let session = self.core.sessions.session(tables, catalogued, functions, memory);
+        let session = self.core.sessions.session(tables, catalogue, functions, memory);
         let session = session.map_err(|error| EngineError::of(error, state))?;
         Ok(SessionContext::new_with_state(session))
     }
@@ -105,7 +105,8 @@ impl Query {
         let state = Arc::new(state);
         let session = self.context(&state)?.state();
         let describing = async {
-            let logical = session.statement_to_plan(self.parsed.statement.clone()).await?;
+            let statement = self.parsed.statement.clone();
+            let logical = self.core.sessions.plan(&session, statement).await?;
             let found = logical.get_parameter_types()?;
             state.check()?;
             // What has no open parameters can be planned to its end, and has the very columns that
@@ -118,23 +119,28 @@ impl Query {
         };
         let described = tokio::runtime::Handle::current().block_on(describing);
         let (schema, mut found) = described.map_err(|error| EngineError::of(error, &state))?;
-        let parameters = (1..=self.parsed.parameters)
-            .map(|place| found.remove(&format!("${place}")).flatten())
-            .collect();
-        Ok(Description { schema, parameters })
+        let Parameters { count, lists } = &self.parsed.parameters;
+        let type_of = |place: usize| {
+            let found = found.remove(&format!("${place}")).flatten();
+            match lists.contains(&place) {
+                true => Some(DataType::new_list(found.unwrap_or(DataType::Utf8), true)),
+                false => found,
+            }
+        };
+        Ok(Description { schema, parameters: (1..=*count).map(type_of).collect() })
     }
 
-    /// Relations of the catalogue that the query reads.
-    fn catalogued(&self, state: &Arc<QueryState>) -> Result<Vec<Catalogued>, EngineError> {
+    /// Relations of the catalogue that the query reads; `None` if it has nothing to do with it.
+    fn catalogue(&self, state: &Arc<QueryState>) -> Result<Option<Vec<Catalogued>>, EngineError> {
         if self.parsed.catalog.is_empty() {
-            return Ok(Vec::new());
+            return Ok(self.session.as_ref().map(|_| Vec::new()));
         }
         let (reading, none) = (&self.core.reading, BTreeSet::new());
-        let mut tables = Vec::new();
+        let mut columns = Vec::new();
         for name in TableName::ALL {
             let snapshot = Arc::new(reading.store.snapshot_of([], name.signal())?);
-            let table = QueryTable::new(name, &snapshot, &none, reading, state)?;
-            tables.push((name, table.schema()));
+            let table = tables::table(name, &snapshot, &none, reading, state)?;
+            columns.push((name, table.schema()));
         }
         let session = self.session.clone().unwrap_or_else(|| PgSession {
             database: self.tenants.to_string(),
@@ -146,11 +152,11 @@ impl Query {
             databases: session.databases,
             user: session.user,
             settings: session.settings,
-            tables,
+            tables: columns,
             functions: self.core.sessions.functions().clone(),
         };
-        catalog::tables(&self.parsed.catalog, &contents)
-            .map_err(|error| EngineError::of_plan(&error))
+        let tables = catalog::tables(&self.parsed.catalog, &contents);
+        tables.map(Some).map_err(|error| EngineError::of_plan(&error))
     }
 
     /// The tables of the query, and those that functions make; those of one signal over the same
@@ -197,7 +203,7 @@ impl Query {
         let session = context.state();
         let plan = async {
             let statement = self.parsed.statement.clone();
-            let logical = session.statement_to_plan(statement).await?;
+            let logical = self.core.sessions.plan(&session, statement).await?;
             // The text was checked; this is for what a check of text does not see.
             let read_only = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false);
             read_only.with_allow_statements(false).verify_plan(&logical)?;

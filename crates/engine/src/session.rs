@@ -19,17 +19,20 @@ use datafusion::execution::object_store::{
 };
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
-use datafusion::logical_expr::Documentation;
 use datafusion::logical_expr::planner::ExprPlanner;
+use datafusion::logical_expr::{Documentation, LogicalPlan};
 use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::prelude::SessionConfig;
+use datafusion::sql::parser::Statement;
 
 use crate::asof::{AsOfQueryPlanner, AsOfRelations, PushBelowAsOf};
 use crate::catalog::{self, Catalogued, FunctionText};
+use crate::error::Refusal;
 use crate::functions::{self, BoundFunctions, JsonArrows};
 use crate::limits::BATCH_ROWS;
 use crate::plan;
 use crate::sql::ids::HexIds;
+use crate::sql::suggest;
 use crate::trace_functions::TraceFunction;
 
 const CATALOG: &str = "kymo";
@@ -41,6 +44,8 @@ pub(crate) type NamedTable = (&'static str, Arc<dyn TableProvider>);
 /// What sessions are made from: everything that no query changes.
 pub(crate) struct Sessions {
     base: SessionState,
+    /// The same with functions of PostgreSQL, for queries that ask as its clients do.
+    with_catalogue: SessionState,
     /// Functions that queries may call, for those who ask which there are.
     functions: Arc<Vec<FunctionText>>,
     /// Empty: nothing can be read but the tables.
@@ -70,12 +75,13 @@ impl Sessions {
             [Arc::new(HexIds) as Arc<dyn ExprPlanner>, Arc::new(JsonArrows::default())],
         );
         let functions = Arc::new(offered(&base));
-        let mut base =
+        let base =
             SessionStateBuilder::new_from_existing(base).with_expr_planners(planners).build();
+        let mut with_catalogue = base.clone();
         for function in catalog::functions(&functions) {
-            base.register_udf(function)?;
+            with_catalogue.register_udf(function)?;
         }
-        Ok(Self { base, functions, object_stores: Arc::new(object_stores) })
+        Ok(Self { base, with_catalogue, functions, object_stores: Arc::new(object_stores) })
     }
 
     /// Functions that queries may call.
@@ -83,17 +89,22 @@ impl Sessions {
         &self.functions
     }
 
-    /// A session for one query, with its tables and its memory.
+    /// A session for one query, with its tables and its memory; with functions of PostgreSQL's
+    /// catalogue if it has relations of that, be they none.
     pub(crate) fn session(
         &self,
         tables: Vec<NamedTable>,
-        catalogued: Vec<Catalogued>,
+        catalogue: Option<Vec<Catalogued>>,
         functions: Vec<TraceFunction>,
         memory: Arc<dyn MemoryPool>,
     ) -> Result<SessionState> {
         let mut schemas = BTreeMap::from([(SCHEMA.to_owned(), MemorySchemaProvider::new())]);
+        let base = match &catalogue {
+            Some(_) => &self.with_catalogue,
+            None => &self.base,
+        };
         let own = tables.into_iter().map(|(name, table)| (None, name.to_owned(), table));
-        for (schema, name, table) in own.chain(catalogued) {
+        for (schema, name, table) in own.chain(catalogue.into_iter().flatten()) {
             let schema = schema.unwrap_or_else(|| SCHEMA.to_owned());
             schemas.entry(schema).or_default().register_table(name, table)?;
         }
@@ -113,7 +124,7 @@ impl Sessions {
             .with_disk_manager_builder(disk)
             .with_object_store_registry(self.object_stores.clone())
             .build_arc()?;
-        let mut session = SessionStateBuilder::new_from_existing(self.base.clone())
+        let mut session = SessionStateBuilder::new_from_existing(base.clone())
             .with_catalog_list(Arc::new(catalogs))
             .with_runtime_env(runtime)
             .build();
@@ -121,6 +132,21 @@ impl Sessions {
             session.register_udtf(function.kind.name(), Arc::new(function));
         }
         Ok(session)
+    }
+
+    /// The plan of a statement. DataFusion suggests any of the functions that are least unlike one
+    /// that it does not find, and not always the same.
+    pub(crate) async fn plan(
+        &self,
+        session: &SessionState,
+        statement: Statement,
+    ) -> Result<LogicalPlan> {
+        let names = self.functions.iter().map(|known| known.name.as_str());
+        let planned = session.statement_to_plan(statement).await;
+        planned.map_err(|error| match suggest::function(&error, names) {
+            Some(message) => Refusal::error(message),
+            None => error,
+        })
     }
 }
 

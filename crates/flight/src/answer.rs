@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_flight::FlightData;
 use arrow_flight::encode::FlightDataEncoderBuilder;
 use arrow_flight::error::FlightError;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{Schema, SchemaRef};
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 use kymo_engine::{Engine, EngineError, Rows};
 use tokio::sync::mpsc;
@@ -38,14 +38,10 @@ pub(crate) fn status(error: &EngineError) -> Status {
 
 /// Columns as they are sent: texts by code become texts, which every client has.
 pub(crate) fn sent(schema: &Schema) -> SchemaRef {
-    let fields = schema.fields().iter().map(|field| match field.data_type() {
-        DataType::Dictionary(_, values) => {
-            let plain = Field::new(field.name(), (**values).clone(), field.is_nullable());
-            plain.with_metadata(field.metadata().clone())
-        }
-        _ => (**field).clone(),
-    });
-    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    let schema = Arc::new(schema.clone());
+    let none = stream::empty::<Result<RecordBatch, FlightError>>();
+    let encoder = FlightDataEncoderBuilder::new().with_schema(schema.clone()).build(none);
+    encoder.known_schema().unwrap_or(schema)
 }
 
 /// Rows of a query, encoded on the engine's threads and sent as the client takes them. One that
@@ -97,4 +93,26 @@ pub(crate) fn batch(batch: RecordBatch) -> Answer {
     let batches = stream::iter([Ok(batch)]);
     let messages = FlightDataEncoderBuilder::new().with_schema(schema).build(batches);
     Box::pin(messages.map_err(Status::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_schema::{DataType, Field};
+
+    #[test]
+    fn texts_by_code_are_told_as_texts_wherever_they_are() {
+        let code = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+        let schema = Schema::new(vec![
+            Field::new("one", code.clone(), true),
+            Field::new_list("several", Field::new_list_field(code, true), true),
+            Field::new("id", DataType::FixedSizeBinary(16), false),
+        ]);
+        let expected = Schema::new(vec![
+            Field::new("one", DataType::Utf8, true),
+            Field::new_list("several", Field::new_list_field(DataType::Utf8, true), true),
+            Field::new("id", DataType::FixedSizeBinary(16), false),
+        ]);
+        assert_eq!(*sent(&schema), expected);
+    }
 }

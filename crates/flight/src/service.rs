@@ -1,5 +1,6 @@
 //! The methods of Flight SQL.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,14 +17,14 @@ use arrow_flight::{
 use arrow_ipc::writer::IpcWriteOptions;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use bytes::Bytes;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use kymo_engine::{Asked, Engine, Parameter, Tenants};
 use prost::Message;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::about::{self, CATALOG, SCHEMA, TABLE_TYPE};
 use crate::answer::{self, Answer, sent};
-use crate::handle::Handle;
+use crate::handle::{Given, Handle};
 use crate::limits::MESSAGE_MAX_BYTES;
 use crate::values;
 
@@ -156,9 +157,9 @@ fn parameter_schema(types: &[Option<DataType>]) -> Schema {
 
 /// The query of a prepared statement with its values.
 fn asked(handle: &[u8]) -> Result<Asked, Status> {
-    let handle = Handle::read(handle)?;
-    let parameters = values::read(&handle.values)?;
-    Ok(Asked { text: handle.query, parameters, session: None })
+    let Handle { query, values } = Handle::read(handle)?;
+    let parameters = values.into_iter().map(|given| Parameter::Value(given.into())).collect();
+    Ok(Asked { text: query, parameters, session: None })
 }
 
 fn read_only() -> Status {
@@ -266,18 +267,22 @@ impl FlightSqlService for FlightSql {
         let mut handle = Handle::read(&query.prepared_statement_handle)?;
         let messages = request.into_inner().map_err(|status| FlightError::Tonic(Box::new(status)));
         let mut batches = FlightRecordBatchStream::new_from_flight_data(messages);
-        let mut values = Vec::<Parameter>::new();
-        while let Some(batch) = batches.next().await {
+        handle.values = Vec::new();
+        // What decodes batches panics on some that are damaged.
+        while let Some(batch) =
+            AssertUnwindSafe(batches.next()).catch_unwind().await.map_err(|_| {
+                Status::invalid_argument("parameters cannot be read: the batch is damaged")
+            })?
+        {
             let batch = batch.map_err(of_flight)?;
             if batch.num_rows() == 0 {
                 continue;
             }
-            if !values.is_empty() {
+            if !handle.values.is_empty() {
                 let message = "several rows of parameters are given: a query takes one";
                 return Err(Status::invalid_argument(message));
             }
-            values = values::of(&batch)?;
-            handle.values = values::written(&batch).map_err(of_arrow)?.into();
+            handle.values = values::of(&batch)?.into_iter().map(Given::from).collect();
         }
         Ok(DoPutPreparedStatementResult { prepared_statement_handle: Some(handle.bytes()) })
     }
@@ -499,6 +504,18 @@ impl FlightSqlService for FlightSql {
         _: Request<Action>,
     ) -> Result<ActionCancelQueryResult, Status> {
         Err(Status::unimplemented("a query ends when its stream is closed"))
+    }
+
+    /// To cancel by what a query was described with, and to set or close a session: there is neither.
+    async fn do_action_fallback(
+        &self,
+        request: Request<Action>,
+    ) -> Result<Response<<Self as FlightService>::DoActionStream>, Status> {
+        let action = &request.get_ref().r#type;
+        Err(Status::unimplemented(format!(
+            "the action {action} is not offered: nothing is kept between calls, and a query ends \
+             when its stream is closed"
+        )))
     }
 
     /// What is told is fixed.

@@ -1,45 +1,16 @@
 //! Parameters that come as a batch of one row.
 
-use std::io::Cursor;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, RecordBatch};
-use arrow_ipc::reader::StreamReader;
-use arrow_ipc::writer::StreamWriter;
-use arrow_schema::{ArrowError, DataType, TimeUnit};
-use kymo_engine::{Parameter, Value};
+use arrow_schema::{DataType, TimeUnit};
+use kymo_engine::Value;
 use tonic::Status;
 
 use crate::limits::PARAMETER_MAX_ROWS;
 
-/// A batch as bytes.
-pub(crate) fn written(batch: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
-    let mut bytes = Vec::new();
-    let mut writer = StreamWriter::try_new(&mut bytes, &batch.schema())?;
-    writer.write(batch)?;
-    writer.finish()?;
-    drop(writer);
-    Ok(bytes)
-}
-
-/// The values of bytes that a batch was written to; none if there are no bytes.
-pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Parameter>, Status> {
-    if bytes.is_empty() {
-        return Ok(Vec::new());
-    }
-    let unread = |error: ArrowError| {
-        Status::invalid_argument(format!("values of a prepared statement cannot be read: {error}"))
-    };
-    let mut reader = StreamReader::try_new(Cursor::new(bytes), None).map_err(unread)?;
-    match reader.next().transpose().map_err(unread)? {
-        Some(batch) => of(&batch),
-        None => Ok(Vec::new()),
-    }
-}
-
 /// The values of the one row of a batch.
-pub(crate) fn of(batch: &RecordBatch) -> Result<Vec<Parameter>, Status> {
+pub(crate) fn of(batch: &RecordBatch) -> Result<Vec<Value>, Status> {
     if batch.num_rows() > PARAMETER_MAX_ROWS {
         return Err(Status::invalid_argument(format!(
             "{} rows of parameters are given: a query takes one",
@@ -50,7 +21,7 @@ pub(crate) fn of(batch: &RecordBatch) -> Result<Vec<Parameter>, Status> {
         return Ok(Vec::new());
     }
     let columns = batch.columns().iter();
-    columns.map(|column| value(column.as_ref(), 0).map(Parameter::Value)).collect()
+    columns.map(|column| value(column.as_ref(), 0)).collect()
 }
 
 fn value(array: &dyn Array, row: usize) -> Result<Value, Status> {
@@ -136,18 +107,15 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn a_row_of_values_survives_its_handle() {
+    fn a_row_of_values_is_read() {
         let columns: [(&str, ArrayRef); 3] = [
             ("a", Arc::new(Int32Array::from(vec![7]))),
             ("b", Arc::new(StringArray::from(vec![None::<&str>]))),
             ("c", Arc::new(TimestampMillisecondArray::from(vec![5]))),
         ];
         let batch = RecordBatch::try_from_iter(columns).unwrap();
-        let expected = [Value::Int(7), Value::Null, Value::Time(5_000_000)];
-        let expected: Vec<Parameter> = expected.into_iter().map(Parameter::Value).collect();
-        assert_eq!(read(&written(&batch).unwrap()).unwrap(), expected);
-        assert_eq!(read(&[]).unwrap(), []);
-        assert!(read(&[1, 2, 3]).is_err());
+        assert_eq!(of(&batch).unwrap(), [Value::Int(7), Value::Null, Value::Time(5_000_000)]);
+        assert!(of(&batch.slice(0, 0)).unwrap().is_empty());
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! stays where it was, in as much space as it had, so that positions mean what they meant.
 //!
 //! Nothing is ever appended to such a segment: it is ended before. Refused: to make a record longer
-//! than it was. It stays as it is then, and is counted.
+//! than it was. It stays as it is then, and is counted, as one is of which nothing can be taken.
 
 use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
@@ -22,6 +22,9 @@ use crate::limits::{HEADER_BYTES, READ_CHUNK_BYTES};
 use crate::recovery::scan_error;
 use crate::scan::{self, Check, Entry, Found, Scan};
 use crate::segment::{FileKind, Segment, file_kind, segment_path};
+
+/// What the name of a segment's copy ends with until it is finished; recovery removes such files.
+const COPY_SUFFIX: &str = ".tmp";
 
 /// What becomes of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +42,8 @@ pub enum Edit {
         /// The body.
         body: Bytes,
     },
+    /// Something of it has to go and cannot be taken out: it is counted, and stays.
+    Stuck,
 }
 
 /// What was taken out.
@@ -48,9 +53,9 @@ pub struct Erased {
     pub erased: u64,
     /// Records that got another body.
     pub replaced: u64,
-    /// Records whose new body is longer than the old one. They stay until every cursor has passed
-    /// them.
-    pub too_long: u64,
+    /// Records that still have what was to go: their new body is longer than the old one, or there
+    /// is none. They stay until every cursor has passed them.
+    pub stuck: u64,
     /// Segments that were written anew.
     pub segments: u64,
 }
@@ -127,8 +132,8 @@ impl Shared {
         Ok(erased)
     }
 
-    /// Makes sure that segments which everyone has passed are gone: to delete one may have failed, or
-    /// may not have reached the disk.
+    /// Makes sure that segments which everyone has passed are gone, and copies that were not finished:
+    /// to delete one may have failed, or may not have reached the disk.
     fn remove_passed(&self) -> io::Result<()> {
         let mut tidying = lock(&self.tidying);
         let (oldest, expired_before) = {
@@ -138,7 +143,10 @@ impl Shared {
         let Some(oldest) = oldest else { return Ok(()) };
         for entry in self.disk.list(&self.dir)? {
             let is_passed = |start: &Position| *start < oldest;
-            if let Some(start) = segment_start(&entry.name).filter(is_passed) {
+            // Nobody else makes copies now.
+            if entry.name.strip_suffix(COPY_SUFFIX).and_then(segment_start).is_some() {
+                self.disk.remove(&self.dir.join(&entry.name))?;
+            } else if let Some(start) = segment_start(&entry.name).filter(is_passed) {
                 self.save_hashes(&mut tidying, oldest, expired_before, self.disk.now())?;
                 self.disk.remove(&segment_path(&self.dir, start))?;
             }
@@ -172,6 +180,10 @@ impl Shared {
                     let entry = scan::entry(&header, position, &payload);
                     let (count, header, body) = match edit(&entry)? {
                         Edit::Keep => continue,
+                        Edit::Stuck => {
+                            erased.stuck += 1;
+                            continue;
+                        }
                         Edit::Erase => (&mut erased.erased, header, Bytes::new()),
                         Edit::Replace { format, compression, body } => {
                             let header = RecordHeader { format, compression, ..header };
@@ -183,7 +195,7 @@ impl Shared {
                             *count += 1;
                             patches.push(patch);
                         }
-                        None => erased.too_long += 1,
+                        None => erased.stuck += 1,
                     }
                 }
                 // Damage was set aside, or is when a reader comes to it.
@@ -203,7 +215,7 @@ impl Shared {
         patches: &[Patch],
     ) -> io::Result<()> {
         let mut name = path.as_os_str().to_owned();
-        name.push(".tmp");
+        name.push(COPY_SUFFIX);
         let temporary = PathBuf::from(name);
         let written = self.write_copy(segment, &temporary, file, patches);
         // Nobody deletes a segment between the look at whether it is there and the rename, which

@@ -4,6 +4,8 @@
 
 mod common;
 
+use std::io::IoSlice;
+
 use bytes::Bytes;
 use common::*;
 use kymo_journal::sim::SimDisk;
@@ -99,7 +101,9 @@ fn a_record_gets_a_shorter_body_and_never_a_longer_one() {
         })
     };
     let too_long = replace(10_000).unwrap();
-    assert_eq!((too_long.too_long, too_long.replaced, too_long.segments), (1, 0, 0));
+    assert_eq!((too_long.stuck, too_long.replaced, too_long.segments), (1, 0, 0));
+    let stuck = journal.erase(journal.end(), |_| Ok::<_, Error>(Edit::Stuck)).unwrap();
+    assert_eq!(stuck, Erased { stuck: 3, ..Erased::default() });
     assert!(holds(&disk, "needle-001"));
     assert_eq!(replace(100).unwrap().replaced, 1);
     assert!(!holds(&disk, "needle-001"));
@@ -121,6 +125,9 @@ fn what_everyone_has_passed_is_deleted_whole() {
     }
     journal.advance("store", journal.end()).unwrap();
     assert!(holds(&disk, "needle-001"), "little stays where it is");
+    // A copy that could not be removed when it failed.
+    let copy = disk.create(&dir().join("00000000000000000000.kj.tmp")).unwrap();
+    copy.write_at(&[IoSlice::new(b"needle-001")], 0).unwrap();
     erase(&journal, 1).unwrap();
     assert!(!holds(&disk, "needle-001"));
 }

@@ -8,6 +8,7 @@ Examples:
   kymo sql 'SELECT name, count(*) FROM spans GROUP BY 1' ask in SQL
   kymo query '{ status = error }' --since 1h              find traces with TraceQL
   kymo promql 'rate(http_requests_total[5m])' --chart     ask in PromQL, and draw the answer
+  kymo logs '{app=\"shop\"} |= \"timeout\"' --follow        ask in LogQL, and see what comes
   kymo top                                               watch hosts, GPUs, sessions and the server
   kymo trace 5b8efff798038103d269b633813fc60c            show a trace as a tree
   kymo export --signal logs --since 1d -o logs.parquet   write what a query finds to a file
@@ -23,7 +24,7 @@ Examples:
 
 Environment:
   KYMO_LOG       what is logged to stderr: warn (default), info, debug, or kymo_store=debug,warn
-  KYMO_URL       server that kymo sql, query, promql, top, trace and ci ask
+  KYMO_URL       server that kymo sql, query, promql, logs, top, trace and ci ask
   KYMO_TENANT    whose data they ask for
   KYMO_TOKEN     who they are, for a server that wants to know
   KYMO_CA        authorities to trust instead of the system's, in PEM
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     Query(crate::query::Args),
     Export(crate::export::Args),
     Promql(crate::promql::Args),
+    Logs(crate::logs::Args),
     Top(crate::top::Args),
     Trace(crate::trace::Args),
     Ci(crate::ci::Args),

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use kymo_forward::network::is_loopback;
 use kymo_yaml::Secret;
-use reqwest::blocking::{Client as Http, ClientBuilder, RequestBuilder, Response};
-use reqwest::{Certificate, Identity, Method, StatusCode, Url};
+use reqwest::blocking::{Client as Http, ClientBuilder as HttpBuilder, RequestBuilder, Response};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
+use reqwest::{Certificate, ClientBuilder, Identity, Method, StatusCode, Upgraded, Url};
 use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
@@ -87,13 +88,30 @@ impl Client {
         parameters: &[(&str, String)],
         accept: &str,
     ) -> Result<Response, Failure> {
+        self.ask_with(path, parameters, accept, &[])
+    }
+
+    /// The same with more headers.
+    pub(crate) fn ask_with(
+        &self,
+        path: &str,
+        parameters: &[(&str, String)],
+        accept: &str,
+        headers: &[(&str, &str)],
+    ) -> Result<Response, Failure> {
         let encoded = encoded(parameters);
-        if encoded.len() <= MAX_URL_PARAMETERS_BYTES {
-            return self.get(&format!("{path}?{encoded}"), accept);
+        let mut request = match encoded.len() <= MAX_URL_PARAMETERS_BYTES {
+            true => self.http.get(self.url(&format!("{path}?{encoded}"))),
+            false => {
+                let form_type = "application/x-www-form-urlencoded";
+                let request = self.http.post(self.url(path)).header("content-type", form_type);
+                request.body(encoded)
+            }
+        };
+        for (name, value) in headers {
+            request = request.header(*name, *value);
         }
-        let form_type = "application/x-www-form-urlencoded";
-        let request = self.http.post(self.url(path)).header("content-type", form_type);
-        self.send(request.body(encoded), accept)
+        self.send(request, accept)
     }
 
     /// The server, for messages.
@@ -115,19 +133,68 @@ impl Client {
     }
 
     fn send(&self, request: RequestBuilder, accept: &str) -> Result<Response, Failure> {
-        let mut request = request.header("accept", accept);
-        // A token of one tenant says itself whose data is meant.
-        if self.tenant != DEFAULT_TENANT || self.token.is_none() {
-            request = request.header(TENANT_HEADER, &self.tenant);
-        }
-        if let Some(token) = &self.token {
-            request = request.bearer_auth(token.reveal());
-        }
+        let request = request.header("accept", accept).headers(self.identity()?);
         let response = request.send().map_err(|error| self.unreached(&error))?;
-        if response.status().is_success() {
+        let status = response.status();
+        if status.is_success() {
             return Ok(response);
         }
-        Err(self.refused(response))
+        let mut body = Vec::new();
+        // What could be read explains more than why the rest could not.
+        let _ = response.take(MAX_ERROR_BYTES).read_to_end(&mut body);
+        Err(self.refused(status, &body))
+    }
+
+    /// Asks for a path over which another protocol is spoken from then on. With what was answered
+    /// comes the connection.
+    pub(crate) async fn upgrade(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+    ) -> Result<(HeaderMap, Upgraded), Failure> {
+        // HTTP/2 knows no upgrades.
+        let http = builder(&self.base)?.http1_only().build().map_err(|error| unmade(&error))?;
+        let mut request = http.get(self.url(path)).headers(self.identity()?);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let mut response = request.send().await.map_err(|error| self.unreached(&error))?;
+        let status = response.status();
+        if status == StatusCode::SWITCHING_PROTOCOLS {
+            let answered = response.headers().clone();
+            let upgraded = response.upgrade().await.map_err(|error| self.unreached(&error))?;
+            return Ok((answered, upgraded));
+        }
+        let mut body = Vec::new();
+        while let Ok(Some(piece)) = response.chunk().await {
+            body.extend_from_slice(&piece);
+            if body.len() as u64 >= MAX_ERROR_BYTES {
+                break;
+            }
+        }
+        Err(self.refused(status, &body))
+    }
+
+    /// Who asks, and for whose data.
+    fn identity(&self) -> Result<HeaderMap, Failure> {
+        let unsaid = |what: &str, error: InvalidHeaderValue| {
+            let must = format!("the {what} must be printable ASCII");
+            Failure::Other(format!("the request cannot be made: {error}; {must}"))
+        };
+        let mut headers = HeaderMap::new();
+        // A token of one tenant says itself whose data is meant.
+        if self.tenant != DEFAULT_TENANT || self.token.is_none() {
+            let tenant = HeaderValue::from_str(&self.tenant);
+            let tenant = tenant.map_err(|error| unsaid("tenant", error))?;
+            headers.insert(HeaderName::from_static(TENANT_HEADER), tenant);
+        }
+        if let Some(token) = &self.token {
+            let bearer = HeaderValue::from_str(&format!("Bearer {}", token.reveal()));
+            let mut bearer = bearer.map_err(|error| unsaid("token", error))?;
+            bearer.set_sensitive(true);
+            headers.insert(AUTHORIZATION, bearer);
+        }
+        Ok(headers)
     }
 
     fn unreached(&self, error: &reqwest::Error) -> Failure {
@@ -138,20 +205,15 @@ impl Client {
                  with --url, or read a directory with --data DIR"
             )
         } else if error.is_builder() {
-            format!("the request cannot be made: {why}; the tenant must be printable ASCII")
+            format!("the request cannot be made: {why}")
         } else {
             format!("{name} did not answer: {why}")
         })
     }
 
-    fn refused(&self, response: Response) -> Failure {
-        let status = response.status();
+    fn refused(&self, status: StatusCode, body: &[u8]) -> Failure {
         let name = self.name();
-        let mut body = Vec::new();
-        // What could be read explains more than why the rest could not.
-        let _ = response.take(MAX_ERROR_BYTES).read_to_end(&mut body);
-        let message = explanation(&body);
-        let message = crate::units::printable(&message);
+        let message = crate::units::printable(&explanation(body));
         Failure::Status {
             status: status.as_u16(),
             message: match (message.is_empty(), status) {
@@ -166,7 +228,16 @@ impl Client {
 }
 
 fn http(base: &Url, timeout: Option<Duration>) -> Result<Http, Failure> {
-    let mut http = Http::builder().connect_timeout(CONNECT_TIMEOUT).timeout(timeout);
+    let http = HttpBuilder::from(builder(base)?).timeout(timeout);
+    http.build().map_err(|error| unmade(&error))
+}
+
+fn unmade(error: &reqwest::Error) -> Failure {
+    Failure::Other(format!("cannot set up HTTP: {}", innermost(error)))
+}
+
+fn builder(base: &Url) -> Result<ClientBuilder, Failure> {
+    let mut http = ClientBuilder::new().connect_timeout(CONNECT_TIMEOUT);
     if is_loopback(base) {
         // A proxy is another machine, where this address is another server.
         http = http.no_proxy();
@@ -174,8 +245,7 @@ fn http(base: &Url, timeout: Option<Duration>) -> Result<Http, Failure> {
     if base.scheme() == "https" {
         http = secured(http)?;
     }
-    http.build()
-        .map_err(|error| Failure::Other(format!("cannot set up HTTP: {}", innermost(&error))))
+    Ok(http)
 }
 
 /// With the authorities to trust and the certificate to show that variables name.
@@ -279,7 +349,7 @@ fn parse(url: &str) -> Result<Url, Failure> {
 }
 
 /// The reason at the bottom of an error, which is the one that says something.
-fn innermost(error: &dyn std::error::Error) -> String {
+pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
     let mut reason = error;
     while let Some(source) = reason.source() {
         reason = source;

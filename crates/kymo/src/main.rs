@@ -6,7 +6,7 @@
 //! | module | what it is for |
 //! |---|---|
 //! | `cli` | the commands and their help |
-//! | `serve`, `sql`, `query`, `promql`, `top`, `trace`, `import`, `replay`, `open`, `block`, `store` | one command each |
+//! | `serve`, `sql`, `query`, `promql`, `logs`, `top`, `trace`, `import`, `replay`, `open`, `block`, `store` | one command each |
 //! | `audience`, `destinations`, `token`, `certs` | who is recorded, where it goes, who may ask |
 //! | `delete` | records that are to go for good |
 //! | `ci` | GitHub Actions runs as traces: commands of their own |
@@ -49,6 +49,7 @@ mod health;
 mod import;
 mod interrupt;
 mod logging;
+mod logs;
 mod open;
 mod output;
 mod progress;
@@ -113,6 +114,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Query(args) => query::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Promql(args) => promql::run(&args),
+        Command::Logs(args) => logs::run(&args),
         Command::Top(args) => top::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Run(args) => return Ok(run::run(&args)),

@@ -100,6 +100,11 @@ pub(crate) fn now() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
+/// A moment as APIs have it: so long that it is taken for nanoseconds.
+pub(crate) fn nanos(nanos: i64) -> String {
+    format!("{:019}", nanos.max(0))
+}
+
 /// The smallest round step that makes few enough points.
 fn round_step(range_nanos: i64) -> i64 {
     let steps = STEPS.iter().map(|seconds| seconds * SECOND);

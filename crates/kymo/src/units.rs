@@ -28,12 +28,13 @@ pub(crate) fn time(nanos: i64) -> String {
     format!("{}T{hour:02}:{minute:02}:{second:02}.{fraction:09}Z", day_name(day_of(nanos)))
 }
 
-/// A span of time with three digits or so.
+/// Seconds since 1970 as RFC 3339 has them, without fraction and zone.
 pub(crate) fn date(unix_secs: u64) -> String {
     let nanos = i64::try_from(unix_secs).unwrap_or(i64::MAX).saturating_mul(1_000_000_000);
     time(nanos).split('.').next().unwrap_or_default().to_owned()
 }
 
+/// A span of time with three digits or so.
 pub(crate) fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     match duration.as_secs() {

@@ -186,7 +186,7 @@ impl fmt::Display for Labels {
         f.write_str("{")?;
         for (nth, (name, value)) in self.iter().enumerate() {
             let separator = if nth == 0 { "" } else { ", " };
-            write!(f, "{separator}{name}={}", crate::text::quoted(value))?;
+            write!(f, "{separator}{name}={}", kymo_pattern::names::quoted(value))?;
         }
         f.write_str("}")
     }

@@ -62,7 +62,6 @@ pub mod ip;
 pub mod labels;
 mod lexer;
 pub mod limits;
-pub mod matcher;
 pub mod miner;
 mod operate;
 pub mod parser;
@@ -74,3 +73,5 @@ pub mod selection;
 pub mod template;
 mod text;
 pub mod units;
+
+pub use kymo_pattern::matcher;

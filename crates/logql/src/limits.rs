@@ -21,8 +21,13 @@ pub const MAX_CONDITIONS: usize = 1000;
 /// writes more than a few dozen.
 pub const MAX_STAGES: usize = 100;
 
-/// What a regular expression of a query may be compiled to. Dashboards list all hosts in one.
-pub const MAX_PATTERN_BYTES: usize = 10 << 20;
+/// What a regular expression of a query may be compiled to, in a matcher or elsewhere.
+pub use kymo_pattern::matcher::MAX_MATCHER_BYTES as MAX_PATTERN_BYTES;
+
+/// What all regular expressions of a query may be compiled to together. Each of a thousand
+/// conditions may be one, and few letters are enough for one of megabytes: where a query has many
+/// texts, each of them gets its share.
+pub const MAX_PATTERNS_BYTES: usize = 256 << 20;
 
 /// The longest line that a query is printed on; what is longer is split. That of Loki.
 pub(crate) const MAX_LINE_BYTES: usize = 100;

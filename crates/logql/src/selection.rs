@@ -8,13 +8,13 @@
 use std::collections::BTreeSet;
 
 use crate::ast::LabelFilter;
-use crate::matcher::Matcher;
+use crate::matcher::LabelMatcher;
 
 /// Which entries are wanted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
     /// Conditions on the labels of streams.
-    pub matchers: Vec<Matcher>,
+    pub matchers: Vec<LabelMatcher>,
     /// The first time that is wanted.
     pub start_nanos: i64,
     /// The first time after it that is not.

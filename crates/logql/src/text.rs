@@ -1,32 +1,4 @@
-//! Texts in quotes and numbers as text.
-
-use std::fmt::Write as _;
-
-/// A text in double quotes, with what has to be escaped escaped as Go does.
-pub(crate) fn quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for letter in text.chars() {
-        match letter {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            '\u{7}' => quoted.push_str("\\a"),
-            '\u{8}' => quoted.push_str("\\b"),
-            '\u{b}' => quoted.push_str("\\v"),
-            '\u{c}' => quoted.push_str("\\f"),
-            letter if (letter as u32) < 0x20 || letter == '\u{7f}' => {
-                // Writing to a string cannot fail.
-                let _ = write!(quoted, "\\x{:02x}", letter as u32);
-            }
-            letter => quoted.push(letter),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
+//! Texts out of their quotes, and numbers as text.
 
 /// A text between quotes or backticks, with its escapes read as Go reads them.
 pub(crate) fn unquoted(text: &str) -> Result<String, String> {
@@ -110,6 +82,8 @@ pub(crate) fn number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use kymo_pattern::names::quoted;
+
     use super::*;
 
     #[test]

@@ -7,6 +7,14 @@
 //! As matchers have it, the whole text has to match and a dot matches a newline too. Filters of
 //! lines and replacements instead search for a match anywhere (`search`), and there a dot matches
 //! no newline.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`matcher`] | conditions on labels |
+//! | [`names`] | names of labels, texts in quotes |
+
+pub mod matcher;
+pub mod names;
 
 use regex::{Regex, RegexBuilder};
 
@@ -22,7 +30,7 @@ pub fn regex(pattern: &str, size_bytes: usize) -> Result<Regex, regex::Error> {
 
 /// The same, with an error that says what is wrong with which expression.
 pub fn compile(pattern: &str, size_bytes: usize) -> Result<Regex, String> {
-    regex(pattern, size_bytes).map_err(|error| complain(pattern, &error))
+    regex(pattern, size_bytes).map_err(|error| complaint(pattern, &error))
 }
 
 /// A regular expression that may match anywhere in a text, compiled to at most `size_bytes`.
@@ -31,10 +39,11 @@ pub fn search(pattern: &str, size_bytes: usize) -> Result<Regex, String> {
         .size_limit(size_bytes)
         .dfa_size_limit(size_bytes)
         .build()
-        .map_err(|error| complain(pattern, &error))
+        .map_err(|error| complaint(pattern, &error))
 }
 
-fn complain(pattern: &str, error: &regex::Error) -> String {
+/// What is wrong with which expression.
+pub fn complaint(pattern: &str, error: &regex::Error) -> String {
     match error {
         regex::Error::CompiledTooBig(_) => {
             format!("the regular expression {pattern:?} is too large")

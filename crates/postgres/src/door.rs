@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use kymo_edge::tls::{PeerCertificate, ServerTls};
 use kymo_engine::Tenants;
+use kymo_yaml::Secret;
 
 /// Somebody who wants to be let in.
 #[derive(Debug, Clone)]
@@ -16,7 +17,7 @@ pub struct Login {
     /// The database that he asks for; none if he does not say.
     pub database: Option<String>,
     /// The password, or a token in its place; none if he was not asked.
-    pub password: Option<String>,
+    pub password: Option<Secret>,
     /// Where he is.
     pub address: SocketAddr,
     /// What he has shown.
@@ -39,7 +40,11 @@ pub struct Admitted {
 pub enum Refused {
     /// He has to say a password first.
     NeedsPassword,
-    /// He is not known, or may not, or not now.
+    /// What he says of himself is not right.
+    Wrong(String),
+    /// It cannot be told now; he may try again.
+    Later(String),
+    /// He is known, or need not be, and may not.
     No(String),
     /// There is no such database for him.
     NoDatabase(String),

@@ -4,6 +4,8 @@ use kymo_engine::EngineError;
 use pgwire::error::ErrorInfo;
 use pgwire::messages::PgWireBackendMessage;
 
+use crate::message::without_zeros;
+
 /// Codes of PostgreSQL for what can happen here.
 pub(crate) mod code {
     pub(crate) const SYNTAX: &str = "42601";
@@ -23,14 +25,19 @@ pub(crate) mod code {
     pub(crate) const IDLE: &str = "57P05";
     pub(crate) const STORE: &str = "58030";
     pub(crate) const VALUE: &str = "22000";
+    pub(crate) const NOT_UTF8: &str = "22021";
     pub(crate) const PARAMETER: &str = "22P02";
     pub(crate) const SETTING_VALUE: &str = "22023";
     pub(crate) const PROTOCOL: &str = "08P01";
     pub(crate) const NO_STATEMENT: &str = "26000";
     pub(crate) const NO_PORTAL: &str = "34000";
     pub(crate) const INTERNAL: &str = "XX000";
-    /// Somebody is not let in: he does not say who he is, or not right.
+    /// Somebody is not let in: he does not say who he is, or may not.
     pub(crate) const LOGIN: &str = "28000";
+    /// Somebody is not let in: what he says is not right.
+    pub(crate) const PASSWORD: &str = "28P01";
+    /// Somebody is not let in now; he may try again.
+    pub(crate) const LATER: &str = "57P03";
 }
 
 /// An error for a client.
@@ -74,8 +81,9 @@ impl PgError {
 
     /// As a message: `ERROR` ends a statement, `FATAL` the connection.
     pub(crate) fn response(&self, severity: &str) -> PgWireBackendMessage {
-        let mut info =
-            ErrorInfo::new(severity.to_owned(), self.code.to_owned(), self.message.clone());
+        // A message may quote a value, and a value may be anything.
+        let message = without_zeros(&self.message);
+        let mut info = ErrorInfo::new(severity.to_owned(), self.code.to_owned(), message);
         info.severity_nonlocalized = Some(severity.to_owned());
         info.position = self.position.map(|position| position.to_string());
         PgWireBackendMessage::ErrorResponse(info.into())
@@ -92,7 +100,7 @@ fn code_of(message: &str) -> &'static str {
         code::NO_COLUMN
     } else if message.starts_with("there is no setting") {
         code::NO_SETTING
-    } else if message.contains("Invalid function") {
+    } else if message.starts_with("there is no function") {
         code::NO_FUNCTION
     } else {
         code::WRONG
@@ -123,6 +131,14 @@ mod tests {
         assert_eq!(of("something else"), "42000");
         let refused = EngineError::NotAllowed("DROP is not allowed: queries only read".to_owned());
         assert_eq!(PgError::of(&refused, "", 0).code, "25006");
+    }
+
+    #[test]
+    fn a_zero_in_a_message_does_not_end_it() {
+        let mut out = bytes::BytesMut::new();
+        PgError::new(code::VALUE, "a\0b").response("ERROR").encode(&mut out).unwrap();
+        let text = String::from_utf8_lossy(&out);
+        assert!(text.contains("Ma\u{fffd}b\0"), "{text:?}");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Messages of clients, read from as many bytes as they have and no more.
 
 use bytes::Bytes;
+use kymo_yaml::Secret;
 
-use crate::error::PgError;
+use crate::error::{PgError, code};
 
 /// What a connection begins with.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,9 +55,16 @@ pub(crate) enum Message {
     Flush,
     Sync,
     Terminate,
-    Password(String),
-    /// One that is not offered here: COPY, function calls.
-    Other(u8),
+    Password(Secret),
+    /// A piece of COPY, which no statement here asks for: it comes behind one that was refused.
+    CopyPiece,
+    /// A call of a function by its number, which is not offered here.
+    FunctionCall,
+    /// One whose texts are not UTF-8. It ends where it should, so the next one can be read.
+    NotText {
+        kind: u8,
+        error: PgError,
+    },
 }
 
 /// A statement with its values.
@@ -102,6 +110,13 @@ impl First {
 impl Message {
     /// Reads what is behind the kind and the length.
     pub(crate) fn read(kind: u8, body: Bytes) -> Result<Self, PgError> {
+        match Self::of(kind, body) {
+            Err(error) if error.code == code::NOT_UTF8 => Ok(Self::NotText { kind, error }),
+            read => read,
+        }
+    }
+
+    fn of(kind: u8, body: Bytes) -> Result<Self, PgError> {
         let mut body = Body(body);
         let message = match kind {
             b'Q' => Self::Query(body.text()?),
@@ -123,23 +138,29 @@ impl Message {
             b'H' => Self::Flush,
             b'S' => Self::Sync,
             b'X' => Self::Terminate,
-            b'p' => Self::Password(body.text()?),
-            other => Self::Other(other),
+            b'p' => Self::Password(Secret::new(body.text()?)),
+            b'd' | b'c' | b'f' => Self::CopyPiece,
+            b'F' => Self::FunctionCall,
+            other => {
+                let message = format!("there are no messages of kind {:?}", char::from(other));
+                return Err(PgError::protocol(message));
+            }
         };
         Ok(message)
     }
 
     /// Whether an error in it is followed by silence until the client says where it goes on.
     pub(crate) fn is_extended(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Self::Parse { .. }
-                | Self::Bind(_)
-                | Self::Describe { .. }
-                | Self::Execute { .. }
-                | Self::Close { .. }
-                | Self::Flush
-        )
+            | Self::Bind(_)
+            | Self::Describe { .. }
+            | Self::Execute { .. }
+            | Self::Close { .. }
+            | Self::Flush => true,
+            Self::NotText { kind, .. } => *kind != b'Q',
+            _ => false,
+        }
     }
 }
 
@@ -166,6 +187,11 @@ pub(crate) fn format_of(formats: &[i16], place: usize) -> i16 {
         [all] => *all,
         formats => formats.get(place).copied().unwrap_or(0),
     }
+}
+
+/// A text for a message, where a zero would be its end.
+pub(crate) fn without_zeros(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
 }
 
 /// What is left of a message.
@@ -221,7 +247,7 @@ impl Body {
         let text = self.take(end + 1)?;
         match std::str::from_utf8(&text[..end]) {
             Ok(text) => Ok(text.to_owned()),
-            Err(_) => Err(PgError::new("22021", "a text in a message is not UTF-8")),
+            Err(_) => Err(PgError::new(code::NOT_UTF8, "a text in a message is not UTF-8")),
         }
     }
 
@@ -267,8 +293,25 @@ mod tests {
         }
         assert!(Message::read(b'P', b"a\0b\0\xff\xff".to_vec().into()).is_err());
         assert!(Message::read(b'Q', b"no end".to_vec().into()).is_err());
-        assert!(Message::read(b'Q', b"\xff\0".to_vec().into()).is_err());
         assert!(Message::read(b'D', b"x\0".to_vec().into()).is_err());
+        assert!(Message::read(b'?', Bytes::new()).is_err());
+    }
+
+    #[test]
+    fn a_text_that_is_not_utf8_spoils_its_message_only() {
+        for (kind, body, is_extended) in
+            [(b'Q', &b"\xff\0"[..], false), (b'P', b"\xff\0\0\0\0", true)]
+        {
+            let read = Message::read(kind, body.to_vec().into()).unwrap();
+            assert!(matches!(&read, Message::NotText { error, .. } if error.code == "22021"));
+            assert_eq!(read.is_extended(), is_extended);
+        }
+    }
+
+    #[test]
+    fn a_password_is_not_shown() {
+        let read = Message::read(b'p', b"secret\0".to_vec().into()).unwrap();
+        assert!(!format!("{read:?}").contains("secret"), "{read:?}");
     }
 
     #[test]

@@ -7,7 +7,6 @@ use arrow_array::RecordBatch;
 use kymo_engine::{Parameter, Rows};
 
 use crate::error::{PgError, code};
-use crate::limits::ROWS_AT_ONCE;
 use crate::statement::{Command, split};
 use crate::values::Columns;
 
@@ -42,6 +41,20 @@ impl Statement {
         Ok(Self { text, before, command, types, found: OnceLock::new() })
     }
 
+    /// What the engine is asked, now or when a cursor is read, and the characters before it.
+    pub(crate) fn query(&self) -> (&str, usize) {
+        match &self.command {
+            Command::Declare { query, .. } => (&query.text, self.before + query.before),
+            _ => (&self.text, self.before),
+        }
+    }
+
+    /// Bytes that it takes to keep it, about.
+    pub(crate) fn size_bytes(&self) -> usize {
+        // A cursor has its query twice.
+        2 * self.text.len() + 4 * self.types.len()
+    }
+
     /// The type of a parameter; 0 if it is not known.
     pub(crate) fn type_of(&self, place: usize) -> u32 {
         let said = self.types.get(place).copied().filter(|oid| *oid != 0);
@@ -68,6 +81,8 @@ impl Statement {
 pub(crate) struct Portal {
     pub(crate) statement: Arc<Statement>,
     pub(crate) values: Vec<Parameter>,
+    /// Bytes of the values, as they came.
+    pub(crate) size_bytes: usize,
     /// How each column is wanted.
     pub(crate) formats: Vec<i16>,
     /// What answers it, once it was begun.
@@ -76,7 +91,7 @@ pub(crate) struct Portal {
 
 impl Portal {
     pub(crate) fn new(statement: Arc<Statement>) -> Self {
-        Self { statement, values: Vec::new(), formats: Vec::new(), running: None }
+        Self { statement, values: Vec::new(), size_bytes: 0, formats: Vec::new(), running: None }
     }
 }
 
@@ -92,20 +107,21 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(crate) fn new(rows: Rows, formats: &[i16], began: Instant) -> Self {
-        let columns = Arc::new(Columns::new(&rows.schema(), formats));
-        Self { rows, columns, began, left: None, is_done: false }
+    pub(crate) fn new(rows: Rows, formats: &[i16], began: Instant) -> Result<Self, PgError> {
+        let columns = Arc::new(Columns::new(&rows.schema(), formats)?);
+        Ok(Self { rows, columns, began, left: None, is_done: false })
     }
 
-    /// The next rows that are sent together, no more than so many; `None` if others have to come
-    /// first.
-    pub(crate) fn next_piece(&mut self, most: Option<u64>) -> Option<RecordBatch> {
-        let batch = self.left.take().filter(|batch| batch.num_rows() > 0)?;
+    /// The next rows, no more than so many; `None` if others have to come first.
+    pub(crate) fn next_piece(&self, most: Option<u64>) -> Option<RecordBatch> {
+        let batch = self.left.as_ref().filter(|batch| batch.num_rows() > 0)?;
         let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
-        let count = batch.num_rows().min(ROWS_AT_ONCE).min(most);
-        if count < batch.num_rows() {
-            self.left = Some(batch.slice(count, batch.num_rows() - count));
-        }
-        Some(batch.slice(0, count))
+        Some(batch.slice(0, batch.num_rows().min(most)))
+    }
+
+    /// So many of them were sent.
+    pub(crate) fn sent(&mut self, rows: usize) {
+        let batch = self.left.take().filter(|batch| batch.num_rows() > rows);
+        self.left = batch.map(|batch| batch.slice(rows, batch.num_rows() - rows));
     }
 }

@@ -20,9 +20,9 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::cancel::Known;
-use crate::door::{Admitted, Login};
+use crate::door::{Admitted, Login, Refused};
 use crate::error::{PgError, code};
-use crate::limits::{IDLE_TIMEOUT, RECHECK_EVERY};
+use crate::limits::{IDLE_TIMEOUT, MESSAGE_MAX_BYTES, RECHECK_EVERY};
 use crate::message::Message;
 use crate::portal::{Portal, Running, Statement};
 use crate::server::Postgres;
@@ -66,6 +66,10 @@ pub(crate) struct Session<S> {
     settings: Settings,
     known: Known,
     stopping: watch::Receiver<bool>,
+    /// Whether the client has all answers: what comes next begins something new.
+    is_idle: bool,
+    /// Since when the statement takes time.
+    statement_began: Instant,
     status: TransactionStatus,
     statements: HashMap<String, Arc<Statement>>,
     portals: HashMap<String, Portal>,
@@ -90,6 +94,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
             settings,
             known,
             stopping,
+            is_idle: true,
+            statement_began: Instant::now(),
             status: TransactionStatus::Idle,
             statements: HashMap::new(),
             portals: HashMap::new(),
@@ -111,9 +117,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
                 continue;
             }
             is_skipping = false;
+            if std::mem::take(&mut self.is_idle) {
+                // A wish to cancel that came while nothing was done concerns nothing.
+                self.known.query_begins();
+                self.statement_began = Instant::now();
+            }
             let is_extended = message.is_extended();
             match self.answer(message).await {
-                Ok(()) => {}
+                Ok(()) => self.wire.flush_much().await?,
                 Err(Failed::Statement(error)) => {
                     self.failed(&error)?;
                     match is_extended {
@@ -132,7 +143,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
 
     async fn next(&mut self) -> Result<Option<Message>, Ended> {
         tokio::select! {
-            message = self.wire.next(IDLE_TIMEOUT) => message,
+            message = self.wire.next(IDLE_TIMEOUT, MESSAGE_MAX_BYTES) => message,
             _ = self.stopping.wait_for(|is_stopping| *is_stopping) => {
                 let message = "the server stops: connect again";
                 Err(Ended::Told(PgError::new(code::STOPPING, message)))
@@ -143,7 +154,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
     async fn answer(&mut self, message: Message) -> Result<(), Failed> {
         match message {
             Message::Query(text) => {
-                self.known.query_begins();
                 self.check_still_in().await?;
                 let done = self.simple(&text).await;
                 // Portals of the simple protocol do not outlive their text.
@@ -159,13 +169,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
                 self.ready()?;
                 Ok(self.wire.flush().await?)
             }
-            Message::Other(kind) => {
-                let kind = char::from(kind);
-                let message = format!("messages of kind {kind:?} are not offered here");
+            Message::FunctionCall => {
+                let message = "functions are called by SELECT here";
                 Err(PgError::new(code::NOT_OFFERED, message).into())
             }
-            // Only at the beginning.
-            Message::Password(_) | Message::Terminate => Ok(()),
+            Message::NotText { error, .. } => Err(error.into()),
+            // Passwords are for the beginning, and the end is seen before.
+            Message::CopyPiece | Message::Password(_) | Message::Terminate => Ok(()),
             message => self.extended(message).await,
         }
     }
@@ -181,11 +191,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
                 self.checked = Instant::now();
                 Ok(())
             }
+            // He may; it only cannot be told at the moment.
+            Err(later @ Refused::Later(_)) => Err(Failed::Statement(refusal(later))),
             Err(refused) => Err(Failed::Connection(Ended::Told(refusal(refused)))),
         }
     }
 
     fn ready(&mut self) -> Result<(), Ended> {
+        self.is_idle = true;
         let ready = ReadyForQuery::new(self.status);
         self.wire.put(&PgWireBackendMessage::ReadyForQuery(ready))
     }
@@ -209,6 +222,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
             self.wire.put(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()))?;
         }
         for part in parts {
+            self.statement_began = Instant::now();
             let statement = Arc::new(Statement::of(part.text, part.before, Vec::new())?);
             self.check_transaction(&statement.command)?;
             match &statement.command {
@@ -218,7 +232,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
                     self.describe_running(&portal)?;
                     self.send(&mut portal, None).await?;
                 }
-                _ => self.command(&statement, true).await?,
+                _ => self.command(Portal::new(statement), true).await?,
             }
         }
         Ok(())
@@ -226,7 +240,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
 
     /// In a transaction that has failed nothing is done but to end it.
     fn check_transaction(&self, command: &Command) -> Result<(), PgError> {
-        if self.status == TransactionStatus::Error && !command.ends_transaction() {
+        if self.status == TransactionStatus::Error && !command.follows_failure() {
             let message = "the transaction has failed: end it with ROLLBACK first";
             return Err(PgError::new(code::FAILED_TRANSACTION, message));
         }
@@ -255,22 +269,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
         let asked = Asked { text, parameters, session: Some(self.asker()) };
         let (engine, began) = (self.server.engine.clone(), Instant::now());
         let tenants = self.admitted.tenants.clone();
-        let rows = self.unless_cancelled(began, engine.ask(tenants, asked)).await;
+        let rows = self.unless_cancelled(engine.ask(tenants, asked)).await;
         let rows = rows.map_err(|failed| self.of_query(failed, &statement, began))?;
-        portal.running = Some(Running::new(rows, &portal.formats, began));
+        portal.running = Some(Running::new(rows, &portal.formats, began)?);
         Ok(())
     }
 
     /// Waits for the engine, as long as the client is there and wants it.
     async fn unless_cancelled<T>(
         &mut self,
-        began: Instant,
         waiting: impl Future<Output = Result<T, EngineError>>,
     ) -> Result<T, Unanswered> {
         let limit = self.settings.statement_timeout();
+        let taken = self.statement_began.elapsed();
         let late = async {
             match limit {
-                Some(limit) => sleep(limit.saturating_sub(began.elapsed())).await,
+                Some(limit) => sleep(limit.saturating_sub(taken)).await,
                 None => std::future::pending().await,
             }
         };
@@ -287,7 +301,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
     fn of_query(&self, failed: Unanswered, statement: &Statement, began: Instant) -> Failed {
         let (outcome, failed) = match failed {
             Unanswered::Engine(error) => {
-                let told = PgError::of(&error, &statement.text, statement.before);
+                let (text, before) = statement.query();
+                let told = PgError::of(&error, text, before);
                 (error.kind(), told.into())
             }
             Unanswered::Cancelled => {
@@ -326,30 +341,26 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
     /// Sends rows of a portal; says how many.
     async fn send_rows(&mut self, portal: &mut Portal, most: Option<u64>) -> Result<u64, Failed> {
         let statement = portal.statement.clone();
-        let Some(running) = &mut portal.running else { return Ok(0) };
-        let (mut sent, started) = (0, Instant::now());
-        let (began, columns) = (running.began, running.columns.clone());
+        let Some(running) = portal.running.as_mut().filter(|running| !running.is_done) else {
+            return Ok(0);
+        };
+        let (began, columns, mut sent) = (running.began, running.columns.clone(), 0);
         while most.is_none_or(|most| sent < most) && !running.is_done {
             let left = most.map(|most| most - sent);
             let Some(piece) = running.next_piece(left) else {
                 let next = async { running.rows.next().await.transpose() };
-                let next = self.unless_cancelled(started, next).await;
-                let next = match next {
-                    Ok(next) => next,
-                    Err(failed) => {
-                        running.is_done = true;
-                        return Err(self.of_query(failed, &statement, began));
-                    }
-                };
+                let next = self.unless_cancelled(next).await;
+                let next = next.map_err(|failed| self.of_query(failed, &statement, began))?;
                 running.is_done = next.is_none();
                 running.left = next;
                 continue;
             };
-            sent += piece.num_rows() as u64;
             let encoding = columns.clone();
             let encoded = self.server.engine.blocking(move || encoding.rows(&piece)).await;
             let encoded = encoded.map_err(|error| PgError::of(&error, &statement.text, 0))??;
-            self.wire.put_bytes(&encoded).await?;
+            running.sent(encoded.rows);
+            sent += encoded.rows as u64;
+            self.wire.put_bytes(&encoded.messages).await?;
         }
         if running.is_done {
             self.server.door.asked("ok", began.elapsed());

@@ -1,7 +1,10 @@
 //! The beginning of a connection: TLS, who it is, what it is told before it may ask.
 //!
 //! Where the server has certificates, nobody gets in without TLS. A password is asked for in clear
-//! text, since it may be a token, of which the server keeps nothing that another way could use.
+//! text, and not by SCRAM: it may be a token, of which the server keeps a hash that SCRAM has no use
+//! for; and the hash of a password, which SCRAM could use, would then be as good as the password to
+//! whoever reads it. What listens without TLS where others can reach it is refused at the start of the
+//! server, unless its settings say that the network may be trusted.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,15 +18,15 @@ use pgwire::messages::startup::{
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::door::{Admitted, Login, Refused};
 use crate::error::{PgError, code};
-use crate::limits::{MESSAGE_PAUSE_TIMEOUT, STARTUP_TIMEOUT};
+use crate::limits::{MESSAGE_PAUSE_TIMEOUT, PASSWORD_MAX_BYTES, STARTUP_TIMEOUT};
 use crate::message::{First, Message};
 use crate::server::Postgres;
 use crate::session::Session;
-use crate::settings::Settings;
+use crate::settings::{Holds, Settings};
 use crate::wire::{Ended, Wire};
 
 /// What a client of TLS says that it speaks.
@@ -35,11 +38,12 @@ const VERSION_3_0: i32 = 3 << 16;
 
 /// Serves a connection until its end.
 pub(crate) async fn serve(server: Arc<Postgres>, stream: TcpStream, address: SocketAddr) {
-    let begun = timeout(STARTUP_TIMEOUT, negotiate(&server, stream, address)).await;
+    let deadline = Instant::now() + STARTUP_TIMEOUT;
+    let begun = timeout_at(deadline, negotiate(&server, stream, address)).await;
     let served = match begun {
-        Ok(Ok(Some(Opened::Plain(wire)))) => logged_in(server, wire, address, None).await,
+        Ok(Ok(Some(Opened::Plain(wire)))) => logged_in(server, wire, address, None, deadline).await,
         Ok(Ok(Some(Opened::Secure(wire, certificate)))) => {
-            logged_in(server, *wire, address, certificate).await
+            logged_in(server, *wire, address, certificate, deadline).await
         }
         Ok(Ok(None)) => Ok(()),
         Ok(Err(error)) => Err(error),
@@ -128,23 +132,24 @@ async fn logged_in<S>(
     waiting: Waiting<S>,
     address: SocketAddr,
     certificate: Option<Arc<PeerCertificate>>,
+    deadline: Instant,
 ) -> Result<(), Ended>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
     let Waiting { mut wire, startup } = waiting;
     let logging_in = login(&server, &mut wire, startup, address, certificate);
-    match timeout(STARTUP_TIMEOUT, logging_in).await {
+    match timeout_at(deadline, logging_in).await {
         Err(_) => Err(Ended::Gone(std::io::ErrorKind::TimedOut.into())),
         Ok(Ok(None)) => Ok(()),
         Ok(Ok(Some(entered))) => {
-            let Entered { login, admitted, settings } = entered;
+            let Entered { login, admitted, mut settings } = entered;
             let Some(known) = server.cancels.begin() else {
                 let error = PgError::new(code::INTERNAL, "the system gave no random numbers");
                 return told(wire, &error).await;
             };
-            for (name, value) in settings.told() {
-                let status = ParameterStatus::new(name.to_owned(), value.to_owned());
+            for (name, value) in settings.untold() {
+                let status = ParameterStatus::new(name.to_owned(), value);
                 wire.put(&PgWireBackendMessage::ParameterStatus(status))?;
             }
             let key = BackendKeyData::new(known.pid, SecretKey::I32(known.secret));
@@ -218,7 +223,7 @@ where
     if entered.as_ref().err() == Some(&Refused::NeedsPassword) {
         wire.put(&PgWireBackendMessage::Authentication(Authentication::CleartextPassword))?;
         wire.flush().await?;
-        login.password = match wire.next(MESSAGE_PAUSE_TIMEOUT).await? {
+        login.password = match wire.next(MESSAGE_PAUSE_TIMEOUT, PASSWORD_MAX_BYTES).await? {
             Some(Message::Password(password)) => Some(password),
             Some(_) => return Err(Ended::Told(PgError::protocol("expected a password"))),
             // He has to ask somebody, and comes again.
@@ -235,6 +240,8 @@ where
 pub(crate) fn refusal(refused: Refused) -> PgError {
     match refused {
         Refused::NeedsPassword => PgError::new(code::LOGIN, "a password is needed"),
+        Refused::Wrong(message) => PgError::new(code::PASSWORD, message),
+        Refused::Later(message) => PgError::new(code::LATER, message),
         Refused::No(message) => PgError::new(code::LOGIN, message),
         Refused::NoDatabase(message) => PgError::new("3D000", message),
     }
@@ -264,15 +271,14 @@ impl Wanted {
                 "user" | "database" | "replication" => {}
                 "options" => {
                     for (name, value) in options(value) {
-                        settings.set(&name, &value)?;
+                        settings.set(&name, Some(&value), Holds::Session)?;
                     }
                 }
                 name if name.starts_with("_pq_.") => {}
-                name => {
-                    settings.set(name, value)?;
-                }
+                name => settings.set(name, Some(value), Holds::Session)?,
             }
         }
+        settings.begin();
         Ok(Self { user, database: find("database").filter(|name| !name.is_empty()), settings })
     }
 }

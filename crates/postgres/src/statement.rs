@@ -20,10 +20,11 @@ pub(crate) enum Command {
     Empty,
     /// For the engine.
     Query,
-    /// A setting that gets a value; none if its first one.
+    /// A setting that gets a value, for the transaction or for longer; none if its first one.
     Set {
         name: String,
         value: Option<String>,
+        is_local: bool,
     },
     /// All settings get their first values.
     ResetAll,
@@ -32,15 +33,17 @@ pub(crate) enum Command {
     Begin,
     Commit,
     Rollback,
+    /// Back to a savepoint. There is nothing to take back, but a failed transaction goes on.
+    RollbackTo,
     /// Something that is accepted and does nothing.
     Nothing(&'static str),
     DiscardAll,
     /// A prepared statement that is forgotten, or all.
     Deallocate(Option<String>),
-    /// A cursor and the place where its query begins.
+    /// A cursor and its query.
     Declare {
         cursor: String,
-        query: String,
+        query: Part,
     },
     /// Rows of a cursor; none for all that are left.
     Fetch {
@@ -62,7 +65,7 @@ impl Command {
             Self::Show(_) => "SHOW",
             Self::Begin => "BEGIN",
             Self::Commit => "COMMIT",
-            Self::Rollback => "ROLLBACK",
+            Self::Rollback | Self::RollbackTo => "ROLLBACK",
             Self::Nothing(tag) => tag,
             Self::DiscardAll => "DISCARD ALL",
             Self::Deallocate(Some(_)) => "DEALLOCATE",
@@ -75,8 +78,8 @@ impl Command {
     }
 
     /// Whether it may be said when a transaction has failed.
-    pub(crate) fn ends_transaction(&self) -> bool {
-        matches!(self, Self::Commit | Self::Rollback)
+    pub(crate) fn follows_failure(&self) -> bool {
+        matches!(self, Self::Commit | Self::Rollback | Self::RollbackTo)
     }
 
     /// What a statement is.
@@ -87,7 +90,7 @@ impl Command {
             "" => Self::Empty,
             "SET" => set(&words)?,
             "RESET" if word(1) == "ALL" => Self::ResetAll,
-            "RESET" => Self::Set { name: words.name(1)?, value: None },
+            "RESET" => Self::Set { name: words.name(1)?, value: None, is_local: false },
             "SHOW" if is_for_engine(&word(1)) => Self::Query,
             "SHOW" if word(1) == "TRANSACTION" => Self::Show("transaction_isolation".to_owned()),
             "SHOW" if word(1) == "TIME" => Self::Show("TimeZone".to_owned()),
@@ -95,7 +98,7 @@ impl Command {
             "BEGIN" => Self::Begin,
             "START" if word(1) == "TRANSACTION" => Self::Begin,
             "COMMIT" | "END" => Self::Commit,
-            "ROLLBACK" if word(1) == "TO" || word(2) == "TO" => Self::Nothing("ROLLBACK"),
+            "ROLLBACK" if word(1) == "TO" || word(2) == "TO" => Self::RollbackTo,
             "ROLLBACK" | "ABORT" => Self::Rollback,
             "SAVEPOINT" => Self::Nothing("SAVEPOINT"),
             "RELEASE" => Self::Nothing("RELEASE"),
@@ -126,9 +129,10 @@ fn is_for_engine(word: &str) -> bool {
 }
 
 fn set(words: &Words) -> Result<Command, PgError> {
-    let first = match words.upper(1).as_str() {
-        "SESSION" | "LOCAL" => 2,
-        _ => 1,
+    let (first, is_local) = match words.upper(1).as_str() {
+        "SESSION" => (2, false),
+        "LOCAL" => (2, true),
+        _ => (1, false),
     };
     let second = words.upper(first + 1);
     match (words.upper(first).as_str(), second.as_str()) {
@@ -139,11 +143,12 @@ fn set(words: &Words) -> Result<Command, PgError> {
         ("AUTHORIZATION", _) => return Ok(Command::Nothing("SET")),
         ("TIME", "ZONE") => {
             let value = words.values(first + 2);
-            return Ok(Command::Set { name: "TimeZone".to_owned(), value: Some(value) });
+            return Ok(Command::Set { name: "TimeZone".to_owned(), value: Some(value), is_local });
         }
         ("NAMES", _) => {
             let value = words.values(first + 1);
-            return Ok(Command::Set { name: "client_encoding".to_owned(), value: Some(value) });
+            let name = "client_encoding".to_owned();
+            return Ok(Command::Set { name, value: Some(value), is_local });
         }
         _ => {}
     }
@@ -154,7 +159,7 @@ fn set(words: &Words) -> Result<Command, PgError> {
     let name = words.name(first)?;
     let value = words.values(first + 2);
     let is_default = words.upper(first + 2) == "DEFAULT";
-    Ok(Command::Set { name, value: (!is_default).then_some(value) })
+    Ok(Command::Set { name, value: (!is_default).then_some(value), is_local })
 }
 
 /// `DECLARE name … CURSOR … FOR query`.
@@ -165,7 +170,8 @@ fn declare(text: &str, words: &Words) -> Result<Command, PgError> {
     let count = words.0.len();
     let cursor = (2..count).find(|place| upper(*place) == "CURSOR").ok_or_else(expected)?;
     let begins = (cursor..count).find(|place| upper(*place) == "FOR").ok_or_else(expected)?;
-    let query = text[words.0[begins].end..].trim().to_owned();
+    let begin = words.0[begins].end;
+    let query = Part { text: text[begin..].to_owned(), before: text[..begin].chars().count() };
     Ok(Command::Declare { cursor: words.name(1)?, query })
 }
 
@@ -364,15 +370,33 @@ impl Scanner<'_> {
     }
 }
 
+/// The statements of a text, as far as they are found.
+struct Parts<'a> {
+    text: &'a str,
+    found: Vec<Part>,
+    /// Bytes whose characters are counted, and the characters.
+    counted: (usize, usize),
+}
+
+impl Parts<'_> {
+    fn push(&mut self, begin: usize, end: usize) -> Result<(), PgError> {
+        if self.found.len() == MAX_STATEMENTS_IN_TEXT {
+            let message = format!("more than {MAX_STATEMENTS_IN_TEXT} statements come at once");
+            return Err(PgError::new(code::TOO_MUCH, message));
+        }
+        let (bytes, characters) = self.counted;
+        let before = characters + self.text[bytes..begin].chars().count();
+        self.counted = (begin, before);
+        self.found.push(Part { text: self.text[begin..end].to_owned(), before });
+        Ok(())
+    }
+}
+
 /// The statements of a text.
 pub(crate) fn split(text: &str) -> Result<Vec<Part>, PgError> {
-    let mut parts = Vec::new();
+    let mut parts = Parts { text, found: Vec::new(), counted: (0, 0) };
     let mut scanner = Scanner { text, at: 0 };
     let (mut begin, mut has_content) = (0, false);
-    let mut end_part = |begin: usize, end: usize| {
-        let before = text[..begin].chars().count();
-        parts.push(Part { text: text[begin..end].to_owned(), before });
-    };
     while scanner.at < text.len() {
         let comment = scanner.comment();
         if comment > 0 {
@@ -387,7 +411,7 @@ pub(crate) fn split(text: &str) -> Result<Vec<Part>, PgError> {
         }
         if first == ';' {
             if has_content {
-                end_part(begin, scanner.at);
+                parts.push(begin, scanner.at)?;
             }
             (begin, has_content) = (scanner.at + 1, false);
         }
@@ -402,18 +426,9 @@ pub(crate) fn split(text: &str) -> Result<Vec<Part>, PgError> {
         }
     }
     if has_content {
-        end_part(begin, text.len());
+        parts.push(begin, text.len())?;
     }
-    if parts.len() > MAX_STATEMENTS_IN_TEXT {
-        return Err(PgError::new(
-            code::TOO_MUCH,
-            format!(
-                "{} statements at once, at most {MAX_STATEMENTS_IN_TEXT} are possible",
-                parts.len()
-            ),
-        ));
-    }
-    Ok(parts)
+    Ok(parts.found)
 }
 
 #[cfg(test)]
@@ -447,7 +462,10 @@ mod tests {
                 let _ = Command::of(&part.text);
             }
         }
-        let many = ";SELECT 1".repeat(MAX_STATEMENTS_IN_TEXT + 1);
+        let most = ";SELECT 1".repeat(MAX_STATEMENTS_IN_TEXT);
+        assert_eq!(split(&most).unwrap().len(), MAX_STATEMENTS_IN_TEXT);
+        // As many as a message has room for; to look at each of them would take hours.
+        let many = "x;".repeat(crate::limits::MESSAGE_MAX_BYTES / 2);
         assert_eq!(split(&many).unwrap_err().code, code::TOO_MUCH);
     }
 
@@ -456,6 +474,7 @@ mod tests {
         let set = |name: &str, value: &str| Command::Set {
             name: name.to_owned(),
             value: Some(value.to_owned()),
+            is_local: false,
         };
         for (text, expected) in [
             ("", Command::Empty),
@@ -467,20 +486,27 @@ mod tests {
             ("set datestyle='ISO'", set("datestyle", "ISO")),
             ("SET TIME ZONE 'UTC'", set("TimeZone", "UTC")),
             ("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY", Command::Nothing("SET")),
-            ("SET x TO DEFAULT", Command::Set { name: "x".to_owned(), value: None }),
+            (
+                "SET LOCAL x TO DEFAULT",
+                Command::Set { name: "x".to_owned(), value: None, is_local: true },
+            ),
             ("SHOW TIME ZONE", Command::Show("TimeZone".to_owned())),
             ("SHOW transaction isolation level", Command::Show("transaction_isolation".to_owned())),
             ("SHOW tables", Command::Query),
             ("BEGIN ISOLATION LEVEL READ COMMITTED", Command::Begin),
             ("START TRANSACTION READ ONLY", Command::Begin),
             ("END", Command::Commit),
-            ("ROLLBACK TO SAVEPOINT a", Command::Nothing("ROLLBACK")),
+            ("ROLLBACK TO SAVEPOINT a", Command::RollbackTo),
+            ("ROLLBACK WORK", Command::Rollback),
             ("DISCARD ALL", Command::DiscardAll),
             ("DEALLOCATE PREPARE \"A\"", Command::Deallocate(Some("A".to_owned()))),
             ("DEALLOCATE all", Command::Deallocate(None)),
             (
                 "DECLARE \"c\" NO SCROLL CURSOR WITHOUT HOLD FOR SELECT 'FOR'",
-                Command::Declare { cursor: "c".to_owned(), query: "SELECT 'FOR'".to_owned() },
+                Command::Declare {
+                    cursor: "c".to_owned(),
+                    query: Part { text: " SELECT 'FOR'".to_owned(), before: 45 },
+                },
             ),
             ("FETCH FORWARD 10 FROM c", Command::Fetch { cursor: "c".to_owned(), rows: Some(10) }),
             ("FETCH ALL IN c", Command::Fetch { cursor: "c".to_owned(), rows: None }),

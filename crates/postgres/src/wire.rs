@@ -10,8 +10,7 @@ use tokio::time::timeout;
 
 use crate::error::{PgError, code};
 use crate::limits::{
-    MESSAGE_MAX_BYTES, MESSAGE_PAUSE_TIMEOUT, PEER_TIMEOUT, READ_AHEAD_BYTES, STARTUP_MAX_BYTES,
-    WRITE_BYTES,
+    MESSAGE_PAUSE_TIMEOUT, PEER_TIMEOUT, READ_AHEAD_BYTES, STARTUP_MAX_BYTES, WRITE_BYTES,
 };
 use crate::message::{First, Message};
 
@@ -59,13 +58,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         First::read(body.freeze()).map(Some).map_err(Ended::Told)
     }
 
-    /// The next message; `None` if the client has gone.
-    pub(crate) async fn next(&mut self, idle: Duration) -> Result<Option<Message>, Ended> {
-        let Some(length) = self.length(1, MESSAGE_MAX_BYTES, Some(idle)).await? else {
+    /// The next message, of so many bytes at most; `None` if the client has gone.
+    pub(crate) async fn next(
+        &mut self,
+        idle: Duration,
+        most_bytes: usize,
+    ) -> Result<Option<Message>, Ended> {
+        let Some(length) = self.length(1, most_bytes, Some(idle)).await? else {
             return Ok(None);
         };
         self.fill(1 + length).await?;
         let mut body = self.read.split_to(1 + length);
+        if length > READ_AHEAD_BYTES && self.read.is_empty() {
+            // What a long message took is not kept until the next one comes.
+            self.read = BytesMut::new();
+        }
         let kind = body.get_u8();
         body.advance(4);
         Message::read(kind, body.freeze()).map(Some).map_err(Ended::Told)
@@ -151,11 +158,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     pub(crate) async fn put_bytes(&mut self, bytes: &Bytes) -> Result<(), Ended> {
         for piece in bytes.chunks(WRITE_BYTES) {
             self.written.extend_from_slice(piece);
-            if self.written.len() >= WRITE_BYTES {
-                self.flush().await?;
-            }
+            self.flush_much().await?;
         }
         Ok(())
+    }
+
+    /// Sends what waits if it is much: a client may ask for more and more before it wants answers.
+    pub(crate) async fn flush_much(&mut self) -> Result<(), Ended> {
+        match self.written.len() < WRITE_BYTES {
+            true => Ok(()),
+            false => self.flush().await,
+        }
     }
 
     /// Sends all that waits.
@@ -186,13 +199,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::{MESSAGE_MAX_BYTES, PASSWORD_MAX_BYTES};
 
     #[tokio::test]
     async fn a_message_that_says_it_is_huge_is_refused_before_it_is_read() {
         let (mut client, server) = tokio::io::duplex(64);
         let mut wire = Wire::new(server);
         client.write_all(b"Q\x7f\xff\xff\xff").await.unwrap();
-        let Err(Ended::Told(error)) = wire.next(PEER_TIMEOUT).await else { panic!() };
+        let Err(Ended::Told(error)) = wire.next(PEER_TIMEOUT, MESSAGE_MAX_BYTES).await else {
+            panic!()
+        };
         assert_eq!(error.code, "08P01");
         assert!(wire.read.capacity() < 1 << 20);
     }
@@ -203,8 +219,21 @@ mod tests {
         let mut wire = Wire::new(server);
         client.write_all(b"S\0\0\0\x04X\0\0\0\x04").await.unwrap();
         drop(client);
-        assert_eq!(wire.next(PEER_TIMEOUT).await.unwrap(), Some(Message::Sync));
-        assert_eq!(wire.next(PEER_TIMEOUT).await.unwrap(), Some(Message::Terminate));
-        assert_eq!(wire.next(PEER_TIMEOUT).await.unwrap(), None);
+        assert_eq!(wire.next(PEER_TIMEOUT, MESSAGE_MAX_BYTES).await.unwrap(), Some(Message::Sync));
+        assert_eq!(
+            wire.next(PEER_TIMEOUT, MESSAGE_MAX_BYTES).await.unwrap(),
+            Some(Message::Terminate)
+        );
+        assert_eq!(wire.next(PEER_TIMEOUT, MESSAGE_MAX_BYTES).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_password_is_shorter_than_a_query_may_be() {
+        let (mut client, server) = tokio::io::duplex(64);
+        let mut wire = Wire::new(server);
+        let length = u32::try_from(PASSWORD_MAX_BYTES + 1).unwrap().to_be_bytes();
+        client.write_all(&[&b"p"[..], &length].concat()).await.unwrap();
+        let read = wire.next(PEER_TIMEOUT, PASSWORD_MAX_BYTES).await;
+        assert!(matches!(read, Err(Ended::Told(_))));
     }
 }

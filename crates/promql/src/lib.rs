@@ -70,7 +70,6 @@ pub mod kahan;
 pub mod labels;
 mod lexer;
 pub mod limits;
-pub mod matcher;
 pub mod names;
 pub mod number;
 mod operators;
@@ -80,3 +79,5 @@ pub mod print;
 pub mod sample;
 pub mod source;
 pub mod walk;
+
+pub use kymo_pattern::matcher;

@@ -24,6 +24,5 @@ pub(crate) const MAX_LINE_BYTES: usize = 100;
 /// 8 to 16 bytes each that is under a gigabyte. That of Prometheus.
 pub const MAX_SAMPLES: usize = 50_000_000;
 
-/// What a regular expression may be compiled to. Ten times what other languages of ours allow:
-/// dashboards list all hosts in one.
-pub const MAX_PATTERN_BYTES: usize = 10 << 20;
+/// What a regular expression may be compiled to, in a matcher or elsewhere.
+pub use kymo_pattern::matcher::MAX_MATCHER_BYTES as MAX_PATTERN_BYTES;

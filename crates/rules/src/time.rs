@@ -34,8 +34,6 @@ pub(crate) struct Civil {
     pub(crate) minute: i64,
     pub(crate) second: i64,
     pub(crate) nanos: i64,
-    /// 0 is Sunday.
-    pub(crate) weekday: i64,
 }
 
 impl Civil {
@@ -58,7 +56,6 @@ impl Civil {
             minute: of_day / 60 % 60,
             second: of_day % 60,
             nanos: below,
-            weekday: (days + 4).rem_euclid(7),
         }
     }
 
@@ -113,7 +110,6 @@ mod tests {
         assert_eq!(rfc3339(0), "0001-01-01T00:00:00Z");
         assert_eq!(go_time(951_782_400 * SECOND), "2000-02-29 00:00:00 +0000 UTC");
         assert_eq!(go_time(-SECOND), "1969-12-31 23:59:59 +0000 UTC");
-        assert_eq!(Civil::of(nanos).weekday, 2);
         assert_eq!(millis(-1), -1);
     }
 }

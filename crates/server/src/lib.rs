@@ -35,7 +35,9 @@
 //! | `page` | pages for browsers, and links of other systems |
 //! | `mcp` | queries as tools of language models |
 //! | `correlate` | what belongs together, over all signals |
+//! | `export` | log records as they were sent |
 //! | `rows` | answers of SQL as columns |
+//! | `question` | what questions of Prometheus' and Loki's APIs have in common |
 //! | `parameters`, `times` | what stands in URLs and forms: values, moments, durations |
 //! | [`mod@format`] | batches as JSON, CSV and Arrow |
 //! | [`collect`] | what the server gathers itself: the machine, targets that it scrapes |
@@ -57,6 +59,7 @@ mod deletion;
 pub mod derive;
 mod durable;
 mod error;
+mod export;
 mod flight;
 pub mod format;
 mod grpc;
@@ -75,6 +78,7 @@ mod page;
 mod parameters;
 mod postgres;
 mod prometheus;
+mod question;
 mod receive;
 mod reply;
 mod router;
@@ -92,6 +96,8 @@ pub use collect::CollectOptions;
 pub use correlate::{Correlated, Part, Question, Subject, correlate};
 pub use derive::DeriveOptions;
 pub use error::ServerError;
+pub use export::delimited;
+pub use loki::loki_json;
 pub use options::{Parts, RetentionOptions, ServerOptions};
 pub use prometheus::prometheus_json;
 pub use server::{Addresses, Server};

@@ -21,6 +21,7 @@ use kymo_edge::tls::ServerTls;
 use kymo_engine::Engine;
 use kymo_identity::{Denied, Grant, Method, Methods, PeerInfo, Role};
 use kymo_postgres::{Admitted, Door, Login, Postgres, Refused};
+use kymo_yaml::Secret;
 
 use crate::access::{Doors, Entrance};
 use crate::router::Shared;
@@ -81,7 +82,7 @@ impl Door for Gate {
             Err(denied) => return Err(self.refused(&denied, None, login)),
         };
         let tenants =
-            self.engine.tenants().await.map_err(|error| Refused::No(error.to_string()))?;
+            self.engine.tenants().await.map_err(|error| Refused::Later(error.to_string()))?;
         let asked = asked_tenant(login, &tenants);
         let name = match asked.map_or_else(|| grant.tenant(None), Ok) {
             Ok(name) => name.to_owned(),
@@ -130,14 +131,19 @@ impl Gate {
 
     fn refused(&self, denied: &Denied, grant: Option<&Grant>, login: &Login) -> Refused {
         self.entrance.failures.note(denied, grant, login.address.ip(), "postgres");
-        Refused::No(denied.to_string())
+        let message = denied.to_string();
+        match denied {
+            Denied::TooMany { .. } | Denied::Unavailable { .. } => Refused::Later(message),
+            Denied::Wrong { .. } if login.password.is_some() => Refused::Wrong(message),
+            _ => Refused::No(message),
+        }
     }
 }
 
 /// What a login presents, as the header that says the same.
 fn presented(methods: &Methods, login: &Login) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    let Some(password) = &login.password else { return headers };
+    let Some(password) = login.password.as_ref().map(Secret::reveal) else { return headers };
     let is_token = (methods.contains(&Method::Bearer) && password.starts_with(TOKEN_PREFIX))
         || (methods.contains(&Method::Oidc) && password.starts_with(JWT_PREFIX));
     let text = match is_token {
@@ -167,7 +173,7 @@ mod tests {
         Login {
             user: user.to_owned(),
             database: database.map(str::to_owned),
-            password: password.map(str::to_owned),
+            password: password.map(Secret::new),
             address: ([127, 0, 0, 1], 1).into(),
             certificate: None,
         }

@@ -182,7 +182,7 @@ impl Receiver {
             // Counted here, so that a record counts too whose sender has gone.
             if let Ok(appended) = &appended {
                 telemetry.received(&receipt, &admitted, appended.duplicate);
-                admission.remember(&receipt.tenant, &admitted.log_keys);
+                admission.remember(&admitted.log_keys);
                 // What the server gathers itself is no sign of life.
                 if !appended.duplicate && receipt.protocol != Protocol::Own {
                     last_stored.set_now();

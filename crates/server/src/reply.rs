@@ -11,6 +11,8 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use kymo_engine::EngineError;
 
+use crate::answer::Failure;
+
 /// An answer of some type.
 pub(crate) fn typed(
     status: StatusCode,
@@ -51,6 +53,15 @@ pub(crate) fn failed(
     match error {
         EngineError::Busy { retry_after } => retry(response, *retry_after),
         _ => response,
+    }
+}
+
+/// A request that was not accepted, in plain text.
+pub(crate) fn refused(failure: Failure) -> Response {
+    let response = plain(failure.status, failure.message);
+    match failure.retry_after {
+        Some(after) => retry(response, after),
+        None => response,
     }
 }
 

@@ -39,8 +39,8 @@ use crate::receive::Receiver;
 use crate::reply::{json_error, plain, typed};
 use crate::telemetry::Telemetry;
 use crate::{
-    audience, ci, correlate, deletion, flight, grpc, jaeger, loki, mcp, page, prometheus, sessions,
-    sql, tempo,
+    audience, ci, correlate, deletion, export, flight, grpc, jaeger, loki, mcp, page, prometheus,
+    sessions, sql, tempo,
 };
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];
@@ -186,7 +186,8 @@ pub(crate) fn main(shared: &Shared, main: Main) -> Router {
             sessions::over_http,
             off("/api/sessions", "api.sessions.enabled"),
         ))
-        .merge(part(true, correlate::over_http, off("/api/correlate", "store.enabled")));
+        .merge(part(true, correlate::over_http, off("/api/correlate", "store.enabled")))
+        .merge(part(true, export::over_http, off("/api/export", "store.enabled")));
     let tools = mcp::over_http(mcp, queries.clone().with_state(shared.clone()));
     let ofrep = match parts.ofrep {
         true => audience::ofrep_over_http(),

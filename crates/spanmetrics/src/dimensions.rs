@@ -2,10 +2,47 @@
 
 use std::borrow::Cow;
 
-use kymo_wire::{KeyValueView, Repeated};
+use kymo_wire::{KeyValueView, Repeated, View};
 
 use crate::labels::{Names, cut, plain_name, value_text};
 use crate::settings::{Naming, Settings};
+
+/// Keys that are looked for, as bits: what has none of them is stepped over without being compared
+/// with each, and without reading its value. Of attributes of real senders few more pass.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wanted(u64);
+
+impl Wanted {
+    pub(crate) fn of<'k>(keys: impl IntoIterator<Item = &'k [u8]>) -> Self {
+        Self(keys.into_iter().fold(0, |bits, key| bits | Self::bit(key)))
+    }
+
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// An attribute that may be one of them.
+    #[inline]
+    pub(crate) fn entry<'a>(self, raw: &'a [u8]) -> Option<KeyValueView<'a>> {
+        match KeyValueView::usual_key(raw) {
+            Some(key) if self.0 & Self::bit(key) == 0 => None,
+            _ => KeyValueView::parse(raw).ok(),
+        }
+    }
+
+    #[inline]
+    fn bit(key: &[u8]) -> u64 {
+        let ends = match key {
+            [first, .., last] => usize::from(*first) + usize::from(*last),
+            _ => 0,
+        };
+        1 << ((key.len() + ends) & 63)
+    }
+}
 
 /// Where an attribute is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,9 +126,10 @@ impl Dimensions {
         values
     }
 
-    /// Whether a span's attributes may give any.
-    pub(crate) fn are_on_spans(&self) -> bool {
-        self.all.iter().any(|dimension| dimension.scope != Scope::Resource)
+    /// What is looked for at spans.
+    pub(crate) fn wanted(&self) -> Wanted {
+        let on_spans = self.all.iter().filter(|dimension| dimension.scope != Scope::Resource);
+        Wanted::of(on_spans.map(|dimension| &*dimension.key))
     }
 
     /// Takes the value of an attribute, if it is one of these and there is none yet.
@@ -126,7 +164,7 @@ pub(crate) fn push_value(value: &[u8], key: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use kymo_wire::encode::{SpanFields, Writer};
-    use kymo_wire::{AnyValueView, TracesView, View};
+    use kymo_wire::{AnyValueView, TracesView};
 
     fn values(settings: &Settings) -> Vec<(String, String)> {
         let mut w = Writer::new();
@@ -149,7 +187,8 @@ mod tests {
         let span = scope.items.into_iter().next().unwrap().unwrap();
         let dimensions = Dimensions::of_spans(settings);
         let mut values = dimensions.of_resource(group.resource.map(|one| one.attributes));
-        for entry in span.attributes.into_iter().flatten() {
+        let wanted = dimensions.wanted();
+        for entry in span.attributes.raws().flatten().filter_map(|raw| wanted.entry(raw)) {
             dimensions.take_of_span(&entry, &mut values);
         }
         let texts = values.iter().map(|value| String::from_utf8_lossy(value).into_owned());
@@ -171,5 +210,28 @@ mod tests {
         ];
         let expected = expected.map(|(label, value)| (label.to_owned(), value.to_owned()));
         assert_eq!(values(&settings), expected);
+    }
+
+    #[test]
+    fn what_is_not_looked_for_is_stepped_over_and_odd_forms_are_read() {
+        let attribute = |key: &str, value: &str| {
+            let mut w = Writer::new();
+            w.key_value(1, key.as_bytes(), &AnyValueView::String(value.as_bytes()));
+            let bytes = w.into_bytes();
+            kymo_wire::kvlist_entries(&bytes).next().unwrap().unwrap().raw.to_vec()
+        };
+        let wanted = Wanted::of([&b"peer.service"[..], b"x"]);
+        let long = "b".repeat(200);
+        for (key, value) in [("peer.service", "bank"), ("peer.service", &*long), ("x", "")] {
+            let raw = attribute(key, value);
+            let entry = wanted.entry(&raw).unwrap();
+            assert_eq!(entry.key, key.as_bytes());
+            assert_eq!(entry.value, AnyValueView::String(value.as_bytes()));
+        }
+        let others = ["http.method", "http.route", "net.peer.name", "xx"];
+        for key in others {
+            assert!(wanted.entry(&attribute(key, "v")).is_none(), "{key}");
+        }
+        assert!(Wanted::default().is_empty() && !wanted.is_empty());
     }
 }

@@ -1,15 +1,19 @@
 //! Requests with spans in, requests with metrics out: one for each tenant.
 
+use std::borrow::Cow;
+
 use kymo_wire::{SpanView, TracesView, View, WireError};
 
+use crate::dimensions::{Values, Wanted};
 use crate::distribution::Source;
 use crate::graph::{Graph, Seen, side_of};
 use crate::limits::MIN_STEP_NANOS;
+use crate::origin::Origin;
 use crate::output::{self, Output, WriteTime};
 use crate::pairs::Side;
 use crate::peer::Peer;
 use crate::settings::{Naming, Settings};
-use crate::spans::{Origin, SpanMetrics};
+use crate::spans::SpanMetrics;
 use crate::table::Moment;
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
@@ -28,6 +32,31 @@ pub struct Counts {
     pub dropped: u64,
 }
 
+/// Attributes that are looked for at spans, by what the span is of a request.
+#[derive(Debug)]
+struct WantedOf {
+    client: Wanted,
+    server: Wanted,
+    other: Wanted,
+}
+
+impl WantedOf {
+    fn new(spans: &SpanMetrics, graph: &Graph) -> Self {
+        let other = spans.dimensions.wanted();
+        let server = other.or(graph.dimensions.wanted());
+        Self { client: server.or(Peer::wanted(&graph.peer_keys)), server, other }
+    }
+}
+
+/// What was found at a span and its resource. One is used for all spans of a resource, so that values
+/// have their memory already.
+#[derive(Debug, Default)]
+struct Found<'a> {
+    of_spans: Values<'a>,
+    of_graph: Values<'a>,
+    peer: Peer<'a>,
+}
+
 /// Makes metrics of a tenant's spans.
 ///
 /// It has no clock: times are given, in nanoseconds since 1970. What it gives out is cumulative, so
@@ -37,6 +66,7 @@ pub struct Generator {
     settings: Settings,
     spans: SpanMetrics,
     graph: Graph,
+    wanted: WantedOf,
     counted: u64,
     overflowed: u64,
     /// When metrics were last written, or when it began.
@@ -53,10 +83,12 @@ impl Generator {
             Naming::Tempo => 1e9,
             Naming::Collector => 1e6,
         };
+        let (spans, graph) = (SpanMetrics::new(settings, nanos_per_unit), Graph::new(settings));
         Self {
             settings: settings.clone(),
-            spans: SpanMetrics::new(settings, nanos_per_unit),
-            graph: Graph::new(settings),
+            wanted: WantedOf::new(&spans, &graph),
+            spans,
+            graph,
             counted: 0,
             overflowed: 0,
             written_nanos: now_nanos,
@@ -75,10 +107,11 @@ impl Generator {
             let group = group?;
             let origin = self.spans.origin(&self.graph.dimensions, group.resource);
             let has_room = self.has_room();
-            self.spans.target(&origin, group.resource, (moment, has_room));
+            self.spans.target(&origin, (moment, has_room));
+            let mut found = Found::default();
             for scope in group.scopes {
                 for span in scope?.items {
-                    self.span(&origin, &span?, moment);
+                    self.span(&origin, &span?, &mut found, moment);
                 }
             }
         }
@@ -99,42 +132,68 @@ impl Generator {
         self.series() < self.settings.max_series
     }
 
-    fn span(&mut self, origin: &Origin<'_>, span: &SpanView<'_>, moment: Moment) {
+    /// What series of spans and targets leave to the graph.
+    fn max_graph_series(&self) -> usize {
+        let others = self.spans.table.len() + self.spans.targets.len();
+        self.settings.max_series.saturating_sub(others)
+    }
+
+    fn span<'a>(
+        &mut self,
+        origin: &'a Origin,
+        span: &SpanView<'a>,
+        found: &mut Found<'a>,
+        moment: Moment,
+    ) {
         self.counted += 1;
-        let nanos = span.end_time_unix_nano.saturating_sub(span.start_time_unix_nano);
-        let source = source_of(span, moment.now_nanos);
         let side = side_of(span.kind).map(|(side, _)| side);
         let side = side.filter(|_| self.graph.is_on && !origin.service.is_empty());
-        let mut values = origin.of_spans.clone();
-        let mut of_graph = Vec::new();
-        let mut peer = Peer::default();
-        let on_spans = self.spans.dimensions.are_on_spans();
-        let on_graph = side.is_some() && self.graph.dimensions.are_on_spans();
-        if side.is_some() {
-            of_graph.clone_from(&origin.of_graph);
-        }
-        if on_spans || on_graph || side == Some(Side::Client) {
-            for entry in span.attributes.iter().flatten() {
-                if on_spans {
-                    self.spans.dimensions.take_of_span(&entry, &mut values);
-                }
-                if on_graph {
-                    self.graph.dimensions.take_of_span(&entry, &mut of_graph);
-                }
-                if side == Some(Side::Client) {
-                    peer.take(&entry, &self.graph.peer_keys);
-                }
-            }
-        }
-        let room = (moment, self.has_room());
+        self.find(origin, span, side, found);
+        let nanos = duration_nanos(span);
+        let source = source_of(span, moment.now_nanos);
         let exemplar = source.as_ref().filter(|_| self.settings.exemplars);
-        let is_overflow = self.spans.count(origin, (span, &values), (nanos, exemplar), room);
+        let (of_span, room) = ((span, &found.of_spans), (moment, self.has_room()));
+        let is_overflow = self.spans.count(origin, of_span, (nanos, exemplar), room);
         self.overflowed += u64::from(is_overflow);
         if let (Some(_), Some(source)) = (side, source) {
-            let has_room = self.has_room();
-            let service = &origin.service;
-            let seen = Seen { service, span, peer, dimensions: of_graph, nanos, source };
-            self.graph.take(&seen, moment, has_room);
+            let max_series = self.max_graph_series();
+            let Found { peer, of_graph: dimensions, .. } = &*found;
+            let seen = Seen { service: &origin.service, span, peer, dimensions, nanos, source };
+            self.graph.take(&seen, moment, max_series);
+        }
+    }
+
+    /// Looks for what is wanted of a span's attributes, beside what its resource gives.
+    fn find<'a>(
+        &self,
+        origin: &'a Origin,
+        span: &SpanView<'a>,
+        side: Option<Side>,
+        found: &mut Found<'a>,
+    ) {
+        fill(&mut found.of_spans, &origin.of_spans);
+        let wanted = match side {
+            None => self.wanted.other,
+            Some(Side::Server) => self.wanted.server,
+            Some(Side::Client) => self.wanted.client,
+        };
+        if side.is_some() {
+            fill(&mut found.of_graph, &origin.of_graph);
+        }
+        if side == Some(Side::Client) {
+            found.peer = Peer::default();
+        }
+        if wanted.is_empty() {
+            return;
+        }
+        for entry in span.attributes.raws().flatten().filter_map(|raw| wanted.entry(raw)) {
+            self.spans.dimensions.take_of_span(&entry, &mut found.of_spans);
+            if side.is_some() {
+                self.graph.dimensions.take_of_span(&entry, &mut found.of_graph);
+            }
+            if side == Some(Side::Client) {
+                found.peer.take(&entry, &self.graph.peer_keys);
+            }
         }
     }
 
@@ -149,10 +208,8 @@ impl Generator {
     }
 
     fn expire_until(&mut self, until_nanos: u64, now_nanos: u64) {
-        let moment = self.moment(now_nanos);
-        let others = self.spans.table.len() + self.spans.targets.len();
-        let max = self.settings.max_series;
-        self.graph.expire(until_nanos, moment, |series| others + series < max);
+        let (moment, max_series) = (self.moment(now_nanos), self.max_graph_series());
+        self.graph.expire(until_nanos, moment, max_series);
     }
 
     /// All metrics as they are now, as requests of OTLP; none if nothing has come. Their time is
@@ -212,6 +269,19 @@ impl Generator {
         let tables = [self.spans.table.is_empty(), self.spans.targets.is_empty()];
         let graph = [self.graph.edges.is_empty(), self.graph.lost.is_empty(), self.waiting() == 0];
         tables.into_iter().chain(graph).all(|is_empty| is_empty)
+    }
+}
+
+fn fill<'a>(values: &mut Values<'a>, given: &'a [Box<[u8]>]) {
+    values.clear();
+    values.extend(given.iter().map(|value| Cow::Borrowed(&**value)));
+}
+
+/// How long a span took: nothing, if it ends before it begins or does not say when it began.
+fn duration_nanos(span: &SpanView<'_>) -> u64 {
+    match span.start_time_unix_nano {
+        0 => 0,
+        start_nanos => span.end_time_unix_nano.saturating_sub(start_nanos),
     }
 }
 

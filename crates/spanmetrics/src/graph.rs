@@ -82,8 +82,8 @@ struct Edge<'a> {
 pub(crate) struct Seen<'a> {
     pub(crate) service: &'a Arc<[u8]>,
     pub(crate) span: &'a SpanView<'a>,
-    pub(crate) peer: Peer<'a>,
-    pub(crate) dimensions: Values<'a>,
+    pub(crate) peer: &'a Peer<'a>,
+    pub(crate) dimensions: &'a Values<'a>,
     pub(crate) nanos: u64,
     pub(crate) source: Source,
 }
@@ -125,8 +125,9 @@ impl Graph {
         self.edges.len() + self.lost.len()
     }
 
-    /// Takes a span that is one side of a request.
-    pub(crate) fn take(&mut self, seen: &Seen<'_>, moment: Moment, has_room: bool) {
+    /// Takes a span that is one side of a request. Beyond `max_series` of the graph, what it gives is
+    /// counted without labels.
+    pub(crate) fn take(&mut self, seen: &Seen<'_>, moment: Moment, max_series: usize) {
         let Some((side, connection)) = side_of(seen.span.kind) else { return };
         let half = Half {
             side,
@@ -139,31 +140,31 @@ impl Graph {
             dimensions: seen.dimensions.iter().map(|value| cut(value).into()).collect(),
         };
         match side {
-            Side::Client => self.client(seen, half, moment, has_room),
-            Side::Server => self.server(seen, half, moment, has_room),
+            Side::Client => self.client(seen, half, moment, max_series),
+            Side::Server => self.server(seen, half, moment, max_series),
         }
     }
 
-    fn client(&mut self, seen: &Seen<'_>, mut half: Half, moment: Moment, has_room: bool) {
+    fn client(&mut self, seen: &Seen<'_>, mut half: Half, moment: Moment, max_series: usize) {
         if let Some(database) = seen.peer.database() {
             half.connection = Connection::Database;
-            return self.call(&half, &database, moment, has_room);
+            return self.call(&half, &database, moment, max_series);
         }
         half.peer = seen.peer.name().map(|name| cut(name).into());
         let Some(key) = pair_key(seen.span.trace_id, seen.span.span_id) else { return };
-        self.meet(key, half, moment, has_room);
+        self.meet(key, half, moment, max_series);
     }
 
-    fn server(&mut self, seen: &Seen<'_>, half: Half, moment: Moment, has_room: bool) {
+    fn server(&mut self, seen: &Seen<'_>, half: Half, moment: Moment, max_series: usize) {
         let span = seen.span;
         if let Some(key) = pair_key(span.trace_id, span.parent_span_id) {
-            return self.meet(key, half, moment, has_room);
+            return self.meet(key, half, moment, max_series);
         }
         if half.connection == Connection::Messaging && !span.links.is_empty() {
             // Whoever takes many messages at once has no parent, but a link to the sender of each.
             for link in span.links.iter().flatten().take(MAX_LINKS) {
                 if let Some(key) = pair_key(link.trace_id, link.span_id) {
-                    self.meet(key, half.clone(), moment, has_room);
+                    self.meet(key, half.clone(), moment, max_series);
                 }
             }
             return;
@@ -180,11 +181,11 @@ impl Graph {
                 server_dimensions: &half.dimensions,
             },
             moment,
-            has_room,
+            max_series,
         );
     }
 
-    fn meet(&mut self, key: PairKey, half: Half, moment: Moment, has_room: bool) {
+    fn meet(&mut self, key: PairKey, half: Half, moment: Moment, max_series: usize) {
         match self.pairs.meet(key, half, moment.now_nanos) {
             Met::Waits => {}
             Met::Pair(client, server) => {
@@ -200,37 +201,31 @@ impl Graph {
                     client_dimensions: &client.dimensions,
                     server_dimensions: &server.dimensions,
                 };
-                self.edge(&edge, moment, has_room);
+                self.edge(&edge, moment, max_series);
             }
-            Met::Second(half) => self.unpaired(&half, moment, has_room),
+            Met::Second(half) => self.unpaired(&half, moment, max_series),
             Met::NoRoom(half) => {
                 self.tally.dropped += 1;
-                self.lost(&half, moment, has_room).dropped += 1;
+                self.lost(&half, moment, max_series).dropped += 1;
             }
         }
     }
 
     /// Ends the wait of what has waited long enough.
-    pub(crate) fn expire(
-        &mut self,
-        until_nanos: u64,
-        moment: Moment,
-        room: impl Fn(usize) -> bool,
-    ) {
+    pub(crate) fn expire(&mut self, until_nanos: u64, moment: Moment, max_series: usize) {
         while let Some((_, mut half)) = self.pairs.expired(until_nanos) {
-            let has_room = room(self.series());
             match half.peer.take() {
                 Some(peer) => {
                     half.connection = Connection::Virtual;
-                    self.call(&half, &peer, moment, has_room);
+                    self.call(&half, &peer, moment, max_series);
                 }
-                None => self.unpaired(&half, moment, has_room),
+                None => self.unpaired(&half, moment, max_series),
             }
         }
     }
 
     /// A request to somebody who sends no spans: what the client saw is all that is known.
-    fn call(&mut self, half: &Half, server: &[u8], moment: Moment, has_room: bool) {
+    fn call(&mut self, half: &Half, server: &[u8], moment: Moment, max_series: usize) {
         let nanos = (half.nanos, half.source);
         let edge = Edge {
             client: &half.service,
@@ -242,10 +237,11 @@ impl Graph {
             client_dimensions: &half.dimensions,
             server_dimensions: &[],
         };
-        self.edge(&edge, moment, has_room);
+        self.edge(&edge, moment, max_series);
     }
 
-    fn edge(&mut self, edge: &Edge<'_>, moment: Moment, has_room: bool) {
+    fn edge(&mut self, edge: &Edge<'_>, moment: Moment, max_series: usize) {
+        let has_room = self.series() < max_series;
         let key = &mut self.key;
         key.clear();
         push_value(edge.client, key);
@@ -282,12 +278,13 @@ impl Graph {
         self.tally.overflowed += u64::from(is_overflow);
     }
 
-    fn unpaired(&mut self, half: &Half, moment: Moment, has_room: bool) {
+    fn unpaired(&mut self, half: &Half, moment: Moment, max_series: usize) {
         self.tally.unpaired += 1;
-        self.lost(half, moment, has_room).unpaired += 1;
+        self.lost(half, moment, max_series).unpaired += 1;
     }
 
-    fn lost(&mut self, half: &Half, moment: Moment, has_room: bool) -> &mut LostCounts {
+    fn lost(&mut self, half: &Half, moment: Moment, max_series: usize) -> &mut LostCounts {
+        let has_room = self.series() < max_series;
         let key = &mut self.key;
         key.clear();
         key.extend([half.side as u8, half.connection as u8]);

@@ -14,6 +14,9 @@ use crate::settings::Naming;
 /// The label of what is counted without others since there are too many series.
 pub(crate) const OVERFLOW: &[u8] = b"otel_metric_overflow";
 
+/// Names of the label that tells servers apart, in both schemes of names.
+pub(crate) const INSTANCE_LABELS: [&str; 2] = ["collector_instance_id", "collector.instance.id"];
+
 /// Names of labels that a scheme of names has for spans' metrics.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Names {
@@ -41,10 +44,12 @@ impl Names {
         }
     }
 
-    /// Whether an attribute would be a label that is there already.
+    /// Whether an attribute would be a label that is there already, as `le` is at buckets.
     pub(crate) fn contains(&self, label: &str) -> bool {
         let own = [self.service, self.span_name, self.span_kind, self.status_code];
-        own.contains(&label) || ["job", "instance", "status_message"].contains(&label)
+        own.contains(&label)
+            || ["job", "instance", "status_message", "le"].contains(&label)
+            || INSTANCE_LABELS.contains(&label)
     }
 }
 

@@ -32,7 +32,7 @@
 //! |---|---|
 //! | [`settings`] | what is computed, and how it is named |
 //! | `generator` | all of it, for one tenant |
-//! | `spans` | metrics of spans, and of the resources they came from |
+//! | `spans`, `origin` | metrics of spans; the resources they came from |
 //! | `graph`, `pairs`, `peer` | requests between services; spans that wait; who is called |
 //! | `dimensions`, `labels` | attributes that are labels; their names and texts |
 //! | `table`, `distribution` | series by key; durations by bucket |
@@ -45,6 +45,7 @@ mod generator;
 mod graph;
 mod labels;
 pub mod limits;
+mod origin;
 mod output;
 mod pairs;
 mod peer;

@@ -26,3 +26,13 @@ pub const MIN_STEP_NANOS: u64 = 2_000_000;
 /// Times of pairs that have been found are kept until they are due, or until there are this many
 /// more of them than spans that wait.
 pub const MAX_SETTLED: usize = 4096;
+
+/// Resources of a tenant that are known by their bytes. Those of a request and of the next are the
+/// same in general; jobs, of which each is a resource of its own, come once.
+pub const MAX_KNOWN_RESOURCES: usize = 1024;
+
+/// Bytes of a resource that is known by them; larger ones are read every time.
+pub const MAX_KNOWN_RESOURCE_BYTES: usize = 4 << 10;
+
+/// Attributes of a resource that are labels of its target. Resources of real senders have some 30.
+pub const MAX_TARGET_LABELS: usize = 128;

@@ -12,7 +12,7 @@ use kymo_wire::{AnyValueView, NumberValue, kvlist_entries};
 
 use crate::distribution::{Bounds, Distribution};
 use crate::graph::Graph;
-use crate::labels::LabelWriter;
+use crate::labels::{INSTANCE_LABELS, LabelWriter};
 use crate::limits::REQUEST_BYTES;
 use crate::settings::{Naming, Settings};
 use crate::spans::SpanMetrics;
@@ -55,11 +55,12 @@ pub(crate) struct Output {
 impl Output {
     pub(crate) fn new(time: WriteTime, settings: &Settings) -> Self {
         let mut common = LabelWriter::default();
-        let name: &[u8] = match settings.naming {
-            Naming::Tempo => b"collector_instance_id",
-            Naming::Collector => b"collector.instance.id",
+        let [plain, dotted] = INSTANCE_LABELS;
+        let name = match settings.naming {
+            Naming::Tempo => plain,
+            Naming::Collector => dotted,
         };
-        common.add(name, settings.instance.as_deref().unwrap_or_default().as_bytes());
+        common.add(name.as_bytes(), settings.instance.as_deref().unwrap_or_default().as_bytes());
         Self {
             time,
             common: common.finish(),

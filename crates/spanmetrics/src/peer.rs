@@ -4,7 +4,31 @@ use std::borrow::Cow;
 
 use kymo_wire::KeyValueView;
 
+use crate::dimensions::Wanted;
 use crate::labels::value_text;
+
+/// What an attribute says beside a name of the list.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Service,
+    Address,
+    NetworkAddress,
+    NetworkPort,
+    Database,
+    /// That it is a database, and nothing else.
+    System,
+}
+
+const PARTS: [(&[u8], Part); 8] = [
+    (b"peer.service", Part::Service),
+    (b"server.address", Part::Address),
+    (b"network.peer.address", Part::NetworkAddress),
+    (b"network.peer.port", Part::NetworkPort),
+    (b"db.name", Part::Database),
+    (b"db.namespace", Part::Database),
+    (b"db.system", Part::System),
+    (b"db.system.name", Part::System),
+];
 
 /// What attributes of a client's span say about the other side.
 #[derive(Debug, Default)]
@@ -20,6 +44,12 @@ pub(crate) struct Peer<'a> {
 }
 
 impl<'a> Peer<'a> {
+    /// What is looked for, with the attributes that name peers.
+    pub(crate) fn wanted(peer_keys: &[Box<[u8]>]) -> Wanted {
+        let named = peer_keys.iter().map(|key| &**key);
+        Wanted::of(named.chain(PARTS.iter().map(|(key, _)| *key)))
+    }
+
     /// Takes what one attribute says.
     pub(crate) fn take(&mut self, entry: &KeyValueView<'a>, peer_keys: &[Box<[u8]>]) {
         let place = peer_keys.iter().position(|key| **key == *entry.key);
@@ -31,20 +61,16 @@ impl<'a> Peer<'a> {
                 self.named = Some((place, name));
             }
         }
-        let field = match entry.key {
-            b"peer.service" => &mut self.service,
-            b"server.address" => &mut self.address,
-            b"network.peer.address" => &mut self.network_address,
-            b"network.peer.port" => &mut self.network_port,
-            b"db.name" | b"db.namespace" => {
-                self.is_database = true;
-                &mut self.database
-            }
-            b"db.system" | b"db.system.name" => {
-                self.is_database = true;
-                return;
-            }
-            _ => return,
+        let part = PARTS.iter().find(|(key, _)| *key == entry.key).map(|(_, part)| *part);
+        let Some(part) = part else { return };
+        self.is_database |= matches!(part, Part::Database | Part::System);
+        let field = match part {
+            Part::Service => &mut self.service,
+            Part::Address => &mut self.address,
+            Part::NetworkAddress => &mut self.network_address,
+            Part::NetworkPort => &mut self.network_port,
+            Part::Database => &mut self.database,
+            Part::System => return,
         };
         *field = value_text(&entry.value);
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::dimensions::Dimensions;
 use crate::limits::{MAX_BOUNDS, MAX_DIMENSIONS};
 
 /// Whose names the metrics have.
@@ -127,11 +128,16 @@ impl Settings {
                 found.push((name, expected));
             }
         }
-        for (name, keys) in [
-            ("dimensions", &self.dimensions),
-            ("graph.dimensions", &self.graph.dimensions),
-            ("graph.peer_attributes", &self.graph.peer_attributes),
-        ] {
+        // Attributes that differ can be the same label: a.b and a_b, span.x and resource.x.
+        let labels = |dimensions: Dimensions| -> Vec<String> {
+            dimensions.labels().map(str::to_owned).collect()
+        };
+        let lists: [(&'static str, Vec<String>); 3] = [
+            ("dimensions", labels(Dimensions::of_spans(self))),
+            ("graph.dimensions", labels(Dimensions::of_graph(self))),
+            ("graph.peer_attributes", self.graph.peer_attributes.clone()),
+        ];
+        for (name, keys) in lists {
             let repeated = keys.iter().enumerate().find(|(nth, key)| keys[..*nth].contains(key));
             if let Some((_, key)) = repeated {
                 found.push((name, format!("{key} is there twice")));
@@ -169,5 +175,24 @@ mod tests {
         assert!(problems[0].1.starts_with("expected at most 63 bounds"));
         assert_eq!(problems[1], ("dimensions", "a is there twice".to_owned()));
         assert_eq!(problems[2].0, "graph.dimensions");
+    }
+
+    #[test]
+    fn two_attributes_that_would_be_one_label_are_a_problem() {
+        for two in [["span.x", "resource.x"], ["a.b", "a_b"], ["service", "__service"]] {
+            let dimensions = two.map(str::to_owned).to_vec();
+            let graph =
+                GraphSettings { dimensions: dimensions.clone(), ..GraphSettings::default() };
+            let settings = Settings { dimensions, ..Settings::default() };
+            let problems = settings.problems();
+            assert_eq!(problems.len(), 1, "{two:?}: {problems:?}");
+            let of_graph = Settings { graph, ..Settings::default() }.problems();
+            // There a label of spans is none.
+            assert_eq!(of_graph.len(), usize::from(two[0] != "service"), "{two:?}");
+        }
+        let dotted = vec!["a.b".to_owned(), "a_b".to_owned()];
+        let naming = Naming::Collector;
+        let settings = Settings { dimensions: dotted, naming, ..Settings::default() };
+        assert!(settings.problems().is_empty(), "they are written as they are");
     }
 }

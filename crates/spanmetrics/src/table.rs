@@ -46,6 +46,8 @@ pub(crate) struct Table<V> {
     rows: Vec<Row<V>>,
     places: HashTable<u32>,
     hasher: DefaultHashBuilder,
+    /// The row that was last counted in: what has the same labels often comes together.
+    last: usize,
     /// What is counted without labels.
     overflow: Option<Box<Row<V>>>,
 }
@@ -53,7 +55,7 @@ pub(crate) struct Table<V> {
 impl<V: Default> Table<V> {
     pub(crate) fn new() -> Self {
         let hasher = DefaultHashBuilder::default();
-        Self { rows: Vec::new(), places: HashTable::new(), hasher, overflow: None }
+        Self { rows: Vec::new(), places: HashTable::new(), hasher, last: 0, overflow: None }
     }
 
     /// How many there are, without the one for all others.
@@ -66,8 +68,16 @@ impl<V: Default> Table<V> {
     }
 
     pub(crate) fn contains(&self, key: &[u8]) -> bool {
-        let is_it = |place: &u32| *self.rows[*place as usize].key == *key;
-        self.places.find(self.hasher.hash_one(key), is_it).is_some()
+        self.find(key).is_some()
+    }
+
+    fn find(&self, key: &[u8]) -> Option<usize> {
+        let is_it = |place: usize| *self.rows[place].key == *key;
+        if self.last < self.rows.len() && is_it(self.last) {
+            return Some(self.last);
+        }
+        let hash = self.hasher.hash_one(key);
+        self.places.find(hash, |place| is_it(*place as usize)).map(|place| *place as usize)
     }
 
     /// What is counted for a key, and whether it is what all share that have no room. `make` is
@@ -79,29 +89,32 @@ impl<V: Default> Table<V> {
         has_room: bool,
         make: impl FnOnce() -> NewRow,
     ) -> (&mut V, bool) {
-        let hash = self.hasher.hash_one(key);
-        let found = self.places.find(hash, |place| *self.rows[*place as usize].key == *key);
-        let (row, is_overflow) = match found {
-            Some(place) => (&mut self.rows[*place as usize], false),
-            None if has_room => (self.insert(key, hash, row(key, make(), moment)), false),
+        let place = match self.find(key) {
+            None if has_room => Some(self.insert(row(key, make(), moment))),
+            found => found,
+        };
+        let row = match place {
+            Some(place) => {
+                self.last = place;
+                &mut self.rows[place]
+            }
             None => {
                 let new = || Box::new(row(&[], overflow_row(), moment));
-                (&mut **self.overflow.get_or_insert_with(new), true)
+                &mut **self.overflow.get_or_insert_with(new)
             }
         };
         row.touched_nanos = moment.now_nanos;
-        (&mut row.value, is_overflow)
+        (&mut row.value, place.is_none())
     }
 
-    fn insert(&mut self, key: &[u8], hash: u64, new: Row<V>) -> &mut Row<V> {
-        debug_assert_eq!(*new.key, *key);
-        // Settings bound them to far fewer.
-        let place = self.rows.len() as u32;
+    fn insert(&mut self, new: Row<V>) -> usize {
+        let (place, hash) = (self.rows.len(), self.hasher.hash_one(&*new.key));
         self.rows.push(new);
         let (rows, hasher) = (&self.rows, &self.hasher);
-        self.places
-            .insert_unique(hash, place, |place| hasher.hash_one(&*rows[*place as usize].key));
-        &mut self.rows[place as usize]
+        let hash_of = |place: &u32| hasher.hash_one(&*rows[*place as usize].key);
+        // Settings bound them to far fewer than there are numbers.
+        self.places.insert_unique(hash, place as u32, hash_of);
+        place
     }
 
     pub(crate) fn rows(&self) -> impl Iterator<Item = &Row<V>> {

@@ -7,6 +7,7 @@ mod support;
 use std::time::Duration;
 
 use kymo_spanmetrics::{Generator, GraphSettings, Naming, Settings};
+use kymo_wire::encode::{SpanFields, Writer};
 use support::{CLIENT, CONSUMER, PRODUCER, SERVER, Span, Value, number, request, span, written};
 
 const SECOND: u64 = 1_000_000_000;
@@ -79,6 +80,36 @@ fn buckets_are_those_of_tempo_and_sums_are_exact() {
     assert_eq!((*count, *sum), (4, 20.004_000_001));
     assert_eq!((bounds[0], bounds[13], bounds.len()), (0.002, 16.384, 14));
     assert_eq!((counts[0], counts[1], counts[14]), (2, 1, 1));
+}
+
+#[test]
+fn a_span_that_does_not_say_when_it_began_took_no_time() {
+    let fields = |start_time_unix_nano, end_time_unix_nano| SpanFields {
+        trace_id: &[1; 16],
+        span_id: &[2; 8],
+        name: b"op",
+        kind: 1,
+        start_time_unix_nano,
+        end_time_unix_nano,
+        ..SpanFields::default()
+    };
+    let mut w = Writer::new();
+    w.resource_group(|w| {
+        w.scope_group(|w| {
+            for (start, end) in [(0, 1_700_000_000 * SECOND), (20, 10), (7, 10)] {
+                w.span(&fields(start, end), |_| ());
+            }
+        });
+    });
+    let mut generator = Generator::new(&Settings::default(), 0);
+    generator.add(&w.into_bytes(), SECOND).unwrap();
+    let found = written(&generator.requests(2 * SECOND));
+    let latency = "traces_spanmetrics_latency\
+        {span_kind=SPAN_KIND_INTERNAL,span_name=op,status_code=STATUS_CODE_UNSET}";
+    let Value::Histogram { count, sum, .. } = &found[latency][1].value else {
+        panic!("not a histogram");
+    };
+    assert_eq!((*count, *sum), (3, 3e-9));
 }
 
 #[test]
@@ -200,6 +231,21 @@ fn what_is_beyond_the_bound_is_counted_without_labels() {
     let overflow = "{otel_metric_overflow=true}";
     assert_eq!(number(&found, &format!("traces_spanmetrics_calls_total{overflow}")), 7);
     assert_eq!((generator.series(), generator.counts().overflowed), (3, 7));
+}
+
+#[test]
+fn a_span_with_many_links_makes_no_more_series_than_there_may_be() {
+    let producers = (1..=20u8).map(|nth| Span {
+        trace: nth,
+        ..span(&format!("shop {nth}"), PRODUCER, u64::from(nth), 0)
+    });
+    let links = (1..=20u8).map(|nth| (nth, u64::from(nth))).collect();
+    let consumer = Span { links, trace: 99, ..span("mail", CONSUMER, 99, 0) };
+    let mut generator = Generator::new(&Settings { max_series: 25, ..Settings::default() }, 0);
+    let spans: Vec<Span> = producers.chain([consumer]).collect();
+    generator.add(&request(&spans).0, SECOND).unwrap();
+    // 21 of spans, and 4 of 20 edges.
+    assert_eq!((generator.series(), generator.counts().overflowed), (25, 16));
 }
 
 #[test]

@@ -5,6 +5,8 @@
 //! node writes, which traces have copies is listed once for each tenant and kept up
 //! to date from then on.
 
+use std::sync::PoisonError;
+
 use hashbrown::HashMap;
 use prost::Message;
 use xxhash_rust::xxh3::xxh3_64;
@@ -153,6 +155,7 @@ impl Store {
         go_on: &mut GoOn<'_>,
     ) -> Result<Option<Archived>, StoreError> {
         self.writable()?;
+        let _archiving = self.archiving.read().unwrap_or_else(PoisonError::into_inner);
         let snapshot = self.snapshot(tenant, Signal::Spans)?;
         let found = self.find(&snapshot, trace_id, go_on)?;
         let write = |spans: Vec<u8>| self.write_piece(tenant, trace_id, &spans);

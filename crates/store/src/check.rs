@@ -215,6 +215,9 @@ pub(crate) fn read_all(block: &Block) -> Result<(), StoreError> {
     block.shapes()?;
     block.trace_index()?;
     block.filters()?;
+    for described in &block.footer().text_filters {
+        block.text_filters(described.leaf as usize)?;
+    }
     block.catalogue()?;
     Ok(())
 }

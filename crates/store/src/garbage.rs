@@ -13,6 +13,7 @@
 //! To find them, all files are listed. That is done after a start, after something
 //! has failed, and now and then.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hashbrown::HashSet;
@@ -23,6 +24,7 @@ use crate::commit::node::NodeObject;
 use crate::commit::state::{Delta, LogState};
 use crate::error::StoreError;
 use crate::limits::ORPHANS_INTERVAL;
+use crate::objects::ObjectInfo;
 use crate::rounds::Rounds;
 use crate::schema::Signal;
 use crate::snapshot::level_zero;
@@ -47,6 +49,13 @@ pub struct Collected {
     pub orphans: usize,
     /// Old generations of logs.
     pub generations: usize,
+}
+
+/// Files of blocks that neither a log nor a node names, and what was known when they were found.
+pub(crate) struct Unnamed {
+    pub(crate) files: Vec<ObjectInfo>,
+    nodes: Vec<NodeObject>,
+    state: Arc<LogState>,
 }
 
 impl Store {
@@ -97,10 +106,14 @@ impl Store {
         Ok(collected)
     }
 
+    /// How long files stay that nobody needs.
+    pub(crate) fn grace_nanos(&self) -> i64 {
+        i64::try_from(self.options.grace.as_nanos()).unwrap_or(i64::MAX)
+    }
+
     /// The time that is a grace time ago.
     fn grace_began_nanos(&self) -> i64 {
-        let grace = i64::try_from(self.options.grace.as_nanos()).unwrap_or(i64::MAX);
-        self.now_nanos().saturating_sub(grace)
+        self.now_nanos().saturating_sub(self.grace_nanos())
     }
 
     /// When orphans are looked for next if nothing happens. Other nodes may leave
@@ -113,8 +126,7 @@ impl Store {
     /// Something has failed, or there are files that nothing names yet: they are
     /// looked for when they have become old enough.
     pub(crate) fn expect_orphans(&self) {
-        let grace = i64::try_from(self.options.grace.as_nanos()).unwrap_or(i64::MAX);
-        let due = self.now_nanos().saturating_add(grace);
+        let due = self.now_nanos().saturating_add(self.grace_nanos());
         self.orphans_due_nanos.fetch_min(due, Ordering::Relaxed);
     }
 
@@ -167,15 +179,15 @@ impl Store {
         self.blocks.is_held(&path)
     }
 
-    fn delete_orphans(
+    /// Files of a tenant's signal that nothing names.
+    pub(crate) fn unnamed_files(
         &self,
         tenant: &str,
         signal: Signal,
-        before_nanos: i64,
-    ) -> Result<usize, StoreError> {
+    ) -> Result<Unnamed, StoreError> {
         // Files first: one that is named later than this is younger than the list.
         let prefix = format!("{}/{}", encode_tenant(tenant), signal.name());
-        let files = self.objects.list(&prefix)?;
+        let mut files = self.objects.list(&prefix)?;
         let nodes = NodeObject::all(&*self.objects)?;
         let state = self.read_log(tenant, signal)?;
         let named: HashSet<String> = state
@@ -186,16 +198,24 @@ impl Store {
             .chain(level_zero(&nodes, &state, tenant, signal))
             .map(|block| block.path(tenant, signal))
             .collect();
-        let unnamed = || {
-            let blocks = files.iter().filter(|file| level_of(&file.path).is_some());
-            blocks.filter(|file| !named.contains(&file.path))
-        };
-        let orphans: Vec<&str> = unnamed()
+        files.retain(|file| level_of(&file.path).is_some() && !named.contains(&file.path));
+        Ok(Unnamed { files, nodes, state })
+    }
+
+    fn delete_orphans(
+        &self,
+        tenant: &str,
+        signal: Signal,
+        before_nanos: i64,
+    ) -> Result<usize, StoreError> {
+        let Unnamed { files, nodes, state } = self.unnamed_files(tenant, signal)?;
+        let orphans: Vec<&str> = files
+            .iter()
             .filter(|file| file.modified_nanos < before_nanos)
             .map(|file| file.path.as_str())
             .filter(|path| level_of(path).is_some_and(|(_, flush)| is_past(flush, &nodes, signal)))
             .collect();
-        if unnamed().count() > orphans.len() {
+        if files.len() > orphans.len() {
             self.expect_orphans();
         }
         let is_compacted = |path: &&str| level_of(path).is_some_and(|(level, _)| level > 0);
@@ -295,7 +315,7 @@ impl Store {
         delta.written_nanos = self.now_nanos();
         let outcome = self.log(tenant, signal).commit(state, delta);
         if let Ok(Outcome::Committed(after)) = outcome {
-            self.remember_log(tenant, signal, self.now_nanos(), std::sync::Arc::new(after));
+            self.remember_log(tenant, signal, self.now_nanos(), Arc::new(after));
             return Ok(true);
         }
         // Somebody was first, or the answer is lost: what is known may be old.

@@ -14,13 +14,13 @@
 //! Who has one thread calls [`Store::ingest`] instead of the first two.
 //!
 //! # Locks
-//! In the order in which they are taken: `compacting`, `flushing`, `reader`,
+//! In the order in which they are taken: `archiving`, `compacting`, `flushing`, `reader`,
 //! `applying`, then `state`, `archive`, `deletions` or a batch's. The last four are held for
 //! moments, not while files are read or written.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 use std::time::UNIX_EPOCH;
 
 use hashbrown::HashMap;
@@ -99,6 +99,8 @@ pub struct Store {
     pub(crate) counters: Counters,
     pub(crate) pins: Pins,
     pub(crate) archive: Mutex<crate::archive::Known>,
+    /// Held by those who archive what a snapshot shows; by one who deletes from the archive, alone.
+    pub(crate) archiving: RwLock<()>,
     pub(crate) deletions: Mutex<crate::deletion::Pending>,
     pub(crate) state: Mutex<State>,
     pub(crate) reader: Mutex<Reader>,
@@ -205,6 +207,7 @@ impl Store {
             counters: Counters::default(),
             pins: Pins::default(),
             archive: Mutex::default(),
+            archiving: RwLock::default(),
             deletions: Mutex::default(),
             state: Mutex::new(state),
             applying: Mutex::new(()),

@@ -14,6 +14,8 @@ use crate::store::{Store, lock};
 
 /// Times that a tombstone is tried while others commit.
 const TRIES: usize = 8;
+/// What is said if that is not enough.
+pub(crate) const OTHERS_COMMIT: &str = "others commit all the time: try the deletion again";
 
 /// What a tombstone hides.
 #[derive(Debug, Default)]
@@ -82,7 +84,7 @@ impl Store {
                 return Ok(entombed);
             }
         }
-        Err(StoreError::State("others commit all the time: try the deletion again".into()))
+        Err(StoreError::State(OTHERS_COMMIT.into()))
     }
 
     #[allow(clippy::too_many_arguments, reason = "all of them say which rows")]

@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use kymo_journal::sim::SimDisk;
 use kymo_journal::{Compression, CursorOptions, Disk, Entry, Format, Journal, Record};
+use kymo_store::compact::Effort;
 use kymo_store::deletion::{Order, State, Target};
 use kymo_store::objects::LocalObjects;
 use kymo_store::scan::{ColumnRef, Predicate, Scalar, Scan, Scope};
@@ -274,6 +275,10 @@ fn a_deletion_that_is_cut_off_anywhere_is_finished_by_the_next_start() {
         let disk = if is_kill { disk.restart() } else { disk.reboot() };
         let store = open(&disk);
         assert_eq!(rows(&store, OTHER), others, "seed {seed}, step {crash_at}");
+        if crash_at.is_multiple_of(2) {
+            // Others come first: blocks with tombstones are written again before anybody asks why.
+            store.compact(Effort::Everything).unwrap();
+        }
         if store.deletions(TENANT, 1).unwrap().is_empty() {
             // It was cut off before it was written down: nobody was told that it is done.
             store.begin_deletion(TENANT, order()).unwrap();
@@ -290,6 +295,41 @@ fn a_deletion_that_is_cut_off_anywhere_is_finished_by_the_next_start() {
     for crash_at in 0..steps {
         life(crash_at + 2, crash_at, crash_at.is_multiple_of(3));
     }
+}
+
+#[test]
+fn a_block_that_cannot_be_read_is_waited_for_and_keeps_nobody_from_asking() {
+    let disk = SimDisk::new(4);
+    let store = open(&disk);
+    fill(&store);
+    store.flush().unwrap();
+    let snapshot = store.snapshot(TENANT, Signal::Spans).unwrap();
+    let block = snapshot.blocks().next().unwrap().clone();
+    drop((snapshot, store));
+    // In pages of most columns, and not in the footer.
+    let path = Path::new("/data/blocks").join(block.path(TENANT, Signal::Spans));
+    for offset in (40..block.size_bytes * 2 / 3).step_by(16) {
+        disk.flip_bit(&path, offset, 1);
+    }
+    let store = open(&disk);
+    let preview = store.preview_deletion(TENANT, &order().targets).unwrap();
+    let deletion = store.begin_deletion(TENANT, order()).unwrap();
+    let hidden = deletion.hidden.unwrap();
+    for (meant, hidden) in preview.iter().zip(&hidden.signals) {
+        assert_eq!((meant.records, meant.signal.name()), (hidden.records, &*hidden.signal));
+    }
+    assert!(hidden.signals[0].blocks.contains(&block.name()));
+    for _ in 0..6 {
+        store.pursue_deletions().unwrap();
+        disk.advance_clock(Duration::from_secs(31));
+        store.collect_garbage().unwrap();
+    }
+    let waiting = store.deletion(TENANT, &deletion.asked.id).unwrap().unwrap();
+    assert_eq!(waiting.state(), State::Rewriting);
+    assert_eq!(
+        waiting.progress.waits_for.as_deref(),
+        Some("1 blocks of spans to be written again")
+    );
 }
 
 #[test]

@@ -104,16 +104,27 @@ pub struct KeyValueView<'a> {
 }
 
 impl<'a> KeyValueView<'a> {
-    /// Reads the form nearly all senders write: key, then value, each shorter than 128 bytes, and
-    /// nothing else.
+    /// Key and value of the form nearly all senders write: key, then value, each shorter than 128
+    /// bytes, and nothing else.
     #[inline]
-    fn parse_usual(raw: &'a [u8]) -> Option<Self> {
+    fn usual_parts(raw: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
         let [KEY_BYTE, key_length @ ..0x80, rest @ ..] = raw else { return None };
         let (key, rest) = rest.split_at_checked(usize::from(*key_length))?;
         let [VALUE_BYTE, value_length @ ..0x80, value_raw @ ..] = rest else { return None };
-        if value_raw.len() != usize::from(*value_length) {
-            return None;
-        }
+        (value_raw.len() == usize::from(*value_length)).then_some((key, value_raw))
+    }
+
+    /// The key of an attribute that has the form nearly all senders write, for those who look for some
+    /// and step over most: the value is not read. Of another nothing is known until it is parsed.
+    #[inline]
+    #[must_use]
+    pub fn usual_key(raw: &'a [u8]) -> Option<&'a [u8]> {
+        Self::usual_parts(raw).map(|(key, _)| key)
+    }
+
+    #[inline]
+    fn parse_usual(raw: &'a [u8]) -> Option<Self> {
+        let (key, value_raw) = Self::usual_parts(raw)?;
         let value = match value_raw {
             [STRING_BYTE, text_length @ ..0x80, text @ ..]
                 if text.len() == usize::from(*text_length) =>

@@ -18,13 +18,14 @@ use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSe
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties,
-    InputDistributionRequirements, Partitioning, PlanProperties, ReplaceChildrenOptions,
+    InputDistributionRequirements, Partitioning, PlanProperties,
 };
 use futures::future::{BoxFuture, Shared};
 use futures::{FutureExt, StreamExt, TryFutureExt};
 
 use super::Matching;
 use super::index::{Collected, Compared, Index};
+use crate::plan::visit_each;
 
 /// An expression of each side.
 type Pair = (Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>);
@@ -160,22 +161,8 @@ impl ExecutionPlan for AsOfExec {
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for (left, right) in self.on.iter().chain([&self.times]) {
-            for expr in [left, right] {
-                if visit(expr)? == TreeNodeRecursion::Stop {
-                    return Ok(TreeNodeRecursion::Stop);
-                }
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.over(children)
+        let pairs = self.on.iter().chain([&self.times]);
+        visit_each(pairs.flat_map(|(left, right)| [left, right]), visit)
     }
 
     fn with_new_children(

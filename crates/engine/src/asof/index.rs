@@ -56,8 +56,8 @@ impl Collected {
         let whole = self.memory.new_empty();
         whole.try_grow(self.memory.size())?;
         let batch = concat_batches(schema, self.batches.iter().map(|(batch, _)| batch))?;
-        let of_rows = self.rows * (size_of::<i64>() + size_of::<u32>());
-        whole.try_grow(of_rows)?;
+        let of_row = size_of::<i64>() + size_of::<u32>() + size_of::<Option<i64>>();
+        whole.try_grow(self.rows * of_row)?;
         let fields = key_types.iter().map(|key| SortField::new(key.clone())).collect();
         let converter = RowConverter::new(fields)?;
         let mut keys = converter.empty_rows(self.rows, 0);
@@ -76,7 +76,7 @@ impl Collected {
             }
         }
         drop(self);
-        Ok(Index::new(batch, converter, keys, &nanos, !key_types.is_empty(), whole))
+        Index::new(batch, converter, keys, nanos, !key_types.is_empty(), whole)
     }
 }
 
@@ -100,10 +100,10 @@ impl Index {
         batch: RecordBatch,
         converter: RowConverter,
         keys: Rows,
-        nanos: &[Option<i64>],
+        nanos: Vec<Option<i64>>,
         has_keys: bool,
         memory: MemoryReservation,
-    ) -> Self {
+    ) -> Result<Self> {
         let mut order: Vec<u32> =
             (0..nanos.len() as u32).filter(|row| nanos[*row as usize].is_some()).collect();
         let key = |row: &u32| has_keys.then(|| keys.row(*row as usize));
@@ -111,15 +111,22 @@ impl Index {
             key(a).cmp(&key(b)).then_with(|| nanos[*a as usize].cmp(&nanos[*b as usize]))
         });
         let times = order.iter().map(|row| nanos[*row as usize].unwrap_or(0)).collect();
-        let mut groups = HashTable::new();
+        memory.shrink(nanos.len() * size_of::<Option<i64>>());
+        drop(nanos);
+        let is_same = |a: &u32, b: &u32| key(a) == key(b);
+        let count = order.chunk_by(is_same).count();
+        // Of the places of a table an eighth stays free, and they are a power of two.
+        let places = (count * 8 / 7 + 1).next_power_of_two();
+        memory.try_grow(places * (size_of::<(u32, u32)>() + 1))?;
+        let mut groups = HashTable::with_capacity(count);
         let mut begin = 0u32;
-        for rows in order.chunk_by(|a, b| key(a) == key(b)) {
+        for rows in order.chunk_by(is_same) {
             let group = (begin, begin + rows.len() as u32);
             begin = group.1;
             let hash_of = |group: &(u32, u32)| hash(key(&order[group.0 as usize]).as_ref());
             groups.insert_unique(hash_of(&group), group, hash_of);
         }
-        Self { batch, converter, keys, has_keys, order, times, groups, _memory: memory }
+        Ok(Self { batch, converter, keys, has_keys, order, times, groups, _memory: memory })
     }
 
     /// The columns of the matches of rows of the left side; NULL where there is none.

@@ -8,11 +8,12 @@
 
 use std::sync::Arc;
 
+use arrow_schema::{DataType, TimeUnit};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{
-    BinaryExpr, Expr, Extension, Filter, LogicalPlan, Operator, binary_expr, lit,
+    BinaryExpr, Expr, ExprSchemable, Extension, Filter, LogicalPlan, Operator, binary_expr, lit,
 };
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
@@ -76,18 +77,24 @@ fn filtered(plan: LogicalPlan, filters: Vec<Expr>) -> Result<LogicalPlan> {
 /// What a comparison of the left side's time says of the right side's.
 fn bound_of_right(join: &AsOfJoin, filter: &Expr) -> Option<Expr> {
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = filter else { return None };
-    let (op, nanos, zone) = match (&**left, &**right) {
-        (time, Expr::Literal(ScalarValue::TimestampNanosecond(Some(nanos), zone), _))
+    let (op, nanos) = match (&**left, &**right) {
+        (time, Expr::Literal(ScalarValue::TimestampNanosecond(Some(nanos), _), _))
             if *time == join.times.0 =>
         {
-            (*op, *nanos, zone)
+            (*op, *nanos)
         }
-        (Expr::Literal(ScalarValue::TimestampNanosecond(Some(nanos), zone), _), time)
+        (Expr::Literal(ScalarValue::TimestampNanosecond(Some(nanos), _), _), time)
             if *time == join.times.0 =>
         {
-            (op.swap()?, *nanos, zone)
+            (op.swap()?, *nanos)
         }
         _ => return None,
+    };
+    // Types are settled already: the right side may have another zone.
+    let Ok(DataType::Timestamp(TimeUnit::Nanosecond, zone)) =
+        join.times.1.get_type(&**join.right.schema())
+    else {
+        return None;
     };
     let (is_most, is_least) = match op {
         Operator::Lt | Operator::LtEq => (true, false),

@@ -101,6 +101,12 @@ impl Relation {
         Schema::new(fields.collect::<Vec<_>>()).into()
     }
 
+    /// Whether a column of that name is a list which no row of any relation has.
+    pub(crate) fn is_null_list(column: &str) -> bool {
+        let mut columns = RELATIONS.iter().flat_map(Self::columns);
+        columns.any(|(name, kind)| name == column && kind == Kind::Texts)
+    }
+
     /// Whether it never has a row.
     pub(crate) fn is_always_empty(&self) -> bool {
         self.fill.is_none()

@@ -154,7 +154,11 @@ fn element_of(data_type: &DataType) -> Option<PgType> {
         DataType::Int8 | DataType::Int16 | DataType::UInt8 => INT2,
         DataType::Int32 | DataType::UInt16 => INT4,
         DataType::Int64 | DataType::UInt32 => INT8,
-        DataType::UInt64 | DataType::Decimal128(..) | DataType::Decimal256(..) => NUMERIC,
+        DataType::UInt64
+        | DataType::Decimal32(..)
+        | DataType::Decimal64(..)
+        | DataType::Decimal128(..)
+        | DataType::Decimal256(..) => NUMERIC,
         DataType::Float16 | DataType::Float32 => FLOAT4,
         DataType::Float64 => FLOAT8,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => TEXT,

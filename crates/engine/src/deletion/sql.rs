@@ -47,6 +47,7 @@ pub(super) async fn target(
     condition: &Condition,
 ) -> Result<Target, EngineError> {
     let table = table_of(signal);
+    check_whole(engine, table, condition).await?;
     for _ in 0..DELETION_TRIES {
         let tested = tested(engine, tenant, table, condition).await?;
         if signal == Signal::Series {
@@ -104,6 +105,7 @@ pub(super) async fn traces(
         true => Signal::Spans,
         false => Signal::Logs,
     };
+    check_whole(engine, table_of(signal), condition).await?;
     let filter = filter(table_of(signal), condition);
     let most = DELETION_MAX_TRACES + 1;
     let query =
@@ -126,6 +128,18 @@ fn table_of(signal: Signal) -> TableName {
         Signal::Logs => TableName::Logs,
         Signal::Series => TableName::Points,
     }
+}
+
+/// Refuses a condition that closes the parentheses it is put into, as `true) OR (false` does: what is
+/// said of time beside it would not hold for all of it.
+async fn check_whole(
+    engine: &Engine,
+    table: TableName,
+    condition: &Condition,
+) -> Result<(), EngineError> {
+    let query = format!("SELECT 1 FROM {} WHERE\n{}\n", table.name(), condition.text);
+    // On the engine's threads, whose stacks are large.
+    engine.blocking(move || sql::parse(&Asked::from(query.as_str())).map(drop)).await?
 }
 
 /// A table and a condition, as a query has them. A comment at its end goes no further.
@@ -245,7 +259,7 @@ fn look(
         Arc::new(QueryTable::new(table, &snapshot, &parsed.attributes, reading, &state)?);
     let named: NamedTable = (table.name(), provider.clone());
     let sessions = &core.sessions;
-    let session = sessions.session(vec![named], Vec::new(), Vec::new(), state.memory().clone());
+    let session = sessions.session(vec![named], None, Vec::new(), state.memory().clone());
     let planned = session.and_then(|session| {
         let context = SessionContext::new_with_state(session);
         let session = context.state();

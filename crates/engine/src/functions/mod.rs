@@ -36,7 +36,7 @@ use datafusion::optimizer::AnalyzerRule;
 use crate::error::Refusal;
 use bounded::Bounded;
 use counters::{Asked, Counter};
-use histogram::{HistogramQuantile, HistogramQuantileAgg, HistogramQuantileLe};
+use histogram::{HistogramQuantile, HistogramQuantileOf, Of};
 pub(crate) use json::JsonArrows;
 use pipes::Pipes;
 use time_bucket::TimeBucket;
@@ -77,8 +77,8 @@ pub(crate) fn aggregate_functions() -> Vec<Arc<AggregateUDF>> {
     let ours = [
         AggregateUDF::from(Counter::new(Asked::Increase)),
         AggregateUDF::from(Counter::new(Asked::Rate)),
-        AggregateUDF::from(HistogramQuantileAgg::default()),
-        AggregateUDF::from(HistogramQuantileLe::default()),
+        AggregateUDF::from(HistogramQuantileOf::new(Of::Columns)),
+        AggregateUDF::from(HistogramQuantileOf::new(Of::Rows)),
     ];
     let defaults = SessionStateDefaults::default_aggregate_functions();
     defaults.into_iter().chain(ours.map(Arc::new)).collect()

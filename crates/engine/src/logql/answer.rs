@@ -29,19 +29,22 @@ pub struct LogqlStats {
     pub lines_scanned: usize,
     /// Lines that passed the tests of the store.
     pub lines_matched: usize,
+    /// About how many bytes the records have that were looked into, unpacked.
+    pub bytes_scanned: u64,
     /// Runs of rows that were read.
     pub granules_read: usize,
     /// Runs of rows that were passed over unread.
     pub granules_pruned: usize,
-    /// Blocks that are damaged and not part of the answer.
+    /// How often a block was left out of the answer because it is damaged.
     pub blocks_damaged: usize,
 }
 
 impl LogqlStats {
-    pub(super) fn of(done: &ScanStats) -> Self {
+    pub(super) fn of(done: &ScanStats, bytes_scanned: u64) -> Self {
         Self {
             lines_scanned: done.rows_scanned,
             lines_matched: done.rows_matched,
+            bytes_scanned,
             granules_read: done.granules_read,
             granules_pruned: done.granules_pruned,
             blocks_damaged: done.blocks_skipped_damaged,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use kymo_logql::ast::Expr;
 use kymo_logql::labels::Labels;
-use kymo_logql::matcher::Matcher;
+use kymo_logql::matcher::LabelMatcher;
 use kymo_logql::miner::Pattern;
 use kymo_logql::request::Request;
 
@@ -39,7 +39,7 @@ impl Engine {
     pub async fn log_series(
         &self,
         tenants: impl Into<Tenants>,
-        selectors: Vec<Vec<Matcher>>,
+        selectors: Vec<Vec<LabelMatcher>>,
         time: Range<i64>,
     ) -> Result<Vec<Labels>, EngineError> {
         let asking = move |view: &View| catalog::series(view, &selectors, &time);
@@ -50,7 +50,7 @@ impl Engine {
     pub async fn log_stats(
         &self,
         tenants: impl Into<Tenants>,
-        matchers: Vec<Matcher>,
+        matchers: Vec<LabelMatcher>,
         time: Range<i64>,
     ) -> Result<StreamStats, EngineError> {
         self.log_view(tenants.into(), move |view| catalog::stats(view, &matchers, &time)).await

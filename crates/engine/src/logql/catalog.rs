@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use hashbrown::{HashMap, HashSet};
 use kymo_logql::labels::Labels;
-use kymo_logql::matcher::Matcher;
+use kymo_logql::matcher::LabelMatcher;
 use kymo_logql::selection::{Names, Needs, Selection};
 
 use super::answer::{StreamStats, Volume};
-use super::streams::Streams;
+use super::streams::{Streams, is_selected};
 use super::view::View;
 use crate::error::EngineError;
 
@@ -26,7 +26,7 @@ pub enum VolumeBy {
 #[derive(Debug, Clone)]
 pub struct VolumeQuery {
     /// Of which streams.
-    pub matchers: Vec<Matcher>,
+    pub matchers: Vec<LabelMatcher>,
     /// Nanoseconds since 1970.
     pub time: Range<i64>,
     /// How long a step is; one step for all without.
@@ -38,7 +38,7 @@ pub struct VolumeQuery {
 }
 
 /// What is selected by matchers alone.
-fn selection(matchers: &[Matcher], time: &Range<i64>, reads_line: bool) -> Selection {
+fn selection(matchers: &[LabelMatcher], time: &Range<i64>, reads_line: bool) -> Selection {
     let needs = Needs { labels: Names::default(), line: reads_line };
     Selection {
         matchers: matchers.to_vec(),
@@ -60,7 +60,7 @@ struct Counted {
 /// What is counted of the streams that matchers select, by stream and step.
 fn counted(
     view: &View,
-    matchers: &[Matcher],
+    matchers: &[LabelMatcher],
     time: &Range<i64>,
     reads_line: bool,
     step_of: impl Fn(i64) -> usize + Sync,
@@ -108,23 +108,22 @@ fn counted(
 /// Streams that have lines within `time` and that one of the selectors selects; all without any.
 pub(super) fn series(
     view: &View,
-    selectors: &[Vec<Matcher>],
+    selectors: &[Vec<LabelMatcher>],
     time: &Range<i64>,
 ) -> Result<BTreeSet<Labels>, EngineError> {
-    let everything = [Vec::new()];
-    let selectors = if selectors.is_empty() { &everything[..] } else { selectors };
-    let mut found = BTreeSet::new();
-    for matchers in selectors {
-        let counted = counted(view, matchers, time, false, |_| 0)?;
-        found.extend(counted.into_keys().map(|(labels, _)| labels));
-    }
-    Ok(found)
+    // Several are looked for at once, among all.
+    let matchers = if let [only] = selectors { &only[..] } else { &[] };
+    let counted = counted(view, matchers, time, false, |_| 0)?;
+    let is_wanted = |labels: &Labels| {
+        selectors.is_empty() || selectors.iter().any(|matchers| is_selected(labels, matchers))
+    };
+    Ok(counted.into_keys().map(|(labels, _)| labels).filter(is_wanted).collect())
 }
 
 /// How much there is of some streams.
 pub(super) fn stats(
     view: &View,
-    matchers: &[Matcher],
+    matchers: &[LabelMatcher],
     time: &Range<i64>,
 ) -> Result<StreamStats, EngineError> {
     let counted = counted(view, matchers, time, true, |_| 0)?;

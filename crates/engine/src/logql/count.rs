@@ -86,7 +86,7 @@ fn labels(counting: &Counting, batch: &Batch<'_>, row: usize, needs: &Needs) -> 
     let metadata = batch.rows.metadata(row, belonging, needs);
     let value = |name: &String| {
         let of_row = || metadata.iter().find(|(known, _)| known == name).map(|(_, value)| &**value);
-        belonging.stream.get(name).or_else(of_row).filter(|value| !value.is_empty())
+        belonging.stream.get(name).filter(|value| !value.is_empty()).or_else(of_row)
     };
     Labels::of(counting.by.iter().filter_map(|name| Some((name, value(name)?))))
 }

@@ -32,7 +32,8 @@ pub(super) fn answer(
         Plan::Log(plan) => LogqlValue::Lines(lines(view, &plan, request.direction)?),
         Plan::Metric(plan) => LogqlValue::Numbers(numbers(view, &plan)?),
     };
-    Ok(LogqlAnswer { value, stats: LogqlStats::of(&view.done()) })
+    let done = view.done();
+    Ok(LogqlAnswer { value, stats: LogqlStats::of(&done, view.bytes_of(done.rows_scanned)) })
 }
 
 /// Lines, from the end of the range that is asked for first: windows that grow are read one after
@@ -42,9 +43,7 @@ fn lines(view: &View, plan: &LogPlan, direction: Direction) -> Result<Lines, Eng
     let mut streams = Streams::new(&view.options().index_labels);
     let mut workers: Vec<_> = (0..view.threads()).map(|_| (plan.worker(Tested::No), 0)).collect();
     let held_bytes = AtomicUsize::new(0);
-    let detects_level = view.options().detects_level;
-    let needs =
-        if detects_level { level::needs(&selection.needs) } else { selection.needs.clone() };
+    let (needs, detects_level) = level::needs(&selection.needs, view.options());
     for window in windows(view, selection, direction) {
         view.check()?;
         let candidates = view.candidates(&mut streams, selection, window)?;
@@ -118,8 +117,7 @@ fn read_leaf(
         Tested::Exact => &selection.needs_if_tested,
         Tested::No => &selection.needs,
     };
-    let detects_level = view.options().detects_level && needs.labels.has(super::DETECTED_LEVEL);
-    let needs = if detects_level { level::needs(needs) } else { needs.clone() };
+    let (needs, detects_level) = level::needs(needs, view.options());
     let pieces = view.pieces(candidates, &needs)?;
     let mut workers: Vec<LeafWorker> = (0..view.threads()).map(|_| leaf.worker(tested)).collect();
     let counting = leaf.counting().filter(|_| tested == Tested::Exact && !detects_level);

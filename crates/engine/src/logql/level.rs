@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use kymo_logql::labels::Labels;
 use kymo_logql::selection::{Names, Needs};
 
+use super::options::LogqlOptions;
 use super::pushdown::DETECTED_LEVEL;
 
 /// Labels that say what the level is, the first that there is.
@@ -39,17 +40,19 @@ const LEVELS: [(&str, &[&str]); 7] = [
     ("fatal", &["fatal"]),
 ];
 
-/// What has to be known of an entry to find out its level, too.
-pub(super) fn needs(needs: &Needs) -> Needs {
+/// What has to be known of an entry, and whether its level is to be found out: if it is to be and
+/// somebody asks for it.
+pub(super) fn needs(needs: &Needs, options: &LogqlOptions) -> (Needs, bool) {
     let mut needs = needs.clone();
+    let is_asked = options.detects_level && needs.labels.has(DETECTED_LEVEL);
     if let Names::Only(names) = &mut needs.labels
-        && names.contains(DETECTED_LEVEL)
+        && is_asked
     {
         names.extend(LABELS.iter().map(|name| (*name).to_owned()));
         names.insert(SEVERITY_NUMBER.to_owned());
-        needs.line = true;
     }
-    needs
+    needs.line |= is_asked;
+    (needs, is_asked)
 }
 
 /// Adds the level to the metadata of an entry.

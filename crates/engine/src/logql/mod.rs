@@ -44,4 +44,3 @@ pub use catalog::{VolumeBy, VolumeQuery};
 pub use names::label_name;
 pub use options::LogqlOptions;
 pub use patterns::PatternQuery;
-pub(crate) use pushdown::DETECTED_LEVEL;

@@ -10,6 +10,7 @@ use kymo_logql::plan::{Plan, plan};
 use kymo_logql::request::Request;
 use kymo_logql::selection::Tested;
 
+use super::level;
 use super::streams::Streams;
 use super::view::View;
 use crate::error::EngineError;
@@ -61,13 +62,14 @@ fn mined(view: &View, query: &PatternQuery, time: &Range<i64>) -> Result<Miner, 
     };
     let selection = plan.selection();
     let candidates = view.candidates(&mut streams, selection, extent)?;
-    let pieces = view.pieces(candidates, &selection.needs)?;
+    let (needs, detects_level) = level::needs(&selection.needs, view.options());
+    let pieces = view.pieces(candidates, &needs)?;
     // Of very many lines every so manieth stands for as many.
     let stride = rows.div_ceil(LOG_SAMPLE_LINES).max(1);
     let mut workers: Vec<_> =
         (0..view.threads()).map(|_| (plan.worker(Tested::No), Miner::new(limits), 0)).collect();
     view.read(&pieces, &mut workers, |(worker, miner, seen), batch| {
-        batch.each_entry(&selection.needs, false, |entry| {
+        batch.each_entry(&needs, detects_level, |entry| {
             *seen += 1;
             if *seen % stride == 0
                 && let Some(found) = worker.apply(entry)

@@ -6,7 +6,7 @@
 //! condition that cannot be put this way is left to the pipeline.
 
 use kymo_logql::ast::LabelFilter;
-use kymo_logql::matcher::{MatchOp, Matcher};
+use kymo_logql::matcher::{LabelMatcher, MatchOp};
 use kymo_logql::selection::{Condition, Test};
 use kymo_store::StoreError;
 use kymo_store::block::source::Source;
@@ -19,7 +19,7 @@ use super::names::label_name;
 use super::streams::Belonging;
 
 /// The label that is not stored, but found out.
-pub(crate) const DETECTED_LEVEL: &str = "detected_level";
+pub(super) const DETECTED_LEVEL: &str = "detected_level";
 
 /// Tests of the store, and whether they say all that the conditions say which are exact.
 #[derive(Debug, Default)]
@@ -79,7 +79,7 @@ impl<'s> Bound<'s> {
         })
     }
 
-    fn label(&self, matcher: &Matcher) -> Result<Option<Predicate>, StoreError> {
+    fn label(&self, matcher: &LabelMatcher) -> Result<Option<Predicate>, StoreError> {
         if matcher.name == DETECTED_LEVEL {
             return Ok(None);
         }
@@ -156,7 +156,7 @@ impl<'s> Bound<'s> {
     fn first_of(
         &self,
         columns: &[ColumnRef],
-        matcher: &Matcher,
+        matcher: &LabelMatcher,
     ) -> Result<Option<Predicate>, StoreError> {
         let Some((column, others)) = columns.split_first() else {
             return Ok(Some(constant(matcher.matches(""))));
@@ -187,7 +187,7 @@ impl<'s> Bound<'s> {
     fn value(
         &self,
         column: &ColumnRef,
-        matcher: &Matcher,
+        matcher: &LabelMatcher,
     ) -> Result<Option<Predicate>, StoreError> {
         let kind = match column {
             ColumnRef::Field(field) => logs::TABLE.fields[*field].kind,

@@ -7,7 +7,7 @@ use kymo_logql::entry::Entry;
 use kymo_logql::selection::{Condition, Needs, Selection, Tested};
 use kymo_store::StoreError;
 use kymo_store::block::source::Source;
-use kymo_store::scan::{BatchRows, ColumnRef, Predicate, Prepared, Scalar, Scan, Work};
+use kymo_store::scan::{BatchRows, ColumnRef, Predicate, Prepared, Scalar, Scan, ScanStats, Work};
 use kymo_store::schema::Signal;
 use kymo_store::tables::logs::field;
 
@@ -159,6 +159,7 @@ impl View {
         match error {
             StoreError::Corrupt(_) => {
                 tracing::warn!(%error, "a damaged block is left out of the answer");
+                self.count(&ScanStats { blocks_skipped_damaged: 1, ..ScanStats::default() });
                 Ok(())
             }
             error => Err(self.failed(error)),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 use kymo_logql::labels::Labels;
-use kymo_logql::matcher::Matcher;
+use kymo_logql::matcher::LabelMatcher;
 use kymo_store::StoreError;
 use kymo_store::block::source::Source;
 use kymo_store::origin::Origin;
@@ -117,6 +117,6 @@ impl<'o> Streams<'o> {
 }
 
 /// Whether all of some matchers match the labels of a stream.
-pub(super) fn is_selected(stream: &Labels, matchers: &[Matcher]) -> bool {
+pub(super) fn is_selected(stream: &Labels, matchers: &[LabelMatcher]) -> bool {
     matchers.iter().all(|matcher| matcher.matches(stream.get(&matcher.name).unwrap_or("")))
 }

@@ -121,6 +121,19 @@ impl View {
         sum.blocks_skipped_damaged += done.blocks_skipped_damaged;
     }
 
+    /// About how many bytes so many rows have, unpacked: as many as rows have on average of all that
+    /// is seen. To count them would be to read them.
+    pub(super) fn bytes_of(&self, rows: usize) -> u64 {
+        let blocks = self.snapshot.blocks().map(|block| (block.rows, block.plain_bytes));
+        let chunks = self.snapshot.chunks();
+        let chunks = chunks.map(|chunk| (chunk.rows as u64, chunk.heap_bytes() as u64));
+        let (all_rows, bytes) = blocks
+            .chain(chunks)
+            .fold((0, 0), |(rows, bytes), (more_rows, more)| (rows + more_rows, bytes + more));
+        let bytes = rows as u128 * u128::from(bytes) / u128::from(all_rows.max(1));
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+
     /// What all scans did so far.
     pub(super) fn done(&self) -> ScanStats {
         *self.done.lock().unwrap_or_else(PoisonError::into_inner)
@@ -128,15 +141,7 @@ impl View {
 
     /// An error of the store, as whoever asked is told of it.
     pub(super) fn failed(&self, error: StoreError) -> EngineError {
-        match error {
-            // A scan only knows that it was to end.
-            StoreError::Cancelled => match self.memory.error() {
-                Some(error) => error,
-                None => self.check().err().unwrap_or(EngineError::Cancelled),
-            },
-            StoreError::Query(message) => EngineError::Invalid(message),
-            other => EngineError::Store(other),
-        }
+        EngineError::of_scan(error, &self.memory, &self.clock)
     }
 }
 

@@ -14,6 +14,9 @@ mod yielding;
 
 use std::sync::Arc;
 
+use datafusion::common::Result;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
@@ -31,4 +34,17 @@ pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let before_check = rules.len().saturating_sub(1);
     rules.splice(before_check..before_check, ours);
     rules
+}
+
+/// Shows expressions of an operator to who visits it, until that wants no more.
+pub(crate) fn visit_each<'e>(
+    exprs: impl IntoIterator<Item = &'e Arc<dyn PhysicalExpr>>,
+    visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+) -> Result<TreeNodeRecursion> {
+    for expr in exprs {
+        if visit(expr)? == TreeNodeRecursion::Stop {
+            return Ok(TreeNodeRecursion::Stop);
+        }
+    }
+    Ok(TreeNodeRecursion::Continue)
 }

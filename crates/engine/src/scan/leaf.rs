@@ -1,41 +1,29 @@
 //! Leaves of plans that are not rows of the store as they are: what makes them reads on a thread
-//! that may wait, and hands batches over by a bounded channel.
+//! that may wait.
 //!
 //! Whoever drops the stream ends the work at its next granule.
 
 use std::any::Any;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
-use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
-    ReplaceChildrenOptions,
 };
-use futures::stream;
-use kymo_store::StoreError;
-use tokio::sync::mpsc;
 
+use super::handing::Handed;
 use super::reading::{Stop, Take};
-use super::stream::{failure, reserve};
-use crate::answer::Held;
-use crate::limits::SCAN_BATCHES_WAITING;
-use crate::memory::Weigher;
-use crate::runtime::panic_message;
+use crate::plan::visit_each;
 use crate::state::QueryState;
-use crate::stats::Running;
 
 /// What a leaf does.
 pub(crate) trait LeafWork: fmt::Debug + fmt::Display + Send + Sync + Any {
@@ -119,20 +107,7 @@ impl ExecutionPlan for Leaf {
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for test in self.work.tests() {
-            if visit(test)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        _: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
+        visit_each(self.work.tests(), visit)
     }
 
     fn with_new_children(
@@ -151,17 +126,13 @@ impl ExecutionPlan for Leaf {
             return internal_err!("{} has one partition, not {partition}", self.work.name());
         }
         let memory = MemoryConsumer::new(self.work.name()).register(context.memory_pool());
-        let cancel = Arc::default();
-        let share = Share {
-            batches: begin(&self.work, memory, &cancel),
-            state: self.work.state().clone(),
-            cancel,
-            metrics: BaselineMetrics::new(&self.metrics, partition),
-        };
-        let batches = stream::try_unfold(share, |mut share| async move {
-            Ok(share.next().await?.map(|batch| (batch, share)))
+        let ended = Ended::default();
+        let (work, cancel) = (self.work.clone(), ended.0.clone());
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let handed = Handed::begin(self.work.state(), memory, metrics, move |memory, take| {
+            work.run(&cancel, memory, take)
         });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.work.schema(), batches)))
+        Ok(handed.stream(self.work.schema(), ended))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -169,66 +140,12 @@ impl ExecutionPlan for Leaf {
     }
 }
 
-/// What the thread hands over: batches, then `None`.
-type Message = Result<Option<Held>>;
+/// Ends the work when it is dropped.
+#[derive(Default)]
+struct Ended(Arc<AtomicBool>);
 
-/// The one partition of a leaf.
-struct Share {
-    batches: mpsc::Receiver<Message>,
-    state: Arc<QueryState>,
-    cancel: Arc<AtomicBool>,
-    metrics: BaselineMetrics,
-}
-
-impl Share {
-    async fn next(&mut self) -> Result<Option<RecordBatch>> {
-        let held = match self.batches.recv().await.transpose()? {
-            Some(Some(held)) => held,
-            Some(None) => return Ok(None),
-            // The thread is gone and has not said that it is done: the engine is shut down.
-            None => return Err(failure(StoreError::Cancelled, &self.state)),
-        };
-        let batch = held.take();
-        self.metrics.record_output(batch.num_rows());
-        Ok(Some(batch))
-    }
-}
-
-impl Drop for Share {
+impl Drop for Ended {
     fn drop(&mut self) {
-        self.cancel.store(true, Ordering::Relaxed);
+        self.0.store(true, Ordering::Relaxed);
     }
-}
-
-fn begin(
-    work: &Arc<dyn LeafWork>,
-    memory: MemoryReservation,
-    cancel: &Arc<AtomicBool>,
-) -> mpsc::Receiver<Message> {
-    let (sender, batches) = mpsc::channel(SCAN_BATCHES_WAITING);
-    let (work, cancel) = (work.clone(), cancel.clone());
-    drop(tokio::task::spawn_blocking(move || {
-        let _running = Running::new(work.state().counters());
-        let mut weigher = Weigher::default();
-        let mut take = |batch: RecordBatch| {
-            let memory = memory.new_empty();
-            reserve(&memory, weigher.weigh(&batch), &|| sender.is_closed())?;
-            sender.blocking_send(Ok(Some(Held::new(batch, memory)))).map_err(|_| Stop::Enough)
-        };
-        let held = memory.new_empty();
-        let ran = AssertUnwindSafe(|| work.run(&cancel, &held, &mut take));
-        let ended = catch_unwind(ran).unwrap_or_else(|panic| {
-            Err(Stop::Batch(DataFusionError::Internal(panic_message(panic))))
-        });
-        let end = match ended {
-            Ok(()) | Err(Stop::Enough) => Ok(None),
-            Err(Stop::Batch(error)) => Err(error),
-            // Nobody listens.
-            Err(Stop::Store(StoreError::Cancelled)) => return,
-            Err(Stop::Store(error)) => Err(failure(error, work.state())),
-        };
-        // If nobody listens, nobody needs to know.
-        let _ = sender.blocking_send(end);
-    }));
-    batches
 }

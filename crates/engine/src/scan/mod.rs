@@ -10,13 +10,14 @@
 //! |---|---|
 //! | [`translate`], `operands`, `pattern` | filters of SQL to predicates of the store |
 //! | [`reading`] | the store's scan on a thread that may wait |
-//! | `stream` | its batches as partitions of the plan |
+//! | `stream`, `handing` | its batches as partitions of the plan |
 //! | `convert` | batches to the types that the plan was made with |
 //! | [`leaf`] | leaves that are made of what scans read |
 //! | `display` | how `EXPLAIN` shows it |
 
 pub(crate) mod convert;
 mod display;
+mod handing;
 pub(crate) mod leaf;
 mod operands;
 mod pattern;
@@ -35,13 +36,12 @@ use datafusion::physical_plan::execution_plan::{
     Boundedness, CardinalityEffect, EmissionType, SchedulingType,
 };
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
-use datafusion::physical_plan::{
-    ExecutionPlan, Partitioning, PlanProperties, ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
 use kymo_store::scan::{ColumnRef, Order};
 use kymo_store::snapshot::Snapshot;
 
 use crate::limits::TOP_MAX_ROWS;
+use crate::plan::visit_each;
 use crate::state::{QueryState, Reading};
 use crate::tables::{Column, METRIC_PARTS, TableShape, duration_column, time_column};
 use stream::Started;
@@ -192,20 +192,7 @@ impl ExecutionPlan for BlockScan {
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for test in &self.plan.residual.tests {
-            if visit(test)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        _: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
+        visit_each(&self.plan.residual.tests, visit)
     }
 
     fn with_new_children(

@@ -1,7 +1,6 @@
 //! The store's scan: its columns, its batches, on threads that may wait.
 
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,9 +16,7 @@ use kymo_store::snapshot::Snapshot;
 use super::convert::Converter;
 use super::{ScanPlan, Top};
 use crate::memory::Weigher;
-use crate::runtime::panic_message;
 use crate::state::{QueryState, Reading};
-use crate::stats::Running;
 use crate::tables::TableName;
 
 /// Names and types of columns over what is visible.
@@ -101,10 +98,6 @@ impl SharedScan {
         }
     }
 
-    pub(super) fn plan(&self) -> &ScanPlan {
-        &self.plan
-    }
-
     /// Does a share of the scan on this thread; `take` gets its batches. What has to be kept for
     /// a while is reserved in `memory`. Returns what was done by all so far.
     pub(super) fn run(
@@ -112,19 +105,15 @@ impl SharedScan {
         memory: &MemoryReservation,
         take: &mut Take<'_>,
     ) -> Result<ScanStats, Stop> {
-        let _running = Running::new(self.plan.state.counters());
         let mut limited = |batch: RecordBatch| match self.wanted(batch) {
             Some(batch) if batch.num_rows() == 0 => Ok(()),
             Some(batch) => take(batch),
             None => Err(Stop::Enough),
         };
-        let share = AssertUnwindSafe(|| match self.plan.top {
+        match self.plan.top {
             Some(top) => self.run_top(top, memory, &mut limited),
             None => self.run_share(&mut limited),
-        });
-        catch_unwind(share).unwrap_or_else(|panic| {
-            Err(Stop::Batch(DataFusionError::Internal(panic_message(panic))))
-        })
+        }
     }
 
     /// Of a batch, the rows that are within the plan's limit; `None` if there were enough before.

@@ -1,37 +1,23 @@
 //! Batches of the store's scan as partitions of the plan.
 //!
-//! Each partition has a thread that takes granules from what is left to do and hands batches over
-//! by a bounded channel. When the last partition is dropped, the scan ends at its next granule.
+//! Each partition has a thread that takes granules from what is left to do. When the last partition
+//! is dropped, the scan ends at its next granule.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
 
-use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use datafusion::common::Result;
-use datafusion::error::DataFusionError;
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::EmptyRecordBatchStream;
 use datafusion::physical_plan::metrics::{
     BaselineMetrics, ExecutionPlanMetricsSet, Gauge, MetricBuilder, MetricValue,
 };
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use futures::stream;
-use kymo_store::StoreError;
 use kymo_store::scan::ScanStats;
-use tokio::sync::mpsc;
 
 use super::ScanPlan;
-use super::reading::{SharedScan, Stop};
-use crate::answer::Held;
-use crate::limits::{LARGE_BATCH_BYTES, MEMORY_WAIT, SCAN_BATCHES_WAITING};
-use crate::memory::Weigher;
-use crate::state::QueryState;
-
-/// How often a scan that waits for memory looks again.
-const MEMORY_LOOK: Duration = Duration::from_millis(2);
+use super::handing::Handed;
+use super::reading::SharedScan;
 
 /// A scan that was begun.
 #[derive(Debug)]
@@ -89,104 +75,15 @@ impl Started {
             },
         };
         let memory = MemoryConsumer::new("scan").register(context.memory_pool());
-        let share = Share {
-            batches: begin(&feed.scan, memory, Counts::new(metrics)),
-            state: plan.state.clone(),
-            _feed: feed,
-            metrics: BaselineMetrics::new(metrics, partition),
-        };
-        let batches = stream::try_unfold(share, |mut share| async move {
-            let next = share.next().await?;
-            Ok(next.map(|batch| (batch, share)))
+        let (scan, counts) = (feed.scan.clone(), Counts::new(metrics));
+        let metrics = BaselineMetrics::new(metrics, partition);
+        let handed = Handed::begin(&plan.state, memory, metrics, move |memory, take| {
+            counts.set(&scan.run(memory, take)?);
+            Ok(())
         });
-        Box::pin(RecordBatchStreamAdapter::new(schema.clone(), batches))
+        // When the last partition lets go of the feed, the scan ends.
+        handed.stream(schema.clone(), feed)
     }
-}
-
-/// A partition of the plan.
-struct Share {
-    batches: mpsc::Receiver<Message>,
-    state: Arc<QueryState>,
-    /// When the last share lets go of it, the scan ends.
-    _feed: Arc<Feed>,
-    metrics: BaselineMetrics,
-}
-
-impl Share {
-    async fn next(&mut self) -> Result<Option<RecordBatch>> {
-        let held = match self.batches.recv().await.transpose()? {
-            Some(Some(held)) => held,
-            Some(None) => return Ok(None),
-            // The thread is gone and has not said that it is done: the engine is shut down.
-            None => {
-                self.state.fail(StoreError::Cancelled);
-                return Err(DataFusionError::Execution("a scan was ended".to_owned()));
-            }
-        };
-        let batch = held.take();
-        self.metrics.record_output(batch.num_rows());
-        Ok(Some(batch))
-    }
-}
-
-/// What a thread of a scan hands over: batches, then `None`.
-type Message = Result<Option<Held>>;
-
-/// Begins a share of a scan on a thread of its own.
-fn begin(
-    scan: &Arc<SharedScan>,
-    memory: MemoryReservation,
-    counts: Counts,
-) -> mpsc::Receiver<Message> {
-    let (sender, batches) = mpsc::channel(SCAN_BATCHES_WAITING);
-    let scan = scan.clone();
-    drop(tokio::task::spawn_blocking(move || {
-        let mut weigher = Weigher::default();
-        let ended = scan.run(&memory.new_empty(), &mut |batch| {
-            let memory = memory.new_empty();
-            reserve(&memory, weigher.weigh(&batch), &|| sender.is_closed())?;
-            sender.blocking_send(Ok(Some(Held::new(batch, memory)))).map_err(|_| Stop::Enough)
-        });
-        let end = match ended {
-            Ok(stats) => {
-                counts.set(&stats);
-                Ok(None)
-            }
-            Err(Stop::Enough) => Ok(None),
-            Err(Stop::Batch(error)) => Err(error),
-            // Nobody listens.
-            Err(Stop::Store(StoreError::Cancelled)) => return,
-            Err(Stop::Store(error)) => Err(failure(error, &scan.plan().state)),
-        };
-        // If nobody listens, nobody needs to know.
-        let _ = sender.blocking_send(end);
-    }));
-    batches
-}
-
-/// Reserves memory for a batch. For a large one it waits a while: what it waits for may be held by
-/// other batches of the query, which are soon taken.
-pub(super) fn reserve(
-    memory: &MemoryReservation,
-    bytes: usize,
-    is_enough: &dyn Fn() -> bool,
-) -> Result<()> {
-    let begun = Instant::now();
-    loop {
-        let reserved = memory.try_grow(bytes);
-        let waits = bytes >= LARGE_BATCH_BYTES && begun.elapsed() < MEMORY_WAIT && !is_enough();
-        if reserved.is_ok() || !waits {
-            return reserved;
-        }
-        std::thread::sleep(MEMORY_LOOK);
-    }
-}
-
-/// The error for DataFusion; the store's own is kept aside, for on the way it may lose its type.
-pub(super) fn failure(error: StoreError, state: &QueryState) -> DataFusionError {
-    let message = error.to_string();
-    state.fail(error);
-    DataFusionError::Execution(message)
 }
 
 /// What a scan did, for `EXPLAIN ANALYZE`. Shares overwrite each other: what the last one knows

@@ -2,15 +2,18 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `dialect` | how queries are written |
 //! | `allowed` | what may be asked: queries, and nothing that writes or reads elsewhere |
 //! | `names` | attributes that a query names, in either way of writing them |
 //! | `wildcard` | `*` stays what it is, whatever attributes a query names elsewhere |
 //! | `ids` | ids that are compared with hex text |
 //! | `suggest` | names that are nearly right |
-//! | `parameters` | values that are put in for parameters |
+//! | `parameters`, `array_text` | values that are put in for parameters |
 //! | `postgres` | what only PostgreSQL understands, as we say it |
 
 mod allowed;
+mod array_text;
+mod dialect;
 pub(crate) mod ids;
 mod names;
 mod parameters;
@@ -18,6 +21,7 @@ mod postgres;
 pub(crate) mod suggest;
 mod wildcard;
 
+pub(crate) use parameters::Parameters;
 pub(crate) use postgres::shown;
 
 use std::collections::BTreeSet;
@@ -27,7 +31,6 @@ use datafusion::error::DataFusionError;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::resolve::resolve_table_references;
 use datafusion::sql::sqlparser::ast::{ObjectNamePart, TableFactor, VisitMut, VisitorMut};
-use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
@@ -52,8 +55,8 @@ pub(crate) struct Parsed {
     pub(crate) attributes: BTreeSet<String>,
     /// Relations of the catalogue that it reads.
     pub(crate) catalog: BTreeSet<catalog::Read>,
-    /// How many parameters it has.
-    pub(crate) parameters: usize,
+    /// Its parameters.
+    pub(crate) parameters: Parameters,
     /// The functions of ours that it calls for a table.
     pub(crate) functions: Vec<Kind>,
 }
@@ -89,8 +92,7 @@ fn statement(query: &str) -> Result<Statement, EngineError> {
             query.len()
         )));
     }
-    let dialect = GenericDialect {};
-    let tokens = Tokenizer::new(&dialect, query)
+    let tokens = Tokenizer::new(&dialect::Kymo, query)
         .tokenize_with_location()
         .map_err(|error| EngineError::Invalid(format!("syntax: {error}")))?;
     // Every level of an expression takes a word or an operator, so this bounds its depth, also
@@ -111,7 +113,7 @@ fn statement(query: &str) -> Result<Statement, EngineError> {
         other => other,
     };
     let mut statements = DFParserBuilder::new(tokens)
-        .with_dialect(&dialect)
+        .with_dialect(&dialect::Kymo)
         .with_recursion_limit(QUERY_MAX_DEPTH)
         .build()
         .and_then(|mut parser| parser.parse_statements())

@@ -2,8 +2,10 @@
 //!
 //! A value becomes a literal of the parsed statement, so that it is read as if it had been written
 //! there: text beside a time is a time, beside an id its hex digits. It never becomes text of the
-//! query, so nothing in it can be taken for SQL.
+//! query, so nothing in it can be taken for SQL. A list behind `= ANY` becomes one of `IN`, for the
+//! same reason, also where it is an array that PostgreSQL's clients write as text.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use arrow_schema::DataType;
@@ -14,30 +16,41 @@ use datafusion::sql::sqlparser::ast::{
     Value as SqlValue, VisitMut, VisitorMut,
 };
 
-use super::names;
+use super::{array_text, names};
 use crate::asked::{Parameter, Value};
 use crate::error::EngineError;
 use crate::limits::{PARAMETER_MAX_VALUES, QUERY_MAX_PARAMETERS};
 
-/// Puts in what is known of parameters, and says how many there are.
-pub(super) fn put_in(statement: &mut Statement, known: &[Parameter]) -> Result<usize, EngineError> {
-    let Some(statement) = names::inner(statement) else { return Ok(0) };
-    let mut putting = Putting { known, unnamed: 0, most: 0 };
+/// Parameters of a statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Parameters {
+    /// The highest number.
+    pub(crate) count: usize,
+    /// Numbers of those that have no value yet, and stand for a list of what is in their place.
+    pub(crate) lists: BTreeSet<usize>,
+}
+
+/// Puts in what is known of parameters, and says which there are.
+pub(super) fn put_in(
+    statement: &mut Statement,
+    known: &[Parameter],
+) -> Result<Parameters, EngineError> {
+    let Some(statement) = names::inner(statement) else { return Ok(Parameters::default()) };
+    let mut putting = Putting { known, unnamed: 0, found: Parameters::default() };
     if let ControlFlow::Break(message) = statement.visit(&mut putting) {
         return Err(EngineError::Invalid(message));
     }
-    Ok(putting.most)
+    Ok(putting.found)
 }
 
 struct Putting<'a> {
     known: &'a [Parameter],
     /// Parameters without a number that were seen.
     unnamed: usize,
-    /// The highest number.
-    most: usize,
+    found: Parameters,
 }
 
-impl Putting<'_> {
+impl<'a> Putting<'a> {
     /// The number of a parameter, from 1 on.
     fn number(&mut self, name: &str) -> Result<usize, String> {
         let number = match name {
@@ -51,42 +64,57 @@ impl Putting<'_> {
         let number = number.ok_or_else(|| {
             format!("the parameter {name} is none of $1 to ${QUERY_MAX_PARAMETERS}")
         })?;
-        self.most = self.most.max(number);
+        self.found.count = self.found.count.max(number);
         Ok(number)
     }
 
     /// What stands for a parameter.
     fn expr(&mut self, name: &str) -> Result<Expr, String> {
         let number = self.number(name)?;
-        match self.known.get(number - 1) {
-            Some(Parameter::Value(value)) => literal(value),
-            Some(Parameter::Type(data_type)) => Ok(typed_null(data_type, number)),
-            Some(Parameter::Unknown) => Ok(placeholder(number)),
-            None if self.known.iter().any(|known| matches!(known, Parameter::Value(_))) => {
-                Err(format!(
-                    "the query has a parameter ${number}, {} values are given",
-                    self.known.len()
-                ))
-            }
-            None => Ok(placeholder(number)),
-        }
+        Ok(match self.known_of(number)? {
+            Some(Parameter::Value(value)) => literal(value)?,
+            Some(Parameter::Type(data_type)) => typed_null(data_type, number),
+            Some(Parameter::Unknown) | None => placeholder(number),
+        })
     }
 
-    /// `x = ANY ($1)` with its values, as the list that it means.
-    fn list(&mut self, expr: &Expr) -> Result<Option<Expr>, String> {
+    /// What is known of a parameter: all values are, or none.
+    fn known_of(&self, number: usize) -> Result<Option<&'a Parameter>, String> {
+        let known = self.known.get(number - 1);
+        let is_value = |known: &Parameter| matches!(known, Parameter::Value(_));
+        if known.is_none() && self.known.iter().any(is_value) {
+            let given = self.known.len();
+            return Err(format!("the query has a parameter ${number}, {given} values are given"));
+        }
+        Ok(known)
+    }
+
+    /// `x = ANY ($1)` as the list that it means, or as `x = $1` if there is no value yet; `None` if
+    /// it is something else.
+    fn list(&mut self, expr: &mut Expr) -> Result<Option<Expr>, String> {
         let (left, right, negated) = match expr {
             Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } => (left, right, false),
             Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } => (left, right, true),
             _ => return Ok(None),
         };
-        let Some(name) = parameter(unwrapped(right)).filter(|name| *name != "?") else {
-            return Ok(None);
+        let list = match written(right) {
+            Some(SqlValue::Placeholder(name)) => {
+                // Parameters on the left come first where they have no numbers.
+                if let ControlFlow::Break(message) = left.visit(self) {
+                    return Err(message);
+                }
+                let number = self.number(name)?;
+                let Some(Parameter::Value(value)) = self.known_of(number)? else {
+                    self.found.lists.insert(number);
+                    let op = if negated { BinaryOperator::NotEq } else { BinaryOperator::Eq };
+                    let right = Box::new(placeholder(number));
+                    return Ok(Some(Expr::BinaryOp { left: left.clone(), op, right }));
+                };
+                items(value)?
+            }
+            Some(SqlValue::SingleQuotedString(text)) => items_of_text(text)?,
+            _ => return Ok(None),
         };
-        let number = self.number(name)?;
-        let Some(Parameter::Value(Value::List(values))) = self.known.get(number - 1) else {
-            return Ok(None);
-        };
-        let list = values.iter().map(literal).collect::<Result<Vec<_>, String>>()?;
         Ok(Some(match list.is_empty() {
             true => Expr::value(SqlValue::Boolean(negated)),
             false => Expr::InList { expr: left.clone(), list, negated },
@@ -94,21 +122,43 @@ impl Putting<'_> {
     }
 }
 
-/// What is in brackets and casts.
-fn unwrapped(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => unwrapped(inner),
-        expr => expr,
+/// The items of a list, as they would be written. None is known of NULL.
+fn items(value: &Value) -> Result<Vec<Expr>, String> {
+    match value {
+        Value::List(values) => {
+            check_length(values.len())?;
+            values.iter().map(literal).collect()
+        }
+        Value::Text(text) => items_of_text(text),
+        Value::Null => Ok(vec![Expr::value(SqlValue::Null)]),
+        _ => Err("ANY and ALL take a list".to_owned()),
     }
 }
 
-/// The name of a parameter.
-fn parameter(expr: &Expr) -> Option<&str> {
+fn items_of_text(text: &str) -> Result<Vec<Expr>, String> {
+    let items = array_text::items(text)
+        .ok_or_else(|| format!("`{text:.40}` is no list: ANY and ALL take one, as '{{a,b}}'"))?;
+    check_length(items.len())?;
+    let written = |item: Option<String>| {
+        Expr::value(item.map_or(SqlValue::Null, SqlValue::SingleQuotedString))
+    };
+    Ok(items.into_iter().map(written).collect())
+}
+
+fn check_length(values: usize) -> Result<(), String> {
+    match values > PARAMETER_MAX_VALUES {
+        true => Err(format!(
+            "a parameter has {values} values, at most {PARAMETER_MAX_VALUES} are possible"
+        )),
+        false => Ok(()),
+    }
+}
+
+/// What is written in brackets and casts.
+fn written(expr: &Expr) -> Option<&SqlValue> {
     match expr {
-        Expr::Value(value) => match &value.value {
-            SqlValue::Placeholder(name) => Some(name),
-            _ => None,
-        },
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => written(inner),
+        Expr::Value(value) => Some(&value.value),
         _ => None,
     }
 }
@@ -129,12 +179,13 @@ impl VisitorMut for Putting<'_> {
             Ok(None) => {}
             Err(message) => return ControlFlow::Break(message),
         }
-        let Some(name) = parameter(expr).map(str::to_owned) else {
-            return ControlFlow::Continue(());
-        };
-        match self.expr(&name) {
-            Ok(known) => *expr = known,
-            Err(message) => return ControlFlow::Break(message),
+        if let Expr::Value(value) = expr
+            && let SqlValue::Placeholder(name) = &value.value
+        {
+            match self.expr(name) {
+                Ok(known) => *expr = known,
+                Err(message) => return ControlFlow::Break(message),
+            }
         }
         ControlFlow::Continue(())
     }
@@ -154,15 +205,7 @@ fn literal(value: &Value) -> Result<Expr, String> {
             let digits = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             Expr::value(SqlValue::HexStringLiteral(digits))
         }
-        Value::List(values) if values.len() > PARAMETER_MAX_VALUES => {
-            return Err(format!(
-                "a parameter has {} values, at most {PARAMETER_MAX_VALUES} are possible",
-                values.len()
-            ));
-        }
-        Value::List(values) => {
-            call("make_array", values.iter().map(literal).collect::<Result<Vec<_>, String>>()?)
-        }
+        Value::List(_) => call("make_array", items(value)?),
     })
 }
 
@@ -219,10 +262,10 @@ mod tests {
     use super::super::statement;
     use super::*;
 
-    fn put(query: &str, known: &[Parameter]) -> Result<(String, usize), String> {
+    fn put(query: &str, known: &[Parameter]) -> Result<(String, Parameters), String> {
         let mut statement = statement(query).unwrap();
-        let count = put_in(&mut statement, known).map_err(|error| error.to_string())?;
-        Ok((statement.to_string(), count))
+        let found = put_in(&mut statement, known).map_err(|error| error.to_string())?;
+        Ok((statement.to_string(), found))
     }
 
     fn value(value: Value) -> Parameter {
@@ -232,27 +275,49 @@ mod tests {
     #[test]
     fn values_become_literals_and_never_sql() {
         let hostile = Value::Text("a' OR 1 = 1 --".to_owned());
-        let put = put(
+        let (text, found) = put(
             "SELECT * FROM a WHERE b = $1 AND c > $2",
             &[value(hostile), value(Value::Int(-3))],
-        );
-        let expected = "SELECT * FROM a WHERE b = 'a'' OR 1 = 1 --' AND c > (-3)";
-        assert_eq!(put, Ok((expected.to_owned(), 2)));
+        )
+        .unwrap();
+        assert_eq!(text, "SELECT * FROM a WHERE b = 'a'' OR 1 = 1 --' AND c > (-3)");
+        assert_eq!(found.count, 2);
     }
 
     #[test]
     fn parameters_without_numbers_are_numbered() {
-        let (text, count) = put("SELECT ? + ?", &[]).unwrap();
-        assert_eq!((text.as_str(), count), ("SELECT $1 + $2", 2));
+        let (text, found) = put("SELECT ? + ? = ANY(?)", &[]).unwrap();
+        assert_eq!((text.as_str(), found.count), ("SELECT $1 + $2 = $3", 3));
+        assert_eq!(found.lists, BTreeSet::from([3]));
     }
 
     #[test]
     fn a_list_is_compared_with_as_one() {
+        let texts = |known: &[Value]| {
+            let known: Vec<Parameter> = known.iter().cloned().map(value).collect();
+            move |query: &str| put(query, &known).unwrap().0
+        };
         let ids = Value::List(vec![Value::Text("a".into()), Value::Text("b".into())]);
-        let (text, _) = put("SELECT 1 WHERE id = ANY($1::text[])", &[value(ids)]).unwrap();
-        assert_eq!(text, "SELECT 1 WHERE id IN ('a', 'b')");
-        let (text, _) = put("SELECT 1 WHERE id = ANY($1)", &[value(Value::List(vec![]))]).unwrap();
-        assert_eq!(text, "SELECT 1 WHERE false");
+        let given = texts(&[ids]);
+        assert_eq!(given("SELECT id = ANY($1::text[])"), "SELECT id IN ('a', 'b')");
+        assert_eq!(given("SELECT id <> ALL(?)"), "SELECT id NOT IN ('a', 'b')");
+        assert_eq!(texts(&[Value::List(vec![])])("SELECT id = ANY($1)"), "SELECT false");
+        assert_eq!(texts(&[Value::Null])("SELECT id = ANY($1)"), "SELECT id IN (NULL)");
+        // Clients may say it as text, whose type they leave to the place where it stands.
+        let given = texts(&[Value::Text("{\"a\",NULL}".into())]);
+        assert_eq!(given("SELECT id = ANY($1)"), "SELECT id IN ('a', NULL)");
+        assert_eq!(texts(&[])("SELECT id = ANY('{a,b}')"), "SELECT id IN ('a', 'b')");
+        let both = texts(&[Value::Int(1), Value::List(vec![Value::Int(2)])]);
+        assert_eq!(both("SELECT ? = ANY(?)"), "SELECT 1 IN (2)");
+    }
+
+    #[test]
+    fn a_list_that_is_not_known_yet_is_told_of() {
+        for known in [vec![], vec![Parameter::Unknown]] {
+            let (text, found) = put("SELECT id <> ALL(($1))", &known).unwrap();
+            assert_eq!((text.as_str(), found.count), ("SELECT id <> $1", 1));
+            assert_eq!(found.lists, BTreeSet::from([1]));
+        }
     }
 
     #[test]
@@ -261,7 +326,12 @@ mod tests {
             put("SELECT $2", &[value(Value::Null)]).unwrap_err().contains("1 values are given")
         );
         assert!(put("SELECT $0", &[]).unwrap_err().contains("$0"));
-        let many = Value::List(vec![Value::Null; PARAMETER_MAX_VALUES + 1]);
-        assert!(put("SELECT $1", &[value(many)]).unwrap_err().contains("at most"));
+        let many = [value(Value::List(vec![Value::Null; PARAMETER_MAX_VALUES + 1]))];
+        for query in ["SELECT $1", "SELECT 1 = ANY($1)"] {
+            assert!(put(query, &many).unwrap_err().contains("at most"));
+        }
+        for wrong in [Value::Int(1), Value::Text("a".into())] {
+            assert!(put("SELECT 1 = ANY($1)", &[value(wrong)]).unwrap_err().contains("list"));
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Messages for names that are not there: what was nearly right, and what there is.
 
 use datafusion::common::{Column, SchemaError, TableReference};
+use datafusion::error::DataFusionError;
 
 use crate::tables::{AttributeScope, TableName};
 
@@ -25,6 +26,18 @@ pub(crate) fn table(name: &str) -> String {
     let near = nearest(&plain, TableName::ALL.iter().map(|table| table.name()));
     let hint = near.map_or_else(|| ":".to_owned(), |near| format!(", did you mean `{near}`?"));
     format!("there is no table `{name}`{hint} the tables are {}", TableName::list())
+}
+
+/// That there is no such function; `None` if the error is another one.
+pub(crate) fn function<'a>(
+    error: &DataFusionError,
+    known: impl Iterator<Item = &'a str>,
+) -> Option<String> {
+    let DataFusionError::Plan(message) = error.find_root() else { return None };
+    let (name, _) = message.strip_prefix("Invalid function '")?.split_once('\'')?;
+    let near = nearest(&name.to_lowercase(), known);
+    let hint = near.map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
+    Some(format!("there is no function `{name}`{hint}"))
 }
 
 /// That there is no such column; `None` if the error is another one.

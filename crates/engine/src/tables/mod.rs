@@ -7,6 +7,7 @@ mod columns;
 mod metric;
 mod metric_filter;
 mod provider;
+mod tested;
 mod traces;
 
 use std::collections::BTreeSet;

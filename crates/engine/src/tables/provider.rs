@@ -6,12 +6,13 @@ use std::sync::Arc;
 use arrow_schema::{Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{DFSchema, Result};
+use datafusion::common::Result;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use kymo_store::snapshot::Snapshot;
 
+use super::tested::{self, Tested};
 use super::{Column, TableName, TableShape, columns_of, metric_filter, text_type};
 use crate::catalog::types::{JSON, TEXT_IS};
 use crate::error::EngineError;
@@ -95,11 +96,7 @@ impl TableProvider for QueryTable {
         &self,
         filters: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>> {
-        let supported = |filter: &&Expr| match filter.is_volatile() {
-            true => TableProviderFilterPushDown::Unsupported,
-            false => TableProviderFilterPushDown::Exact,
-        };
-        Ok(filters.iter().map(supported).collect())
+        Ok(tested::supported(filters))
     }
 
     async fn scan(
@@ -118,27 +115,12 @@ impl TableProvider for QueryTable {
             let found = metric_filter::push(session, reading, snapshot, state, &pushed, left)?;
             (pushed, left) = found;
         }
-        // Columns that only the rest of the filters need are read behind those asked for.
-        let mut read = projection.clone();
-        for expr in &left {
-            for column in expr.column_refs() {
-                let place = self.shape.schema.index_of(column.name())?;
-                if !read.contains(&place) {
-                    read.push(place);
-                }
-            }
-        }
-        let read_schema = Arc::new(self.shape.schema.project(&read)?);
-        let df_schema = DFSchema::try_from(read_schema.clone())?;
-        let tests = left
-            .into_iter()
-            .map(|expr| session.create_physical_expr(expr, &df_schema))
-            .collect::<Result<Vec<_>>>()?;
-        let residual = Residual { tests, columns_out: projection.len() };
+        let tested = Tested::new(session, &self.shape.schema, &projection, left)?;
+        let residual = Residual { tests: tested.tests, columns_out: projection.len() };
         let scan = BlockScan::new(
             self.shape.clone(),
             self.snapshot.clone(),
-            read,
+            tested.columns,
             pushed,
             residual,
             limit,

@@ -15,9 +15,19 @@ use super::tree::TreeRow;
 use crate::limits::TREE_MAX_INDENT;
 use crate::tables::text_type;
 
-fn schema_of(columns: &[(&str, DataType)]) -> SchemaRef {
+/// Columns around those that tell of the span.
+fn schema_of(before: &[(&str, DataType)], behind: &[(&str, DataType)]) -> SchemaRef {
+    let of_span = [
+        ("span_id", DataType::FixedSizeBinary(8)),
+        ("parent_span_id", DataType::FixedSizeBinary(8)),
+        ("name", text_type()),
+        ("service", text_type()),
+        ("kind", text_type()),
+        ("status", text_type()),
+    ];
     let field = |(name, data_type): &(&str, DataType)| Field::new(*name, data_type.clone(), true);
-    Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
+    let columns = before.iter().chain(&of_span).chain(behind);
+    Arc::new(Schema::new(columns.map(field).collect::<Vec<_>>()))
 }
 
 fn time_type() -> DataType {
@@ -26,16 +36,9 @@ fn time_type() -> DataType {
 
 /// Columns of `trace_tree`.
 pub(super) fn tree_schema() -> SchemaRef {
-    schema_of(&[
-        ("position", DataType::Int64),
-        ("depth", DataType::Int64),
-        ("tree", DataType::Utf8),
-        ("span_id", DataType::FixedSizeBinary(8)),
-        ("parent_span_id", DataType::FixedSizeBinary(8)),
-        ("name", text_type()),
-        ("service", text_type()),
-        ("kind", text_type()),
-        ("status", text_type()),
+    let before =
+        [("position", DataType::Int64), ("depth", DataType::Int64), ("tree", DataType::Utf8)];
+    let behind = [
         ("start_time", time_type()),
         ("end_time", time_type()),
         ("offset_nanos", DataType::Int64),
@@ -44,26 +47,21 @@ pub(super) fn tree_schema() -> SchemaRef {
         ("child_count", DataType::Int64),
         ("descendant_count", DataType::Int64),
         ("note", text_type()),
-    ])
+    ];
+    schema_of(&before, &behind)
 }
 
 /// Columns of `critical_path`.
 pub(super) fn path_schema() -> SchemaRef {
-    schema_of(&[
-        ("position", DataType::Int64),
-        ("depth", DataType::Int64),
-        ("span_id", DataType::FixedSizeBinary(8)),
-        ("parent_span_id", DataType::FixedSizeBinary(8)),
-        ("name", text_type()),
-        ("service", text_type()),
-        ("kind", text_type()),
-        ("status", text_type()),
+    let before = [("position", DataType::Int64), ("depth", DataType::Int64)];
+    let behind = [
         ("from_time", time_type()),
         ("to_time", time_type()),
         ("self_nanos", DataType::Int64),
         ("share", DataType::Float64),
         ("slack_nanos", DataType::Int64),
-    ])
+    ];
+    schema_of(&before, &behind)
 }
 
 /// Rows of a tree from the position `first` on.
@@ -76,23 +74,19 @@ pub(super) fn tree_batch(
     let span = |row: &TreeRow| &spans[row.span as usize];
     let begin = spans.first().map_or(0, |span| span.start);
     let numbers = |number: &dyn Fn(&TreeRow) -> i64| integers(rows.iter().map(number));
-    let all = |row: &TreeRow| Some(span(row));
     let mut tree = StringBuilder::new();
     for row in rows {
         let indent = "  ".repeat(row.depth.min(TREE_MAX_INDENT) as usize);
         tree.append_value(format!("{indent}{}", span(row).name));
     }
     let notes = rows.iter().map(|row| forest.notes[row.span as usize].text());
-    let columns: Vec<ArrayRef> = vec![
+    let mut columns: Vec<ArrayRef> = vec![
         integers((first..).take(rows.len()).map(|nth| nth as i64 + 1)),
         numbers(&|row| i64::from(row.depth)),
         Arc::new(tree.finish()),
-        ids(rows.iter().map(|row| Some(span(row).span_id)))?,
-        ids(rows.iter().map(|row| span(row).parent_span_id))?,
-        texts(rows.iter().map(all).map(|span| Some(&*span?.name))),
-        texts(rows.iter().map(all).map(|span| span?.service.as_deref())),
-        texts(rows.iter().map(all).map(|span| span?.kind.as_deref())),
-        texts(rows.iter().map(all).map(|span| span?.status.as_deref())),
+    ];
+    columns.extend(of_spans(rows.iter().map(|row| Some(span(row))))?);
+    columns.extend([
         times(rows.iter().map(|row| span(row).start)),
         times(rows.iter().map(|row| span(row).start.saturating_add(span(row).duration))),
         numbers(&|row| span(row).start.saturating_sub(begin)),
@@ -101,7 +95,7 @@ pub(super) fn tree_batch(
         numbers(&|row| i64::from(row.children)),
         numbers(&|row| i64::from(row.descendants)),
         texts(notes),
-    ];
+    ]);
     Ok(RecordBatch::try_new(tree_schema(), columns)?)
 }
 
@@ -115,24 +109,34 @@ pub(super) fn path_batch(
     let span = |row: &Stretch| row.span.map(|span| &spans[span as usize]);
     let nanos = |row: &Stretch| row.to.saturating_sub(row.from);
     let share = |row: &Stretch| nanos(row) as f64 / whole_nanos.max(1) as f64;
-    let columns: Vec<ArrayRef> = vec![
+    let mut columns: Vec<ArrayRef> = vec![
         integers((first..).take(rows.len()).map(|nth| nth as i64 + 1)),
         Arc::new(
             rows.iter().map(|row| row.span.map(|_| i64::from(row.depth))).collect::<Int64Array>(),
         ),
-        ids(rows.iter().map(|row| span(row).map(|span| span.span_id)))?,
-        ids(rows.iter().map(|row| span(row).and_then(|span| span.parent_span_id)))?,
-        texts(rows.iter().map(span).map(|span| Some(&*span?.name))),
-        texts(rows.iter().map(span).map(|span| span?.service.as_deref())),
-        texts(rows.iter().map(span).map(|span| span?.kind.as_deref())),
-        texts(rows.iter().map(span).map(|span| span?.status.as_deref())),
+    ];
+    columns.extend(of_spans(rows.iter().map(span))?);
+    let slack = rows.iter().map(|row| row.span.map(|_| row.slack_nanos));
+    columns.extend([
         times(rows.iter().map(|row| row.from)),
         times(rows.iter().map(|row| row.to)),
         integers(rows.iter().map(nanos)),
         Arc::new(Float64Array::from_iter_values(rows.iter().map(share))),
-        Arc::new(rows.iter().map(|row| row.span.map(|_| row.slack_nanos)).collect::<Int64Array>()),
-    ];
+        Arc::new(slack.collect::<Int64Array>()),
+    ]);
     Ok(RecordBatch::try_new(path_schema(), columns)?)
+}
+
+/// What the spans of rows are; NULL where a row has none.
+fn of_spans<'s>(spans: impl Iterator<Item = Option<&'s Span>> + Clone) -> Result<[ArrayRef; 6]> {
+    Ok([
+        ids(spans.clone().map(|span| Some(span?.span_id)))?,
+        ids(spans.clone().map(|span| span?.parent_span_id))?,
+        texts(spans.clone().map(|span| Some(&*span?.name))),
+        texts(spans.clone().map(|span| span?.service.as_deref())),
+        texts(spans.clone().map(|span| span?.kind.as_deref())),
+        texts(spans.map(|span| span?.status.as_deref())),
+    ])
 }
 
 fn integers(values: impl Iterator<Item = i64>) -> ArrayRef {

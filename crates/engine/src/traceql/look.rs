@@ -166,15 +166,7 @@ impl Look {
 
     /// An error of the store, as whoever asked is told of it.
     pub(super) fn failed(&self, error: StoreError) -> EngineError {
-        match error {
-            // A scan only knows that it was to end.
-            StoreError::Cancelled => match self.memory.error() {
-                Some(error) => error,
-                None => self.check().err().unwrap_or(EngineError::Cancelled),
-            },
-            StoreError::Query(message) => EngineError::Invalid(message),
-            other => EngineError::Store(other),
-        }
+        EngineError::of_scan(error, &self.memory, &self.clock)
     }
 }
 

@@ -57,6 +57,11 @@ impl Progress {
         reached
     }
 
+    /// Whether all that was begun is done.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
     /// When the oldest record that is not done was received, in nanoseconds since 1970.
     pub(crate) fn oldest_nanos(&self) -> Option<u64> {
         self.open.front().map(|open| open.received_nanos)

@@ -351,7 +351,12 @@ impl Worker {
 
     /// Moves the cursor over what is done.
     fn settle(&mut self) -> Result<(), Error> {
-        if let Some(position) = self.progress.settle() {
+        let mut reached = self.progress.settle();
+        // Nobody hears of records that a deletion erased; they are done when all before them is.
+        if self.progress.is_empty() {
+            reached = Some(self.parts.reader.position());
+        }
+        if let Some(position) = reached {
             self.parts.journal.advance(&self.parts.cursor, position)?;
         }
         self.parts.meter.oldest(self.progress.oldest_nanos());

@@ -61,10 +61,10 @@ impl Output {
     pub(super) fn finish(mut self) -> Result<u64, Failure> {
         let failed = |error| Failure::Io { act: "write", what: "the export".into(), source: error };
         self.writer.flush().map_err(failed)?;
-        self.is_complete = true;
         if let Some((partial, path)) = &self.names {
             fs::rename(partial, path).map_err(|error| Failure::io("rename", partial, error))?;
         }
+        self.is_complete = true;
         self.progress.finish();
         Ok(self.written_bytes)
     }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A file is written under another name and takes its own when it is complete; one that is there is
-//! only replaced if `--force` says so. Memory does not grow with the answer.
+//! only replaced if `--force` says so. Memory does not grow with the answer, but for the ids of traces.
 
 mod file;
 mod otlp;
@@ -31,8 +31,7 @@ use file::Output;
 
 const EXAMPLES: &str = "\
 The format is that of the name, or --format. As OTLP, spans and logs are written as they were sent, and
-kymo import, a collector or another server reads them; logs as OTLP need --data. Points of metrics are
-written as rows.
+kymo import, a collector or another server reads them. Points of metrics are written as rows.
 
 Examples:
   kymo export --sql 'SELECT name, duration_nanos FROM spans' -o spans.parquet
@@ -129,6 +128,10 @@ impl Format {
     fn is_otlp(self) -> bool {
         matches!(self, Self::OtlpJson | Self::OtlpProto)
     }
+
+    fn is_binary(self) -> bool {
+        matches!(self, Self::Parquet | Self::Arrow | Self::OtlpProto)
+    }
 }
 
 /// Asks, and writes the file.
@@ -136,7 +139,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
     let format = Format::of(args)?;
     check(args, format)?;
     let source = args.source.open()?;
-    let mut out = Output::create(&args.output, args.force, format != Format::Csv)?;
+    let mut out = Output::create(&args.output, args.force, format.is_binary())?;
     let (count, what) = match (format.is_otlp(), &args.traceql, args.signal) {
         (true, Some(query), _) => {
             let ids = otlp::found(&source, search(args, query)?)?;

@@ -1,6 +1,6 @@
 //! Traces and logs as they were sent.
 
-use std::io::Write;
+use std::io::{BufReader, Write};
 use std::ops::Range;
 
 use arrow_array::cast::AsArray;
@@ -9,11 +9,16 @@ use kymo_wire::Signal;
 
 use super::Format;
 use super::file::Output;
+use crate::client::{Client, broken};
 use crate::failure::Failure;
+use crate::files;
 use crate::query::Asker;
 use crate::source::{Directory, Source};
 use crate::sql::answer::Answer;
 use crate::trace;
+
+/// Bytes that are read from a connection at once.
+const READ_BYTES: usize = 128 << 10;
 
 /// Traces that a search finds.
 pub(super) fn found(source: &Source, search: Search) -> Result<Vec<[u8; 16]>, Failure> {
@@ -70,36 +75,51 @@ pub(super) fn logs(
     format: Format,
     out: &mut Output,
 ) -> Result<u64, Failure> {
-    let Source::Directory(directory) = source else {
-        let message = "a server has no OTLP of logs: read its directory with --data, or write rows";
-        return Err(Failure::Usage(message.to_owned()));
-    };
-    let Directory { engine, runtime, tenants, .. } = &**directory;
-    let mut requests = runtime.block_on(engine.export_logs(tenants, time))?;
     let mut count = 0;
-    while let Some(request) = runtime.block_on(requests.recv()) {
+    let mut take = |request: Result<Vec<u8>, Failure>| {
         write(Signal::Logs, &request?, format, out)?;
         count += 1;
         out.has(count, "requests");
+        Ok::<(), Failure>(())
+    };
+    match source {
+        Source::Server(client) => requests_of(client, time)?.try_for_each(&mut take)?,
+        Source::Directory(directory) => {
+            let Directory { engine, runtime, tenants, .. } = &**directory;
+            let mut requests = runtime.block_on(engine.export_logs(tenants, time))?;
+            while let Some(request) = runtime.block_on(requests.recv()) {
+                take(request.map_err(Failure::from))?;
+            }
+        }
     }
     Ok(count)
 }
 
+/// Requests of logs that a server has. A time is in whole seconds.
+fn requests_of(
+    client: &Client,
+    time: Option<Range<i64>>,
+) -> Result<impl Iterator<Item = Result<Vec<u8>, Failure>>, Failure> {
+    let seconds = |nanos: i64| (nanos / 1_000_000_000).to_string();
+    let parameters = time.map(|time| [("start", seconds(time.start)), ("end", seconds(time.end))]);
+    let parameters = parameters.as_ref().map_or(&[][..], |both| &both[..]);
+    let response = client.ask("/api/export/logs", parameters, "application/x-protobuf")?;
+    let stream = BufReader::with_capacity(READ_BYTES, response);
+    Ok(files::framed(stream)
+        .map(|request| request.map_err(|fault| broken(Some(&std::io::Error::other(fault.why))))))
+}
+
 fn write(signal: Signal, body: &[u8], format: Format, out: &mut Output) -> Result<(), Failure> {
-    let mut encoded = Vec::with_capacity(body.len() + 10);
-    if format == Format::OtlpJson {
-        kymo_wire::json::encode(signal, body, &mut encoded)
-            .map_err(|error| Failure::Other(format!("a record cannot be read: {error}")))?;
-        encoded.push(b'\n');
-    } else {
-        let mut length = body.len();
-        while length >= 0x80 {
-            encoded.push(length as u8 | 0x80);
-            length >>= 7;
+    let encoded = match format {
+        Format::OtlpJson => {
+            let mut json = Vec::with_capacity(body.len());
+            kymo_wire::json::encode(signal, body, &mut json)
+                .map_err(|error| Failure::Other(format!("a record cannot be read: {error}")))?;
+            json.push(b'\n');
+            json
         }
-        encoded.push(length as u8);
-        encoded.extend_from_slice(body);
-    }
+        _ => kymo_server::delimited(body),
+    };
     let written = out.write_all(&encoded);
     written.map_err(|source| Failure::Io { act: "write", what: "the export".into(), source })
 }

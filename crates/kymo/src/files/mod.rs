@@ -38,6 +38,7 @@ mod rhapsody;
 mod text;
 mod walk;
 
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -127,6 +128,12 @@ struct Found {
     /// Where the format tells it.
     signal: Option<Signal>,
     body: Vec<u8>,
+}
+
+/// Requests of a stream in protobuf, each after its length; none after a fault.
+pub(crate) fn framed(stream: impl BufRead) -> impl Iterator<Item = Result<Vec<u8>, Fault>> {
+    let mut frames = Frames::new(stream);
+    std::iter::from_fn(move || frames.next()).map(|found| Ok(found?.body))
 }
 
 /// Begins to read a file, or stdin for `-`. The fault is that of the whole file.

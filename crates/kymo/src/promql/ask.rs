@@ -28,7 +28,7 @@ impl Moments {
     }
 
     /// As the command line says; over time in any case, if asked for.
-    pub(super) fn of(args: &TimeArgs, is_over_time: bool) -> Result<Self, Failure> {
+    pub(crate) fn of(args: &TimeArgs, is_over_time: bool) -> Result<Self, Failure> {
         if !is_over_time && !args.has_start() && !args.has_step() {
             return Ok(Self::at(args.end() / NANOS_PER_MILLI));
         }
@@ -45,18 +45,29 @@ impl Moments {
         Ok(Self::over(start, end, step))
     }
 
+    /// At multiples of the step around them, as Loki has it: the same question a moment later has the
+    /// same steps.
+    pub(crate) fn aligned(self) -> Self {
+        let Times { start, end, step } = self.0;
+        if self.is_one() {
+            return self;
+        }
+        let last = end.saturating_add((step - end.rem_euclid(step)) % step);
+        Self::over(start - start.rem_euclid(step), last, step)
+    }
+
     /// Whether it is one time.
-    pub(super) fn is_one(&self) -> bool {
+    pub(crate) fn is_one(&self) -> bool {
         self.0.start == self.0.end
     }
 
     /// From when until when, in nanoseconds.
-    pub(super) fn bounds_nanos(&self) -> (i64, i64) {
+    pub(crate) fn bounds_nanos(&self) -> (i64, i64) {
         let nanos = |millis: i64| millis.saturating_mul(NANOS_PER_MILLI);
         (nanos(self.0.start), nanos(self.0.end))
     }
 
-    pub(super) fn step_nanos(&self) -> i64 {
+    pub(crate) fn step_nanos(&self) -> i64 {
         self.0.step.saturating_mul(NANOS_PER_MILLI)
     }
 }
@@ -102,6 +113,13 @@ fn seconds(millis: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_of_loki_are_multiples_of_the_step() {
+        assert_eq!(Moments::over(61, 299, 60).aligned(), Moments::over(60, 300, 60));
+        assert_eq!(Moments::over(60, 300, 60).aligned(), Moments::over(60, 300, 60));
+        assert_eq!(Moments::at(61).aligned(), Moments::at(61));
+    }
 
     #[test]
     fn seconds_keep_every_digit() {

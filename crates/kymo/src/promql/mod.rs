@@ -26,7 +26,7 @@ use crate::source::SourceArgs;
 use crate::times::TimeArgs;
 use crate::{caret, output, sql, terminal};
 use answer::Found;
-pub(crate) use answer::Series;
+pub(crate) use answer::{Answer, Series};
 pub(crate) use ask::{Moments, ask};
 
 const EXAMPLES: &str = "\
@@ -82,20 +82,30 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
 fn answered(args: &Args) -> Result<(), Failure> {
     let moments = Moments::of(&args.times, args.chart)?;
     args.format.check()?;
-    let reader = args.format.reader();
     let source = args.source.open()?;
     let answer = ask(&source, &args.query, &moments)?;
+    show(answer, &moments, args.chart, args.format)
+}
+
+/// Writes an answer as a chart, or as a table in one of the formats.
+pub(crate) fn show(
+    answer: Answer,
+    moments: &Moments,
+    is_chart: bool,
+    format: Format,
+) -> Result<(), Failure> {
     answer.warnings.iter().for_each(|warning| output::warning(warning));
     answer.infos.iter().for_each(|info| output::note(info));
     let found = answer.found()?;
-    if args.chart {
+    if is_chart {
         let columns = terminal::columns().unwrap_or(terminal::PIPE_COLUMNS);
-        let drawn = chart::draw(&found, &moments, columns, terminal::Paint::stdout())?;
+        let drawn = chart::draw(&found, moments, columns, terminal::Paint::stdout())?;
         return output::text(&drawn);
     }
+    let reader = format.reader();
     match (&found, reader) {
         (Found::Number(_, number), Reader::Person { .. }) => output::text(&format!("{number}\n")),
         (Found::Text(_, text), Reader::Person { .. }) => output::text(&format!("{text}\n")),
-        _ => sql::write(shown::table(&found, &moments, reader)?, &mut *args.format.encoder()),
+        _ => sql::write(shown::table(&found, moments, reader)?, &mut *format.encoder()),
     }
 }

@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::source::{Directory, Source};
 use crate::sql::answer::Answer;
+use crate::times::nanos;
 
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
@@ -151,11 +152,6 @@ fn ask_series(client: &Client, query: &MetricsQuery) -> Result<Vec<Series>, Fail
         output::warning(missing);
     }
     Ok(answer.series(instant_nanos))
-}
-
-/// A moment so long that it is taken for nanoseconds.
-fn nanos(nanos: i64) -> String {
-    format!("{:019}", nanos.max(0))
 }
 
 fn ask_search(client: &Client, search: &Search, accept: &str) -> Result<Response, Failure> {

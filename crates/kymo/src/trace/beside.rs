@@ -19,11 +19,14 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Bars of one series.
 const CHART_COLUMNS: usize = 40;
 
+/// What can be shown: every part but the trace itself, which is drawn already.
+const SHOWN: [&str; 5] = ["logs", "exceptions", "exemplars", "host", "gpu"];
+
 /// Parts as the command line names them.
 pub(super) fn part(name: &str) -> Result<String, String> {
-    match Part::from_name(name) {
-        Some(_) => Ok(name.to_owned()),
-        None => Err(format!("expected some of {}", Part::names())),
+    match SHOWN.contains(&name) {
+        true => Ok(name.to_owned()),
+        false => Err(format!("expected some of {}", SHOWN.join(", "))),
     }
 }
 
@@ -35,6 +38,8 @@ struct Found {
     logs: Vec<Line>,
     exemplars: Vec<Exemplar>,
     machines: Vec<Measure>,
+    /// Of what there may be more.
+    truncated: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -113,70 +118,80 @@ pub(super) fn draw(
     for part in parts {
         out.push('\n');
         match part.as_str() {
-            "logs" => logs(&found.logs, columns, paint, &mut out),
-            "exceptions" => exceptions(&found.exceptions, columns, paint, &mut out),
-            "exemplars" => exemplars(&found.exemplars, paint, &mut out),
-            "host" | "gpu" => machines(&found.machines, part, paint, &mut out),
-            // The trace is drawn already.
-            _ => {}
+            "logs" => logs(&found, columns, paint, &mut out),
+            "exceptions" => exceptions(&found, columns, paint, &mut out),
+            "exemplars" => exemplars(&found, columns, paint, &mut out),
+            of => machines(&found, of, paint, &mut out),
         }
     }
     Ok(out)
 }
 
-fn heading(title: &str, count: usize, paint: Paint, out: &mut String) {
-    // Writing to a text cannot fail, here and below.
-    let _ = writeln!(out, "{}", paint.bold(&format!("{title} ({count})")));
+impl Found {
+    /// A title, and how many there are; `part` as the API calls it.
+    fn heading(&self, title: &str, part: &str, count: usize, paint: Paint, out: &mut String) {
+        let is_more = self.truncated.iter().any(|truncated| truncated == part);
+        let more = if is_more { " and perhaps more" } else { "" };
+        // Writing to a text cannot fail, here and below.
+        let _ = writeln!(out, "{}", paint.bold(&format!("{title} ({count}{more})")));
+    }
 }
 
 fn time(nanos: &str) -> String {
     units::time(nanos.parse().unwrap_or(0))
 }
 
-fn logs(lines: &[Line], columns: usize, paint: Paint, out: &mut String) {
-    heading("logs", lines.len(), paint, out);
-    for line in lines {
+/// The first line of a text.
+fn first(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+fn logs(found: &Found, columns: usize, paint: Paint, out: &mut String) {
+    found.heading("logs", "logs", found.logs.len(), paint, out);
+    for line in &found.logs {
         let of = |name: &str| line.labels.get(name).map_or("", String::as_str);
-        let severity = terminal::pad(of("severity_text"), 5);
+        let (time, severity) = (time(&line.time_unix_nano), units::printable(of("severity_text")));
+        let severity = terminal::pad(&severity, 5);
+        let used = terminal::width(&time) + terminal::width(&severity) + 6;
+        let said = format!("{}: {}", of("service_name"), first(&line.line));
+        let said = terminal::fit(&said, columns.saturating_sub(used));
         let severity = match of("severity_number").parse::<u8>() {
             Ok(17..) => paint.red(&severity).into_owned(),
             _ => severity,
         };
-        let (time, service) = (time(&line.time_unix_nano), of("service_name"));
-        let said = units::printable(line.line.lines().next().unwrap_or_default());
-        let text = format!("{time}  {severity}  {service}: {said}");
-        let _ = writeln!(out, "  {}", cut(&text, columns.saturating_sub(2)));
+        let _ = writeln!(out, "  {time}  {severity}  {said}");
     }
 }
 
-fn exceptions(exceptions: &[Exception], columns: usize, paint: Paint, out: &mut String) {
-    heading("exceptions", exceptions.len(), paint, out);
-    for exception in exceptions {
+fn exceptions(found: &Found, columns: usize, paint: Paint, out: &mut String) {
+    found.heading("exceptions", "exceptions", found.exceptions.len(), paint, out);
+    for exception in &found.exceptions {
         let of = |name: &str| exception.attributes.get(name).and_then(|value| value.as_str());
         let kind = of("exception.type").unwrap_or("exception");
-        let message = of("exception.message").unwrap_or_default();
+        let message = first(of("exception.message").unwrap_or_default());
         let (time, span) = (time(&exception.time_unix_nano), &exception.span_id);
-        let said = units::printable(message.lines().next().unwrap_or_default());
-        let text = format!("{time}  span {span}  {kind}: {said}");
-        let _ = writeln!(out, "  {}", paint.red(&cut(&text, columns.saturating_sub(2))));
+        let text = format!("{time}  span {span}  {kind}: {message}");
+        let text = terminal::fit(&text, columns.saturating_sub(2));
+        let _ = writeln!(out, "  {}", paint.red(&text));
     }
 }
 
-fn exemplars(exemplars: &[Exemplar], paint: Paint, out: &mut String) {
-    heading("exemplars", exemplars.len(), paint, out);
-    for exemplar in exemplars {
+fn exemplars(found: &Found, columns: usize, paint: Paint, out: &mut String) {
+    found.heading("exemplars", "exemplars", found.exemplars.len(), paint, out);
+    for exemplar in &found.exemplars {
         let name = exemplar.metric.get("__name__").map_or("", String::as_str);
-        let (time, value) = (time(&exemplar.time_unix_nano), &exemplar.value);
-        let _ = writeln!(out, "  {time}  {name} = {value}");
+        let text = format!("{}  {name} = {}", time(&exemplar.time_unix_nano), exemplar.value);
+        let _ = writeln!(out, "  {}", terminal::fit(&text, columns.saturating_sub(2)));
     }
 }
 
-fn machines(measures: &[Measure], of: &str, paint: Paint, out: &mut String) {
-    let measures: Vec<&Measure> = measures.iter().filter(|measure| measure.of == of).collect();
+fn machines(found: &Found, of: &str, paint: Paint, out: &mut String) {
+    let measures: Vec<&Measure> =
+        found.machines.iter().filter(|measure| measure.of == of).collect();
     let title = if of == "gpu" { "GPUs" } else { "hosts" };
     // One machine has a series of each measure.
     let count = measures.iter().map(|measure| measure.series.len()).max().unwrap_or(0);
-    heading(title, count, paint, out);
+    found.heading(title, "hosts", count, paint, out);
     for measure in measures {
         for series in &measure.series {
             let shown = ["instance", "Hostname", "gpu", "device"];
@@ -188,7 +203,7 @@ fn machines(measures: &[Measure], of: &str, paint: Paint, out: &mut String) {
             let values = || series.points.iter().map(|(_, value)| *value);
             let most = values().fold(f64::NEG_INFINITY, f64::max);
             let mean = values().sum::<f64>() / series.points.len().max(1) as f64;
-            let what = format!("{} {}", measure.name, labels.join(" "));
+            let what = units::printable(&format!("{} {}", measure.name, labels.join(" ")));
             let chart = chart(&values().collect::<Vec<_>>());
             let _ = writeln!(
                 out,
@@ -215,14 +230,6 @@ fn chart(values: &[f64]) -> String {
     shown.iter().map(|value| BARS[height(*value).min(BARS.len() - 1)]).collect()
 }
 
-/// A text that has no more columns than there are.
-fn cut(text: &str, columns: usize) -> String {
-    if text.chars().count() <= columns {
-        return text.to_owned();
-    }
-    text.chars().take(columns.saturating_sub(1)).chain(['…']).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,8 +249,9 @@ mod tests {
             "logs": [{
                 "timeUnixNano": "1700000000000000000",
                 "line": "gateway timeout\nwith more",
-                "labels": {"severity_text": "ERROR", "severity_number": "17", "service_name": "shop"}
+                "labels": {"severity_text": "ERROR", "severity_number": "17", "service_name": "shop\u{1b}"}
             }],
+            "truncated": ["logs"],
             "exceptions": [{
                 "traceID": "00", "spanID": "00000000000000ff", "timeUnixNano": "1700000000000000001",
                 "attributes": {"exception.type": "ValueError", "exception.message": "no"}
@@ -256,8 +264,9 @@ mod tests {
         let parts = ["logs", "exceptions", "gpu", "host"].map(str::to_owned);
         let text = draw(found, &parts, 100, Paint::none()).unwrap();
         for part in [
-            "logs (1)",
-            "ERROR  shop: gateway timeout",
+            "logs (1 and perhaps more)",
+            "exceptions (1)",
+            "ERROR  shop\\u{1b}: gateway timeout",
             "span 00000000000000ff  ValueError: no",
             "utilisation n1 0",
             "▁█",

@@ -10,7 +10,7 @@ pub use metric::{
     MetricExpr, RangeAggregation, RangeOp, Unwrap, VectorAggregation, VectorOp,
 };
 
-use crate::matcher::Matcher;
+use crate::matcher::LabelMatcher;
 
 /// Bytes of the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,7 +34,7 @@ pub enum Expr {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogExpr {
     /// The conditions on the labels of streams. At least one does not match an empty text.
-    pub matchers: Vec<Matcher>,
+    pub matchers: Vec<LabelMatcher>,
     /// What is done with each line, in order.
     pub stages: Vec<Stage>,
 }
@@ -148,7 +148,7 @@ pub struct LogfmtStage {
 #[derive(Debug, Clone, PartialEq)]
 pub enum LabelFilter {
     /// `a="b"`
-    Text(Matcher),
+    Text(LabelMatcher),
     /// `a > 5`
     Number(Comparison<f64>),
     /// `a > 5s`, in nanoseconds.
@@ -265,7 +265,7 @@ pub enum Chosen {
     /// Whatever its value is.
     Name(String),
     /// Only if it matches.
-    Matcher(Matcher),
+    Matcher(LabelMatcher),
 }
 
 impl Chosen {

@@ -172,10 +172,11 @@ mod tests {
             // A bracket of the other kind closes an array that is skipped; then the object is open.
             assert!(!all(broken).1, "{broken}");
         }
-        assert_eq!(
-            flatten("nope", &|_| true, &mut |_, _| {}).unwrap_err().to_string(),
-            "not JSON at byte 0: expected `{`"
-        );
+        // Lines that fail alike are told alike.
+        for none in ["nope", "  nope", ""] {
+            let error = flatten(none, &|_| true, &mut |_, _| {}).unwrap_err();
+            assert_eq!(error.to_string(), "not JSON: expected `{`", "{none}");
+        }
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn error<T>(&self, expected: &'static str) -> Result<T, ExtractError> {
-        Err(ExtractError::Json { at: self.at, expected })
+        Err(ExtractError::Json { expected })
     }
 
     /// The key that comes next in an object, with its colon; none at the object's end. `first`

@@ -28,11 +28,10 @@ pub use regexp::RegexpParser;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExtractError {
     /// The line is not JSON, or no longer.
-    #[error("not JSON at byte {at}: expected {expected}")]
+    #[error("not JSON: expected {expected}")]
     Json {
-        /// Where, from 0.
-        at: usize,
-        /// What would have been right there.
+        /// What would have been right. Where is not said: the text becomes a label, and lines that
+        /// fail alike are one stream.
         expected: &'static str,
     },
     /// A pair of the line is not logfmt.

@@ -28,7 +28,7 @@ pub fn unpack(
     })?;
     let Some(raw) = entry else { return Ok(None) };
     let Some(entry) = unescape_entry(raw) else {
-        return Err(ExtractError::Json { at: 0, expected: "known escapes in `_entry`" });
+        return Err(ExtractError::Json { expected: "known escapes in `_entry`" });
     };
     let mut sanitised = String::new();
     each_text(line, &mut |name, raw| {

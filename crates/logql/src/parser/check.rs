@@ -6,13 +6,13 @@ use crate::ast::{LabelFilter, LabelFormat, LineFilter, LineMatch, LineOp, Logfmt
 use crate::extract::{JsonPaths, PatternFilter, PatternParser, RegexpParser};
 use crate::ip::IpMatcher;
 use crate::labels::ERROR;
-use crate::limits::MAX_PATTERN_BYTES;
 use crate::template::Template;
 
-/// What is wrong with a stage, if anything is.
-pub(super) fn check(stage: &Stage) -> Result<(), String> {
+/// What is wrong with a stage, if anything is. Regular expressions are compiled to at most so many
+/// bytes.
+pub(super) fn check(stage: &Stage, pattern_bytes: usize) -> Result<(), String> {
     match stage {
-        Stage::Line(filter) => check_line_filter(filter),
+        Stage::Line(filter) => check_line_filter(filter, pattern_bytes),
         Stage::JsonPaths(paths) => {
             let pairs: Vec<(&str, &str)> =
                 paths.iter().map(|path| (path.name.as_str(), path.path.as_str())).collect();
@@ -20,6 +20,7 @@ pub(super) fn check(stage: &Stage) -> Result<(), String> {
         }
         Stage::Logfmt(logfmt) => check_logfmt(logfmt),
         Stage::Regexp(pattern) => {
+            kymo_pattern::search(pattern, pattern_bytes)?;
             RegexpParser::new(pattern).map(drop).map_err(|error| error.to_string())
         }
         Stage::Pattern(pattern) => {
@@ -32,13 +33,13 @@ pub(super) fn check(stage: &Stage) -> Result<(), String> {
     }
 }
 
-fn check_line_filter(filter: &LineFilter) -> Result<(), String> {
+fn check_line_filter(filter: &LineFilter, pattern_bytes: usize) -> Result<(), String> {
     for alternative in &filter.alternatives {
         match alternative {
             LineMatch::Text(text) => match filter.op {
                 LineOp::Contains | LineOp::Lacks => {}
                 LineOp::Matches | LineOp::NotMatches => {
-                    kymo_pattern::search(text, MAX_PATTERN_BYTES)?;
+                    kymo_pattern::search(text, pattern_bytes)?;
                 }
                 LineOp::Pattern | LineOp::NotPattern => {
                     PatternFilter::new(text).map_err(|error| error.to_string())?;

@@ -200,7 +200,7 @@ impl Parser<'_> {
             let span = spans.first().copied().unwrap_or_default();
             return Err(self.error(span, format!("{to:?} is no name for a label")));
         }
-        if let Err(message) = kymo_pattern::compile(&pattern, crate::limits::MAX_PATTERN_BYTES) {
+        if let Err(message) = kymo_pattern::compile(&pattern, self.pattern_bytes) {
             return Err(self.error(spans.last().copied().unwrap_or_default(), message));
         }
         let height = inner.height + 1;

@@ -18,8 +18,10 @@ mod stage;
 use crate::ast::{Expr, LogExpr, MetricExpr, Span};
 use crate::error::ParseError;
 use crate::lexer::{self, Token, TokenKind, Word};
-use crate::limits::{MAX_CONDITIONS, MAX_NESTING, MAX_QUERY_BYTES};
-use crate::matcher::Matcher;
+use crate::limits::{
+    MAX_CONDITIONS, MAX_NESTING, MAX_PATTERN_BYTES, MAX_PATTERNS_BYTES, MAX_QUERY_BYTES,
+};
+use crate::matcher::LabelMatcher;
 
 /// Reads a query.
 pub fn parse(text: &str) -> Result<Expr, ParseError> {
@@ -45,7 +47,7 @@ pub fn parse_log(text: &str) -> Result<LogExpr, ParseError> {
 
 /// Reads a selector alone: what `match[]` and `query` of some endpoints hold. It may match
 /// everything: `{}` is read too; who does not want that looks at the matchers.
-pub fn parse_selector(text: &str) -> Result<Vec<Matcher>, ParseError> {
+pub fn parse_selector(text: &str) -> Result<Vec<LabelMatcher>, ParseError> {
     let mut parser = Parser::new(text)?;
     let matchers = parser.matchers_in_braces()?;
     parser.end()?;
@@ -79,6 +81,8 @@ struct Parser<'a> {
     stage_start: Option<usize>,
     /// How many conditions were read.
     conditions: usize,
+    /// What a regular expression may be compiled to.
+    pattern_bytes: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -89,7 +93,18 @@ impl<'a> Parser<'a> {
             return Err(ParseError::new("", Span::default(), message));
         }
         let tokens = lexer::tokens(text)?;
-        Ok(Self { text, tokens, at: 0, nesting: 0, stage_start: None, conditions: 0 })
+        // There are no more regular expressions than texts.
+        let texts = tokens.iter().filter(|token| matches!(token.kind, TokenKind::Text(_))).count();
+        let pattern_bytes = MAX_PATTERN_BYTES.min(MAX_PATTERNS_BYTES / texts.max(1));
+        Ok(Self {
+            text,
+            tokens,
+            at: 0,
+            nesting: 0,
+            stage_start: None,
+            conditions: 0,
+            pattern_bytes,
+        })
     }
 
     /// The next token, which stays where it is.

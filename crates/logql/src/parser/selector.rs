@@ -4,7 +4,7 @@ use super::stage::Place;
 use super::{Parser, Result};
 use crate::ast::LogExpr;
 use crate::lexer::TokenKind;
-use crate::matcher::{MatchOp, Matcher};
+use crate::matcher::{LabelMatcher, MatchOp};
 
 impl Parser<'_> {
     /// A selector and its stages.
@@ -15,7 +15,7 @@ impl Parser<'_> {
     }
 
     /// Matchers of which one at least does not match everything.
-    pub(super) fn selector(&mut self) -> Result<Vec<Matcher>> {
+    pub(super) fn selector(&mut self) -> Result<Vec<LabelMatcher>> {
         let span = self.span();
         let matchers = self.matchers_in_braces()?;
         if matchers.iter().all(|matcher| matcher.matches("")) {
@@ -27,7 +27,7 @@ impl Parser<'_> {
     }
 
     /// `{a="b", c!="d"}`
-    pub(super) fn matchers_in_braces(&mut self) -> Result<Vec<Matcher>> {
+    pub(super) fn matchers_in_braces(&mut self) -> Result<Vec<LabelMatcher>> {
         self.expect(&TokenKind::LeftBrace, "{")?;
         let mut matchers = Vec::new();
         if self.accept(&TokenKind::RightBrace) {
@@ -45,7 +45,7 @@ impl Parser<'_> {
     }
 
     /// What follows the name of a label: an operator and a text.
-    pub(super) fn matcher(&mut self, name: &str) -> Result<Matcher> {
+    pub(super) fn matcher(&mut self, name: &str) -> Result<LabelMatcher> {
         let op = match self.peek() {
             TokenKind::Assign => MatchOp::Equal,
             TokenKind::NotEqual => MatchOp::NotEqual,
@@ -56,6 +56,7 @@ impl Parser<'_> {
         self.skip();
         let span = self.span();
         let value = self.quoted("a text between quotes")?;
-        Matcher::new(name, op, &value).map_err(|message| self.error(span, message))
+        LabelMatcher::within(name, op, &value, self.pattern_bytes)
+            .map_err(|error| self.error(span, kymo_pattern::complaint(&value, &error)))
     }
 }

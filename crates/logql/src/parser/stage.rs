@@ -31,7 +31,8 @@ impl Parser<'_> {
                 return Err(self.error(self.last_span(), message));
             }
             let span = Span { start, end: self.last_span().end };
-            check::check(&stage).map_err(|message| self.error(span, message))?;
+            check::check(&stage, self.pattern_bytes)
+                .map_err(|message| self.error(span, message))?;
             self.stage_start = None;
             stages.push(stage);
         }

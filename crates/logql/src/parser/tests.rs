@@ -39,6 +39,16 @@ fn what_is_beyond_the_limits_is_refused_in_a_few_words() {
 }
 
 #[test]
+fn many_regular_expressions_share_what_one_may_take() {
+    let large = r#""\\pL{100}""#;
+    let query = |count: usize| format!("{{a=\"b\"}} |~ {}", vec![large; count].join(" or "));
+    assert_eq!(stages(&query(1)).len(), 1);
+    assert!(refused(&query(900)).contains("too large"));
+    let small = query(900).replace(r"\\pL{100}", "x");
+    assert_eq!(stages(&small).len(), 1);
+}
+
+#[test]
 fn numbers_alone_are_folded_whatever_their_count() {
     let sum = format!("1{}", "+1".repeat(250));
     assert_eq!(parse(&sum).unwrap(), Expr::Metric(MetricExpr::Literal(251.0)));

@@ -10,7 +10,7 @@ use crate::extract::PatternFilter;
 use crate::ip::IpMatcher;
 use crate::labels::{ERROR, ERROR_DETAILS};
 use crate::limits::MAX_PATTERN_BYTES;
-use crate::matcher::Matcher;
+use crate::matcher::LabelMatcher;
 use crate::units;
 
 /// What a condition on labels sets if a value is no number.
@@ -78,7 +78,7 @@ impl LineProbe {
 /// A condition on labels.
 #[derive(Debug)]
 pub(crate) enum LabelTest {
-    Text(Matcher),
+    Text(LabelMatcher),
     Number(String, CompareOp, f64),
     Duration(String, CompareOp, i64),
     Bytes(String, CompareOp, u64),

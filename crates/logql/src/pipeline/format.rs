@@ -113,7 +113,7 @@ pub(crate) fn drop_labels(chosen: &[Chosen], entry: &Entry<'_>, labels: &mut Row
     for chosen in chosen {
         let name = chosen.name();
         if let Chosen::Matcher(matcher) = chosen
-            && !matcher.matches(labels.get(entry, name).unwrap_or_default())
+            && !matcher.matches(labels.get_or_error(entry, name).unwrap_or_default())
         {
             continue;
         }

@@ -13,13 +13,14 @@ pub(crate) mod row;
 
 use filter::{LabelTest, LineTest};
 use format::FormatStep;
-use needs::Needed;
+use needs::{Behind, Needed};
 use parsers::{ParserKind, ParserStep, Wanted};
 use row::Row;
 
 use crate::ast::{Chosen, Stage};
 use crate::entry::Entry;
 use crate::extract::{PatternParser, RegexpParser};
+use crate::selection::Names;
 use crate::template::Template;
 
 /// Stages in order.
@@ -52,8 +53,7 @@ impl Pipeline {
             if is_tested(nth) {
                 continue;
             }
-            let wanted = needed.behind(nth);
-            if let Some(step) = Step::new(stage, wanted)? {
+            if let Some(step) = Step::new(stage, needed.behind(nth), needed.asked())? {
                 steps.push(step);
             }
         }
@@ -70,7 +70,7 @@ impl Pipeline {
 
 impl Step {
     /// None if the stage does nothing that is wanted.
-    fn new(stage: &Stage, wanted: &needs::Behind) -> Result<Option<Self>, String> {
+    fn new(stage: &Stage, wanted: &Behind, asked: &Names) -> Result<Option<Self>, String> {
         let kind = match stage {
             Stage::Line(filter) => return Ok(Some(Self::Line(LineTest::new(filter)?))),
             Stage::Labels(filter) => return Ok(Some(Self::Labels(LabelTest::new(filter)?))),
@@ -96,9 +96,10 @@ impl Step {
             }
             Stage::Unpack => ParserKind::Unpack,
         };
-        let is_wanted = wanted.runs_parser(stage);
-        Ok(is_wanted
-            .then(|| Self::Parser(ParserStep { kind, wanted: Wanted::new(&wanted.labels) })))
+        Ok(wanted.runs_parser(stage, asked).then(|| {
+            let (wanted, asked) = (Wanted::new(&wanted.labels), Wanted::new(asked));
+            Self::Parser(ParserStep { kind, wanted, asked })
+        }))
     }
 
     #[inline]

@@ -1,7 +1,9 @@
 //! What has to be known of an entry: stages read backwards.
 //!
-//! From what the result needs, each stage says what it needs itself. A parser whose labels nobody
-//! asks for is not run, and so cannot fail: `sum(count_over_time({…} | json [5m]))` counts lines.
+//! From what the result needs, each stage says what it needs itself. Where a query asks for no
+//! label at all, parsers are not run and so cannot fail, as in Loki:
+//! `sum(count_over_time({…} | json [5m]))` counts lines. If it asks for one, be it of the stream, a
+//! line that a parser cannot read is noticed.
 
 use std::collections::BTreeSet;
 
@@ -19,21 +21,21 @@ pub(crate) struct Behind {
 }
 
 impl Behind {
-    /// Whether a parser has to be run.
-    pub(crate) fn runs_parser(&self, stage: &Stage) -> bool {
+    /// Whether a parser has to be run, in a query that asks for these labels.
+    pub(crate) fn runs_parser(&self, stage: &Stage, asked: &Names) -> bool {
         let is_wanted = |extraction: &Extraction| {
             let name = &extraction.name;
             self.labels.has(name) || self.labels.has(&format!("{name}{EXTRACTED}"))
         };
         match stage {
-            Stage::Unpack => self.line || !self.labels.is_empty(),
-            Stage::JsonPaths(paths) => paths.iter().any(is_wanted),
+            Stage::Unpack => self.line || !asked.is_empty(),
+            Stage::Json | Stage::JsonPaths(_) => !asked.is_empty(),
+            Stage::Logfmt(logfmt) if logfmt.is_strict => !asked.is_empty(),
+            // The others do not fail.
             Stage::Logfmt(logfmt) if !logfmt.extractions.is_empty() => {
                 logfmt.extractions.iter().any(is_wanted)
             }
-            Stage::Json | Stage::Logfmt(_) | Stage::Regexp(_) | Stage::Pattern(_) => {
-                !self.labels.is_empty()
-            }
+            Stage::Logfmt(_) | Stage::Regexp(_) | Stage::Pattern(_) => !self.labels.is_empty(),
             _ => true,
         }
     }
@@ -44,21 +46,29 @@ impl Behind {
 pub(crate) struct Needed {
     /// One more than there are stages; the first is what is needed of the entry.
     behind: Vec<Behind>,
+    /// What any stage or the result asks for.
+    asked: Names,
 }
 
 impl Needed {
     /// Reads stages backwards. Stages that are tested elsewhere need nothing.
     pub(crate) fn new(stages: &[Stage], result: Behind, is_tested: impl Fn(usize) -> bool) -> Self {
+        let asked = asked(stages, &result);
         let mut behind = vec![result];
         for (nth, stage) in stages.iter().enumerate().rev() {
             let mut needed = behind.last().cloned().unwrap_or_default();
             if !is_tested(nth) {
-                before(stage, &mut needed);
+                before(stage, &mut needed, &asked);
             }
             behind.push(needed);
         }
         behind.reverse();
-        Self { behind }
+        Self { behind, asked }
+    }
+
+    /// What any stage or the result asks for.
+    pub(crate) fn asked(&self) -> &Names {
+        &self.asked
     }
 
     /// What is needed behind a stage.
@@ -84,8 +94,22 @@ impl Needed {
     }
 }
 
+/// The labels that the result or any stage asks for, wherever they come from.
+fn asked(stages: &[Stage], result: &Behind) -> Names {
+    let mut all = result.clone();
+    for stage in stages {
+        match stage {
+            Stage::Labels(filter) => add_filter(filter, &mut all.labels),
+            Stage::LineFormat(template) => add_template(template, &mut all),
+            Stage::LabelFormat(formats) => add_formats(formats, &mut all),
+            _ => {}
+        }
+    }
+    all.labels
+}
+
 /// Turns what is needed behind a stage into what is needed before it.
-fn before(stage: &Stage, needed: &mut Behind) {
+fn before(stage: &Stage, needed: &mut Behind, asked: &Names) {
     match stage {
         Stage::Line(_) => needed.line = true,
         Stage::Json
@@ -93,20 +117,11 @@ fn before(stage: &Stage, needed: &mut Behind) {
         | Stage::Logfmt(_)
         | Stage::Regexp(_)
         | Stage::Pattern(_)
-        | Stage::Unpack => needed.line |= needed.runs_parser(stage),
+        | Stage::Unpack => needed.line |= needed.runs_parser(stage, asked),
         Stage::Labels(filter) => add_filter(filter, &mut needed.labels),
         // If it fails the line before stays, so that it is needed as much as the new one.
         Stage::LineFormat(template) => add_template(template, needed),
-        Stage::LabelFormat(formats) => {
-            for format in formats {
-                match format {
-                    LabelFormat::Rename { from, .. } => needed.labels.add(from),
-                    LabelFormat::Template { template, .. } => {
-                        add_template(template, needed);
-                    }
-                }
-            }
-        }
+        Stage::LabelFormat(formats) => add_formats(formats, needed),
         Stage::Decolorize => {}
         Stage::Drop(chosen) => {
             for chosen in chosen {
@@ -120,6 +135,15 @@ fn before(stage: &Stage, needed: &mut Behind) {
             let kept = chosen.iter().map(|chosen| chosen.name().to_owned());
             let kept: BTreeSet<String> = kept.filter(|name| needed.labels.has(name)).collect();
             needed.labels = Names::Only(kept);
+        }
+    }
+}
+
+fn add_formats(formats: &[LabelFormat], needed: &mut Behind) {
+    for format in formats {
+        match format {
+            LabelFormat::Rename { from, .. } => needed.labels.add(from),
+            LabelFormat::Template { template, .. } => add_template(template, needed),
         }
     }
 }
@@ -184,7 +208,11 @@ mod tests {
             (r#"{a="b"} | json"#, &[], ""),
             (r#"{a="b"} | json"#, &["x"], "x + line"),
             (r#"{a="b"} | json"#, &["x_extracted"], "x x_extracted + line"),
-            (r#"{a="b"} | json y="z""#, &["x"], "x"),
+            (r#"{a="b"} | json y="z""#, &["x"], "x + line"),
+            (r#"{a="b"} | json y="z""#, &[], ""),
+            (r#"{a="b"} | y="1" | json"#, &[], "y + line"),
+            (r#"{a="b"} | y="1" | logfmt"#, &[], "y"),
+            (r#"{a="b"} | y="1" | logfmt --strict"#, &[], "y + line"),
             (r#"{a="b"} | logfmt x="z""#, &["x"], "x + line"),
             (r#"{a="b"} | y > 5 or z="1""#, &["x"], "x y z"),
             (r#"{a="b"} | decolorize | unpack"#, &[], ""),

@@ -5,8 +5,8 @@
 //! `_extracted` behind it.
 //!
 //! A line that a parser cannot read keeps none of the labels that it found before it noticed,
-//! unless all that were asked for are among them: who wants one label of a line that breaks off
-//! later gets it.
+//! unless all that the query asks for are among them: who wants one label of a line that breaks
+//! off later gets it.
 
 use super::row::{Row, RowLabels};
 use crate::ast::{Extraction, LogfmtStage};
@@ -67,7 +67,10 @@ impl Wanted {
 #[derive(Debug)]
 pub(crate) struct ParserStep {
     pub(crate) kind: ParserKind,
+    /// By later stages and the result.
     pub(crate) wanted: Wanted,
+    /// By any stage, and the result.
+    pub(crate) asked: Wanted,
 }
 
 #[derive(Debug)]
@@ -136,10 +139,10 @@ impl ParserStep {
             ParserKind::Unpack => Ok(()),
         };
         if let Err(error) = result
-            && !self.wanted.are_made(labels)
+            && !self.asked.are_made(labels)
         {
             labels.forget_made(before);
-            labels.set_error(JSON_ERROR, error);
+            labels.set_unread(JSON_ERROR, error);
         }
     }
 
@@ -154,7 +157,8 @@ impl ParserStep {
         }
         let renamed = format!("{name}{EXTRACTED}");
         if self.wanted.has(&renamed) && !labels.is_made(&renamed) {
-            labels.make([&renamed, ""], value);
+            // Metadata that was renamed for the same reason gives way.
+            labels.set(entry, &renamed, value);
         }
     }
 
@@ -191,9 +195,9 @@ impl ParserStep {
     /// Pairs that were read before a wrong one stay: they are whole.
     fn logfmt_end(&self, result: Result<(), ExtractError>, labels: &mut RowLabels) {
         if let Err(error) = result
-            && !self.wanted.are_made(labels)
+            && !self.asked.are_made(labels)
         {
-            labels.set_error(LOGFMT_ERROR, error);
+            labels.set_unread(LOGFMT_ERROR, error);
         }
     }
 
@@ -208,7 +212,7 @@ impl ParserStep {
                 }
                 Ok(None) => false,
                 Err(error) => {
-                    labels.set_error(JSON_ERROR, error);
+                    labels.set_unread(JSON_ERROR, error);
                     false
                 }
             }

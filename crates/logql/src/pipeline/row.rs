@@ -83,6 +83,8 @@ pub(crate) struct RowLabels {
     metadata_gone: Vec<bool>,
     error: Cow<'static, str>,
     error_details: String,
+    /// Whether a parser could not read the line.
+    is_unread: bool,
     /// Whether some metadata has a name of the stream.
     has_renamed: bool,
 }
@@ -95,6 +97,7 @@ impl RowLabels {
         self.metadata_gone.clear();
         self.error = Cow::Borrowed("");
         self.error_details.clear();
+        self.is_unread = false;
         self.has_renamed = false;
         for (nth, &(name, value)) in entry.metadata.iter().enumerate() {
             if name.starts_with("__error") && matches!(name, ERROR | ERROR_DETAILS) {
@@ -127,6 +130,17 @@ impl RowLabels {
         let _ = write!(self.error_details, "{details}");
     }
 
+    /// Sets the error of a parser that could not read the line.
+    pub(crate) fn set_unread(&mut self, error: &'static str, details: impl std::fmt::Display) {
+        self.set_error(error, details);
+        self.is_unread = true;
+    }
+
+    /// Whether a parser could not read the line.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.is_unread
+    }
+
     /// Takes the error away, and what was said about it.
     pub(crate) fn clear_error(&mut self) {
         self.error = Cow::Borrowed("");
@@ -142,19 +156,22 @@ impl RowLabels {
         self.made.iter().position(|made| &self.text[made.name.clone()] == name)
     }
 
-    /// The value of a label.
+    /// The value of a label, or of the error if it is named.
+    pub(crate) fn get_or_error<'a>(&'a self, entry: &Entry<'a>, name: &str) -> Option<&'a str> {
+        self.get(entry, name).or_else(|| {
+            let text = match name {
+                ERROR => self.error(),
+                ERROR_DETAILS => self.error_details(),
+                _ => "",
+            };
+            (!text.is_empty()).then_some(text)
+        })
+    }
+
+    /// The value of a label. The error is none.
     pub(crate) fn get<'a>(&'a self, entry: &Entry<'a>, name: &str) -> Option<&'a str> {
         if let Some(at) = self.made_at(name) {
             return Some(&self.text[self.made[at].value.clone()]);
-        }
-        if name.starts_with("__error") {
-            match name {
-                ERROR if !self.error.is_empty() => return Some(&self.error),
-                ERROR_DETAILS if !self.error_details.is_empty() => {
-                    return Some(&self.error_details);
-                }
-                _ => {}
-            }
         }
         if let Some(at) = self.metadata_at(entry, name) {
             return entry.metadata.get(at).map(|(_, value)| *value);
@@ -346,7 +363,7 @@ pub(crate) struct View<'a> {
 
 impl Lookup for View<'_> {
     fn get(&self, name: &str) -> Option<Cow<'_, str>> {
-        self.labels.get(self.entry, name).map(Cow::Borrowed)
+        self.labels.get_or_error(self.entry, name).map(Cow::Borrowed)
     }
 
     fn each(&self, give: &mut dyn FnMut(&str, &str)) {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::labels::Labels;
-use crate::matcher::{MatchOp, Matcher};
+use crate::matcher::{LabelMatcher, MatchOp};
 
 /// Those that the selector says lines would have: a label that it names once, as equal.
-pub(super) fn labels(matchers: &[Matcher]) -> Labels {
+pub(super) fn labels(matchers: &[LabelMatcher]) -> Labels {
     let mut values: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     for matcher in matchers {
         let value = (matcher.op == MatchOp::Equal).then_some(matcher.value.as_str());
@@ -21,7 +21,7 @@ mod tests {
 
     #[test]
     fn only_labels_that_are_named_once_and_equal_are_known() {
-        let matcher = |name, op, value| Matcher::new(name, op, value).unwrap();
+        let matcher = |name, op, value| LabelMatcher::new(name, op, value).unwrap();
         let labels = labels(&[
             matcher("a", MatchOp::Equal, "1"),
             matcher("b", MatchOp::Matches, "2"),

@@ -22,7 +22,7 @@ pub(super) fn aggregate(
     aggregation: &VectorAggregation,
     series: Vec<GridSeries>,
 ) -> Vec<GridSeries> {
-    let group = Group::new(&aggregation.grouping.clone().unwrap_or_default());
+    let group = Group::around(aggregation);
     match aggregation.op {
         VectorOp::Sort | VectorOp::SortDesc => sort(aggregation.op, series),
         VectorOp::Topk | VectorOp::Bottomk => {

@@ -14,7 +14,7 @@ use super::windows::Windows;
 use crate::ast::{Conversion, RangeAggregation, RangeOp, Unwrap, VectorAggregation, VectorOp};
 use crate::entry::Entry;
 use crate::error::{EvalError, PlanError};
-use crate::labels::Labels;
+use crate::labels::{ERROR, Labels};
 use crate::pipeline::Pipeline;
 use crate::pipeline::filter::{LabelTest, parse_number};
 use crate::pipeline::needs::{Behind, Needed, add_unwrap};
@@ -50,6 +50,8 @@ pub(super) struct LeafPlan {
     pub(super) parameter: f64,
     kind: StateKind,
     group: Group,
+    /// Whether lines that a parser could not read count: the query names `__error__`.
+    counts_unread: bool,
     pub(super) windows: Windows,
     counting: Option<Counting>,
     /// The labels of `absent_over_time`.
@@ -81,6 +83,7 @@ impl LeafPlan {
         let is_exact = |nth: usize| pushdown.is_exact.get(nth).copied().unwrap_or_default();
         let needed = Needed::new(stages, result.clone(), |_| false);
         let needed_if_tested = Needed::new(stages, result, is_exact);
+        let counts_unread = counts_unread(needed.asked(), around);
         let windows =
             Windows::new(request.times, range.range.range_nanos, range.range.offset_nanos);
         let (start_nanos, end_nanos) = windows.bounds();
@@ -111,6 +114,7 @@ impl LeafPlan {
             parameter: range.parameter.unwrap_or_default(),
             kind: StateKind::of(range.op, unwrap.is_some()),
             group,
+            counts_unread,
             windows,
             counting,
             absent: super::absent::labels(&range.range.log.matchers),
@@ -145,12 +149,12 @@ fn group_of(range: &RangeAggregation, around: Option<&VectorAggregation>) -> Gro
     if range.op == RangeOp::AbsentOverTime {
         return Group::By(Vec::new());
     }
-    let grouping = match around {
-        Some(around) => Some(around.grouping.clone().unwrap_or_default()),
-        None => range.grouping.clone(),
+    let group = match (around, &range.grouping) {
+        (Some(around), _) => Group::around(around),
+        (None, Some(grouping)) => Group::new(grouping, true),
+        (None, None) => Group::all(),
     };
     let unwrapped = range.range.unwrap.as_ref().map(|unwrap| unwrap.name.as_str());
-    let group = grouping.as_ref().map_or_else(Group::all, Group::new);
     let Some(name) = unwrapped else { return group };
     let is_sum = around.is_some_and(|around| around.op == VectorOp::Sum);
     match group {
@@ -161,6 +165,14 @@ fn group_of(range: &RangeAggregation, around: Option<&VectorAggregation>) -> Gro
         }
         group => group.without(name),
     }
+}
+
+/// Whether lines that a parser could not read are an answer and no failure. As in Loki that is so
+/// where `__error__` is named and labels are told beforehand: `sum by (__error__) (…)`, or
+/// `sum(count_over_time({…} | json | __error__!="" [5m]))`.
+fn counts_unread(asked: &Names, around: Option<&VectorAggregation>) -> bool {
+    let is_sum = around.is_none_or(|around| around.op == VectorOp::Sum);
+    is_sum && matches!(asked, Names::Only(names) if names.contains(ERROR))
 }
 
 fn needed_by(group: &Group, unwrap: Option<&Unwrap>, reads_line: bool) -> Behind {
@@ -268,7 +280,8 @@ impl LeafWorker {
             return Ok(());
         }
         let Some(value) = leaf.value.of(entry, &mut self.row) else { return Ok(()) };
-        if !self.row.labels.error().is_empty() {
+        let labels = &self.row.labels;
+        if !labels.error().is_empty() && !(leaf.counts_unread && labels.is_unread()) {
             return Err(pipeline_error(entry, &self.row));
         }
         let max = leaf.bounds.max_series;
@@ -278,7 +291,7 @@ impl LeafWorker {
     }
 
     /// Takes entries that were counted: what [`Leaf::counting`] asks for. The labels are those
-    /// that it names, without empty ones.
+    /// that it names and the entries have.
     pub fn add_counted(
         &mut self,
         labels: &Labels,

@@ -7,7 +7,7 @@
 //! With an interval it cannot be known which lines count before all are seen. Then a worker holds
 //! more, up to a bound, and says so if the answer would depend on what it had to let go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
@@ -80,8 +80,8 @@ impl LogPlan {
     /// Someone who takes entries.
     pub fn worker(&self, tested: Tested) -> LogWorker {
         let plan = Arc::clone(&self.0);
-        let (held, cut) = (BTreeMap::new(), None);
-        LogWorker { plan, tested, row: Row::default(), held, held_bytes: 0, cut }
+        let (held, hashes) = (BTreeMap::new(), BTreeSet::new());
+        LogWorker { plan, tested, row: Row::default(), held, hashes, held_bytes: 0, cut: None }
     }
 
     /// The answer, from all workers.
@@ -107,6 +107,8 @@ pub struct LogWorker {
     tested: Tested,
     row: Row,
     held: BTreeMap<Place, Held>,
+    /// Time, hash and order of arrival of what is held: lines of one time may be many.
+    hashes: BTreeSet<(i128, u64, i128)>,
     held_bytes: usize,
     /// The place of the first line that was let go although an interval may have wanted it.
     cut: Option<std::cmp::Reverse<Place>>,
@@ -117,7 +119,7 @@ struct Held {
     found: Found,
     /// The stream that the line was stored in.
     origin: Labels,
-    /// Tells the line as it was stored from others.
+    /// Tells the stream and the line as it was stored from others.
     hash: u64,
 }
 
@@ -151,7 +153,7 @@ impl LogWorker {
             return Ok(false);
         }
         let Some(found) = self.apply(entry) else { return Ok(false) };
-        let hash = self.plan.hasher.hash_one(entry.line);
+        let hash = self.plan.hasher.hash_one((entry.stream, entry.line));
         Ok(self.hold(place, Held { found, origin: entry.stream.clone(), hash }))
     }
 
@@ -201,30 +203,35 @@ impl LogWorker {
     }
 
     fn hold(&mut self, place: Place, held: Held) -> bool {
-        let same_time = (place.0, i128::MIN)..=(place.0, i128::MAX);
-        let twin = self.held.range(same_time).find(|(_, known)| {
-            known.hash == held.hash
-                && known.origin == held.origin
-                && known.found.is_same(&held.found)
+        let same_hash = (place.0, held.hash, i128::MIN)..=(place.0, held.hash, i128::MAX);
+        let twin = self.hashes.range(same_hash).find_map(|(time, _, order)| {
+            let known = self.held.get(&(*time, *order))?;
+            let is_same = known.origin == held.origin && known.found.is_same(&held.found);
+            is_same.then_some(((*time, *order), known.found.sequence))
         });
-        if let Some((known, _)) = twin {
+        if let Some((known, sequence)) = twin {
             // The one that came first stays.
-            let known = *known;
-            if self.held[&known].found.sequence <= held.found.sequence {
+            if sequence <= held.found.sequence {
                 return false;
             }
-            let gone = self.held.remove(&known);
-            self.held_bytes -= gone.map_or(0, |gone| gone.size_bytes());
+            self.remove(known);
         }
         self.held_bytes += held.size_bytes();
+        self.hashes.insert((place.0, held.hash, place.1));
         self.held.insert(place, held);
         if self.held.len() <= self.capacity() {
             return true;
         }
-        let Some((worst, gone)) = self.held.pop_last() else { return false };
-        self.held_bytes -= gone.size_bytes();
+        let Some(worst) = self.held.last_key_value().map(|(worst, _)| *worst) else { return false };
+        self.remove(worst);
         self.let_go(worst);
         worst != place
+    }
+
+    fn remove(&mut self, place: Place) {
+        let Some(gone) = self.held.remove(&place) else { return };
+        self.hashes.remove(&(place.0, gone.hash, place.1));
+        self.held_bytes -= gone.size_bytes();
     }
 
     fn let_go(&mut self, place: Place) {

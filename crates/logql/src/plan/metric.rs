@@ -153,12 +153,7 @@ impl MetricPlan {
 
     /// Whether the order of series is part of the answer.
     fn keeps_order(&self) -> bool {
-        let Node::Aggregate(aggregation, _) = &*self.root else { return false };
-        let is_sorted = matches!(
-            aggregation.op,
-            VectorOp::Sort | VectorOp::SortDesc | VectorOp::Topk | VectorOp::Bottomk
-        );
-        is_sorted && matches!(self.request.times, Times::Instant { .. })
+        matches!(self.request.times, Times::Instant { .. }) && self.root.is_sorted()
     }
 
     fn value(&self, root: Operand) -> Result<Value, EvalError> {
@@ -198,6 +193,32 @@ impl MetricPlan {
                 Value::Matrix(series.collect())
             }
         })
+    }
+}
+
+impl Node {
+    /// Whether its series come in an order that was asked for. What is done to each of them leaves
+    /// the order.
+    fn is_sorted(&self) -> bool {
+        match self {
+            Self::Aggregate(aggregation, _) => matches!(
+                aggregation.op,
+                VectorOp::Sort | VectorOp::SortDesc | VectorOp::Topk | VectorOp::Bottomk
+            ),
+            Self::Binary(_, left, right) => {
+                (left.is_sorted() && right.is_number()) || (left.is_number() && right.is_sorted())
+            }
+            Self::Replace(_, inner) => inner.is_sorted(),
+            Self::Leaf(_) | Self::Literal(_) | Self::VectorOf(_) => false,
+        }
+    }
+
+    fn is_number(&self) -> bool {
+        match self {
+            Self::Literal(_) => true,
+            Self::Binary(_, left, right) => left.is_number() && right.is_number(),
+            _ => false,
+        }
     }
 }
 

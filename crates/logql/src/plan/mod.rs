@@ -15,6 +15,7 @@ mod grid;
 mod leaf;
 mod log;
 mod metric;
+mod quantile;
 mod rolling;
 mod series;
 mod state;

@@ -1,6 +1,7 @@
 //! Pieces of time to windows: the points of a series.
 
 use super::leaf::LeafPlan;
+use super::quantile::Ranked;
 use super::state::{State, Timed};
 use super::windows::Windows;
 use crate::ast::RangeOp;
@@ -133,8 +134,8 @@ fn sampled(leaf: &LeafPlan, states: &[(i64, State)]) -> Points {
     }
     // Pieces are in order of time, so this puts each in order.
     samples.sort_by_key(|sample| (sample.time, sample.sequence));
+    let mut ranked = (leaf.op == RangeOp::QuantileOverTime).then(|| Ranked::new(&samples));
     let mut points = Points::new();
-    let mut scratch = Vec::new();
     for nth in 0..leaf.windows.count() {
         let (first, last) = leaf.windows.pieces(nth);
         let begin = ends.partition_point(|(piece, _)| *piece < first);
@@ -144,9 +145,12 @@ fn sampled(leaf: &LeafPlan, states: &[(i64, State)]) -> Points {
         let Some(window) = samples.get(begin..end).filter(|window| !window.is_empty()) else {
             continue;
         };
-        let value = match leaf.op {
-            RangeOp::RateCounter => counter_rate(window, &leaf.windows, nth),
-            _ => quantile(leaf.parameter, window, &mut scratch),
+        let value = match &mut ranked {
+            Some(ranked) => {
+                ranked.slide(begin, end);
+                ranked.quantile(leaf.parameter)
+            }
+            None => counter_rate(window, &leaf.windows, nth),
         };
         points.push((step(nth), value));
     }
@@ -156,27 +160,6 @@ fn sampled(leaf: &LeafPlan, states: &[(i64, State)]) -> Points {
 fn step(nth: usize) -> u32 {
     // There are at most as many steps as a series has points.
     u32::try_from(nth).unwrap_or(u32::MAX)
-}
-
-/// A quantile, between two samples where it lies there. NaN counts as smallest.
-fn quantile(quantile: f64, window: &[Timed], scratch: &mut Vec<f64>) -> f64 {
-    if quantile < 0.0 {
-        return f64::NEG_INFINITY;
-    }
-    if quantile > 1.0 {
-        return f64::INFINITY;
-    }
-    scratch.clear();
-    scratch.extend(window.iter().map(|sample| sample.value));
-    let order = |a: &f64, b: &f64| {
-        b.is_nan().cmp(&a.is_nan()).then(a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal))
-    };
-    let rank = quantile * (scratch.len() - 1) as f64;
-    let lower = (rank.floor() as usize).min(scratch.len() - 1);
-    let weight = rank - rank.floor();
-    let (_, at_lower, above) = scratch.select_nth_unstable_by(lower, order);
-    let at_upper = above.iter().copied().min_by(order).unwrap_or(*at_lower);
-    *at_lower * (1.0 - weight) + at_upper * weight
 }
 
 /// How much a counter grew each second. What it lost when it began anew is added; where the first

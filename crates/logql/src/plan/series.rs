@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::ast::Grouping;
+use crate::ast::{Grouping, VectorAggregation};
 use crate::entry::Entry;
 use crate::error::EvalError;
 use crate::labels::{Labels, LabelsBuilder};
@@ -16,9 +16,9 @@ use crate::pipeline::row::RowLabels;
 /// Which labels make a series.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Group {
-    /// These, in order. Empty ones are none.
+    /// These, in order. One that is empty is another series than one that is missing.
     By(Vec<String>),
-    /// All but these. Empty ones are kept where no label is named by the query.
+    /// All but these. Empty ones are kept, but by aggregations of series.
     Without { names: Vec<String>, keeps_empty: bool },
 }
 
@@ -28,13 +28,21 @@ impl Group {
         Self::Without { names: Vec::new(), keeps_empty: true }
     }
 
-    pub(crate) fn new(grouping: &Grouping) -> Self {
+    pub(crate) fn new(grouping: &Grouping, keeps_empty: bool) -> Self {
         let mut names = grouping.names.clone();
         names.sort_unstable();
         names.dedup();
         match grouping.is_without {
-            true => Self::Without { names, keeps_empty: false },
+            true => Self::Without { names, keeps_empty },
             false => Self::By(names),
+        }
+    }
+
+    /// Which series an aggregation takes together; all if it names no labels.
+    pub(crate) fn around(aggregation: &VectorAggregation) -> Self {
+        match &aggregation.grouping {
+            Some(grouping) => Self::new(grouping, false),
+            None => Self::By(Vec::new()),
         }
     }
 
@@ -52,9 +60,7 @@ impl Group {
     /// The labels of a series that are left in its group.
     pub(crate) fn of(&self, labels: &Labels) -> Labels {
         match self {
-            Self::By(names) => labels.filtered(|name, value| {
-                !value.is_empty() && names.iter().any(|wanted| wanted == name)
-            }),
+            Self::By(names) => labels.filtered(|name, _| names.iter().any(|wanted| wanted == name)),
             Self::Without { names, keeps_empty } => labels.filtered(|name, value| {
                 (*keeps_empty || !value.is_empty()) && !names.iter().any(|left| left == name)
             }),
@@ -112,15 +118,14 @@ impl SeriesTable {
         match group {
             Group::By(names) => {
                 for name in names {
-                    push_text(&mut self.key, row.get(entry, name).unwrap_or_default());
+                    push_value(&mut self.key, row.get_or_error(entry, name));
                 }
                 if let Some(number) = self.numbers.get(self.key.as_slice()) {
                     return Ok(*number);
                 }
                 let mut builder = LabelsBuilder::default();
                 for name in names {
-                    let value = row.get(entry, name).unwrap_or_default();
-                    if !value.is_empty() {
+                    if let Some(value) = row.get_or_error(entry, name) {
                         builder.push(name, value);
                     }
                 }
@@ -156,7 +161,7 @@ impl SeriesTable {
         match group {
             Group::By(names) => {
                 for name in names {
-                    push_text(&mut self.key, labels.get(name).unwrap_or_default());
+                    push_value(&mut self.key, labels.get(name));
                 }
             }
             Group::Without { .. } => {
@@ -182,6 +187,12 @@ impl SeriesTable {
         self.labels.push(labels);
         Ok(number)
     }
+}
+
+/// A value, or that there is none.
+fn push_value(key: &mut Vec<u8>, value: Option<&str>) {
+    key.push(u8::from(value.is_some()));
+    push_text(key, value.unwrap_or_default());
 }
 
 fn push_text(key: &mut Vec<u8>, text: &str) {

@@ -10,12 +10,14 @@ pub use pretty::pretty;
 
 use std::fmt::{Display, Formatter, Result};
 
+use kymo_pattern::names::quoted;
+
 use crate::ast::{
     Binary, Chosen, Comparison, Conversion, Expr, Extraction, GroupSide, Grouping, LabelFilter,
     LabelFormat, LabelReplace, LineFilter, LineMatch, LogExpr, LogRange, LogfmtStage, Matching,
     MetricExpr, RangeAggregation, Stage, Unwrap, VectorAggregation,
 };
-use crate::text::{number, quoted};
+use crate::text::number;
 use crate::units;
 
 impl Display for Expr {

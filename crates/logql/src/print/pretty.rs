@@ -2,10 +2,12 @@
 
 use std::fmt::{self, Write};
 
+use kymo_pattern::names::quoted;
+
 use super::{Operator, Selector, UnwrapHead};
 use crate::ast::{Expr, Grouping, LogExpr, LogRange, MetricExpr};
 use crate::limits::MAX_LINE_BYTES;
-use crate::text::{number, quoted};
+use crate::text::number;
 use crate::units::format_prometheus_duration;
 
 const INDENT: &str = "  ";

@@ -66,6 +66,12 @@ pub struct Template {
     reads_line: bool,
 }
 
+/// A time in UTC, written after a layout of Go: how 2006-01-02 15:04:05 would be written.
+pub fn format_time(unix_nanos: i64, layout: &str) -> String {
+    // Nanoseconds since 1970 do not reach beyond what has a date.
+    moment::Moment::of_nanos(unix_nanos).format(layout).unwrap_or_default()
+}
+
 impl Template {
     /// Reads a template.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {

@@ -212,11 +212,9 @@ fn count(
         let Some(end) = leaf.bucket_end_nanos(line.time_nanos) else { continue };
         let metadata = |name: &String| line.metadata.iter().find(|(found, _)| found == name);
         let labels = Labels::of(counting.by.iter().filter_map(|name| {
-            let value = line
-                .stream
-                .get(name)
-                .or_else(|| metadata(name).map(|(_, value)| value.as_str()))?;
-            (!value.is_empty()).then_some((name.as_str(), value))
+            let of_stream = line.stream.get(name).filter(|value| !value.is_empty());
+            let value = of_stream.or_else(|| metadata(name).map(|(_, value)| value.as_str()))?;
+            Some((name.as_str(), value))
         }));
         let (count, bytes) = counts.entry((labels, end)).or_default();
         *count += 1;

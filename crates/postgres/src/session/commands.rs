@@ -10,28 +10,38 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{Failed, Session};
 use crate::error::{PgError, code};
-use crate::limits::MAX_PORTALS;
+use crate::limits::{KEPT_MAX_BYTES, MAX_PORTALS};
 use crate::portal::{Portal, Statement};
-use crate::statement::Command;
+use crate::settings::Holds;
+use crate::statement::{Command, Part};
 use crate::values::{Columns, text_row};
+use crate::wire::Ended;
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
     /// Does what is not for the engine. In the simple protocol columns are told with the rows.
-    pub(super) async fn command(
-        &mut self,
-        statement: &Arc<Statement>,
-        is_simple: bool,
-    ) -> Result<(), Failed> {
-        let command = statement.command.clone();
-        match &command {
+    pub(super) async fn command(&mut self, portal: Portal, is_simple: bool) -> Result<(), Failed> {
+        let statement = &portal.statement;
+        let command = &statement.command;
+        match command {
             Command::Empty => {
                 let empty = PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new());
                 return Ok(self.wire.put(&empty)?);
             }
             // Those have portals.
             Command::Query => return Ok(()),
-            Command::Set { name, value } => self.set(name, value.as_deref())?,
-            Command::ResetAll => self.settings.reset(None),
+            Command::Set { name, value, is_local } => {
+                let holds = self.holds(*is_local);
+                // Outside of a transaction what holds for one only is over at once.
+                if !is_local || holds == Holds::Transaction {
+                    self.settings.set(name, value.as_deref(), holds)?;
+                }
+                self.tell_settings()?;
+            }
+            Command::ResetAll => {
+                let holds = self.holds(false);
+                self.settings.reset(holds);
+                self.tell_settings()?;
+            }
             Command::Show(name) => {
                 self.show(name, is_simple).await?;
                 return Ok(self.complete(command.tag().to_owned())?);
@@ -42,12 +52,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
                 let has_failed = self.status == TransactionStatus::Error;
                 self.status = TransactionStatus::Idle;
                 self.portals.clear();
+                let is_committed = *command == Command::Commit && !has_failed;
+                self.settings.end_transaction(is_committed);
+                self.tell_settings()?;
                 let tag = if has_failed { "ROLLBACK" } else { command.tag() };
                 return Ok(self.complete(tag.to_owned())?);
             }
+            Command::RollbackTo => {
+                if self.status == TransactionStatus::Error {
+                    self.status = TransactionStatus::Transaction;
+                }
+            }
             Command::Nothing(_) => {}
             Command::DiscardAll => {
-                self.settings.reset(None);
+                let holds = self.holds(false);
+                self.settings.reset(holds);
+                self.tell_settings()?;
                 self.statements.clear();
                 self.portals.clear();
             }
@@ -58,7 +78,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
                 }
             }
             Command::Deallocate(None) => self.statements.clear(),
-            Command::Declare { cursor, query } => self.declare(cursor, query, statement)?,
+            Command::Declare { cursor, query } => self.declare(cursor, query, &portal)?,
             Command::Fetch { cursor, rows } => {
                 return self.fetch(statement, cursor, *rows, is_simple).await;
             }
@@ -72,16 +92,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
         Ok(self.complete(command.tag().to_owned())?)
     }
 
-    fn set(&mut self, name: &str, value: Option<&str>) -> Result<(), Failed> {
-        let told = match value {
-            Some(value) => self.settings.set(name, value)?,
-            None => {
-                self.settings.reset(Some(name));
-                None
-            }
-        };
-        if let Some(name) = told {
-            let value = self.settings.get(name).unwrap_or_default().to_owned();
+    /// How long a setting holds that is set now.
+    fn holds(&self, is_local: bool) -> Holds {
+        match self.status {
+            TransactionStatus::Idle => Holds::Session,
+            _ if is_local => Holds::Transaction,
+            _ => Holds::IfCommitted,
+        }
+    }
+
+    /// Tells of settings that have changed, those that clients are told of.
+    fn tell_settings(&mut self) -> Result<(), Ended> {
+        for (name, value) in self.settings.untold() {
             let status = ParameterStatus::new(name.to_owned(), value);
             self.wire.put(&PgWireBackendMessage::ParameterStatus(status))?;
         }
@@ -91,7 +113,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
     /// Rows of a setting, or of all.
     async fn show(&mut self, name: &str, is_simple: bool) -> Result<(), Failed> {
         if is_simple {
-            self.wire.put(&shown(name).description())?;
+            self.wire.put(&shown(name)?.description())?;
         }
         if name == "all" {
             for (name, value) in self.settings.all().clone() {
@@ -106,16 +128,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
         Ok(self.wire.put_bytes(&text_row(&[value.as_str()])).await?)
     }
 
-    fn declare(&mut self, cursor: &str, query: &str, within: &Statement) -> Result<(), Failed> {
+    fn declare(&mut self, cursor: &str, query: &Part, within: &Portal) -> Result<(), Failed> {
         if self.status == TransactionStatus::Idle {
             let message = "a cursor is declared in a transaction: say BEGIN first";
             return Err(PgError::new("25P01", message).into());
         }
-        let statement = Statement::of(query.to_owned(), within.before, Vec::new())?;
+        let declaring = &within.statement;
+        let (before, types) = (declaring.before + query.before, declaring.types.clone());
+        let statement = Statement::of(query.text.clone(), before, types)?;
         if statement.command != Command::Query {
             return Err(PgError::new(code::SYNTAX, "a cursor is for a query").into());
         }
-        self.keep_portal(cursor.to_owned(), Portal::new(Arc::new(statement)))?;
+        let (values, size_bytes) = (within.values.clone(), within.size_bytes);
+        let portal = Portal { values, size_bytes, ..Portal::new(Arc::new(statement)) };
+        self.keep_portal(cursor.to_owned(), portal)?;
         Ok(())
     }
 
@@ -127,6 +153,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
         }
         if self.portals.len() >= MAX_PORTALS && !self.portals.contains_key(&name) {
             let message = format!("{MAX_PORTALS} cursors are open: close one");
+            return Err(PgError::new(code::TOO_MUCH, message));
+        }
+        let others = self.portals.iter().filter(|(other, _)| **other != name);
+        let kept_bytes: usize = others.map(|(_, portal)| portal.size_bytes).sum();
+        if kept_bytes + portal.size_bytes > KEPT_MAX_BYTES {
+            let message = format!("values of open cursors have {KEPT_MAX_BYTES} bytes: close one");
             return Err(PgError::new(code::TOO_MUCH, message));
         }
         self.portals.insert(name, portal);
@@ -158,7 +190,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
         command: &Command,
     ) -> Result<Option<PgWireBackendMessage>, Failed> {
         match command {
-            Command::Show(name) => Ok(Some(shown(name).description())),
+            Command::Show(name) => Ok(Some(shown(name)?.description())),
             Command::Fetch { cursor, .. } => {
                 let Some(mut portal) = self.portals.remove(cursor) else {
                     return Err(no_cursor(cursor).into());
@@ -179,7 +211,7 @@ fn no_cursor(name: &str) -> PgError {
 }
 
 /// Columns of `SHOW`.
-fn shown(name: &str) -> Columns {
+fn shown(name: &str) -> Result<Columns, PgError> {
     let names = if name == "all" { vec!["name", "setting", "description"] } else { vec![name] };
     let fields = names.into_iter().map(|name| Field::new(name, DataType::Utf8, false));
     Columns::new(&Schema::new(fields.collect::<Vec<_>>()), &[])

@@ -1,8 +1,10 @@
 //! The extended protocol: statements are prepared, get values, are described and executed.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use arrow_schema::Field;
+use bytes::Bytes;
 use kymo_engine::catalog::types::PgColumn;
 use kymo_engine::{Asked, Description, EngineError, Parameter, Value};
 use pgwire::messages::PgWireBackendMessage;
@@ -12,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{Failed, Session};
 use crate::error::{PgError, code};
-use crate::limits::MAX_STATEMENTS;
+use crate::limits::{KEPT_MAX_BYTES, MAX_STATEMENTS};
 use crate::message::{Bind, Message, Target, format_of};
 use crate::portal::{Portal, Statement};
 use crate::statement::Command;
@@ -22,12 +24,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
     pub(super) async fn extended(&mut self, message: Message) -> Result<(), Failed> {
         match message {
             Message::Parse { name, text, types } => {
-                self.known.query_begins();
                 self.check_still_in().await?;
                 self.parse(name, &text, types)
             }
             Message::Bind(bind) => {
-                self.known.query_begins();
+                self.statement_began = Instant::now();
                 self.bind(bind).await
             }
             Message::Describe { target: Target::Statement, name } => {
@@ -44,8 +45,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
                 let closed = PgWireBackendMessage::CloseComplete(CloseComplete::new());
                 Ok(self.wire.put(&closed)?)
             }
-            // The others are answered elsewhere.
-            _ => Ok(self.wire.flush().await?),
+            // Only this is left: the client waits for what it asked so far.
+            _ => {
+                self.is_idle = true;
+                Ok(self.wire.flush().await?)
+            }
         }
     }
 
@@ -67,6 +71,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
         if !is_new && !name.is_empty() {
             let message = format!("there is a prepared statement `{name}` already");
             return Err(PgError::new("42P05", message).into());
+        }
+        let others = self.statements.iter().filter(|(other, _)| **other != name);
+        let kept_bytes: usize = others.map(|(_, statement)| statement.size_bytes()).sum();
+        if kept_bytes + statement.size_bytes() > KEPT_MAX_BYTES {
+            let message = format!("prepared statements have {KEPT_MAX_BYTES} bytes: close some");
+            return Err(PgError::new(code::TOO_MUCH, message).into());
         }
         self.statements.insert(name, Arc::new(statement));
         Ok(self.wire.put(&PgWireBackendMessage::ParseComplete(ParseComplete::new()))?)
@@ -91,7 +101,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
                 None => Value::Null,
             }));
         }
-        let portal = Portal { values, formats: bind.result_formats, ..Portal::new(statement) };
+        let size_bytes: usize = bind.values.iter().flatten().map(Bytes::len).sum();
+        let formats = bind.result_formats;
+        let portal = Portal { values, size_bytes, formats, ..Portal::new(statement) };
         self.keep_portal(bind.portal, portal)?;
         Ok(self.wire.put(&PgWireBackendMessage::BindComplete(BindComplete::new()))?)
     }
@@ -126,10 +138,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
         statement: &Arc<Statement>,
         parameters: Vec<Parameter>,
     ) -> Result<Description, Failed> {
-        let began = std::time::Instant::now();
-        let asked = Asked { text: statement.text.clone(), parameters, session: Some(self.asker()) };
+        let began = Instant::now();
+        let text = statement.query().0.to_owned();
+        let asked = Asked { text, parameters, session: Some(self.asker()) };
         let (engine, tenants) = (self.server.engine.clone(), self.admitted.tenants.clone());
-        let described = self.unless_cancelled(began, engine.describe(tenants, asked)).await;
+        let described = self.unless_cancelled(engine.describe(tenants, asked)).await;
         described.map_err(|failed| match failed {
             super::Unanswered::Engine(EngineError::Cancelled) => {
                 PgError::new(code::CANCELLED, "the query was cancelled").into()
@@ -140,10 +153,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
 
     async fn describe_statement(&mut self, statement: &Arc<Statement>) -> Result<(), Failed> {
         let (types, columns) = match &statement.command {
-            Command::Query => {
+            command @ (Command::Query | Command::Declare { .. }) => {
                 let described = self.look_up(statement).await?;
                 let types = statement.found.get().cloned().unwrap_or_default();
-                (types, Some(Columns::new(&described.schema, &[]).description()))
+                let columns = Columns::new(&described.schema, &[])?;
+                (types, (*command == Command::Query).then(|| columns.description()))
             }
             command => (Vec::new(), self.command_columns(command).await?),
         };
@@ -182,10 +196,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
         let mut portal = self.take_portal(&name)?;
         self.check_transaction(&portal.statement.command)?;
         if portal.statement.command != Command::Query {
-            let statement = portal.statement.clone();
-            self.command(&statement, false).await?;
             // Ending a transaction closes portals, this one too.
-            return Ok(());
+            return self.command(portal, false).await;
         }
         self.begin(&mut portal).await?;
         let most = (max_rows > 0).then_some(max_rows as u64);

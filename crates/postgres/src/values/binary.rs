@@ -2,7 +2,7 @@
 
 use arrow_array::Array;
 use bytes::{BufMut, BytesMut};
-use kymo_engine::catalog::types::{FLOAT4, INT2, INT4, PgColumn};
+use kymo_engine::catalog::types::{INT2, INT4, PgColumn};
 
 use super::cell::{self, Cell};
 use super::text;
@@ -21,7 +21,7 @@ pub(super) fn write(
         Cell::Null => return Ok(false),
         Cell::Bool(value) => out.put_u8(u8::from(*value)),
         Cell::Int(value) => whole(*value, column, out)?,
-        Cell::Float(value) if column.element == FLOAT4 => out.put_f32(*value as f32),
+        Cell::Real(value) => out.put_f32(*value),
         Cell::Float(value) => out.put_f64(*value),
         Cell::Bytes(value) => out.put_slice(value),
         Cell::Moment(micros) => out.put_i64(micros.saturating_sub(MICROS_TO_2000)),
@@ -100,7 +100,7 @@ fn list(items: &dyn Array, column: &PgColumn, out: &mut BytesMut) -> Result<(), 
     for row in 0..items.len() {
         let length_at = out.len();
         out.put_i32(-1);
-        if write(&cell::of(items, row)?, &item_type, out)? {
+        if write(&cell::of(items, row, false)?, &item_type, out)? {
             let length = i32::try_from(out.len() - length_at - 4).map_err(|e| e.to_string())?;
             out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
         }

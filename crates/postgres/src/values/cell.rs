@@ -1,5 +1,7 @@
 //! One value of a column, as far as PostgreSQL tells values apart.
 
+use std::borrow::Cow;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef};
@@ -11,6 +13,8 @@ pub(super) enum Cell<'a> {
     Null,
     Bool(bool),
     Int(i64),
+    /// Of 32 bits: its shortest digits are others than those of the same number in 64.
+    Real(f32),
     Float(f64),
     Text(&'a str),
     Bytes(&'a [u8]),
@@ -31,18 +35,63 @@ pub(super) enum Cell<'a> {
     Numeric(String),
     /// What PostgreSQL has no type for.
     Json(Vec<u8>),
-    /// A list of values that are no lists.
+    /// A list of values that have none in them.
     List(ArrayRef),
 }
 
-/// The value of a row.
-pub(super) fn of(array: &dyn Array, row: usize) -> Result<Cell<'_>, String> {
+/// The value of a row. A list is one only where the column is an array, else JSON.
+pub(super) fn of(array: &dyn Array, row: usize, is_array: bool) -> Result<Cell<'_>, String> {
     if array.is_null(row) {
         return Ok(Cell::Null);
     }
+    if !is_nested(array.data_type()) {
+        return plain(array, row);
+    }
+    if is_array && let Some(items) = items(array, row) {
+        return Ok(Cell::List(items));
+    }
+    let mut json = Vec::new();
+    write_json(array, row, &mut json)?;
+    Ok(Cell::Json(json))
+}
+
+/// Whether values have values in them that can be written.
+fn is_nested(data_type: &DataType) -> bool {
+    use DataType::{FixedSizeList, LargeList, LargeListView, List, ListView, Map, Struct};
+    matches!(
+        data_type,
+        List(_)
+            | LargeList(_)
+            | ListView(_)
+            | LargeListView(_)
+            | FixedSizeList(..)
+            | Map(..)
+            | Struct(_)
+    )
+}
+
+/// What is in the list of a row; none if there are no lists.
+fn items(array: &dyn Array, row: usize) -> Option<ArrayRef> {
+    Some(match array.data_type() {
+        DataType::List(_) => array.as_list::<i32>().value(row),
+        DataType::LargeList(_) => array.as_list::<i64>().value(row),
+        DataType::ListView(_) => array.as_list_view::<i32>().value(row),
+        DataType::LargeListView(_) => array.as_list_view::<i64>().value(row),
+        DataType::FixedSizeList(..) => array.as_fixed_size_list().value(row),
+        _ => return None,
+    })
+}
+
+/// A value that has none in it.
+fn plain(array: &dyn Array, row: usize) -> Result<Cell<'_>, String> {
     macro_rules! whole {
         ($kind:ty) => {
             Cell::Int(i64::from(array.as_primitive::<$kind>().value(row)))
+        };
+    }
+    macro_rules! decimal {
+        ($kind:ty) => {
+            Cell::Numeric(array.as_primitive::<$kind>().value_as_string(row))
         };
     }
     Ok(match array.data_type() {
@@ -58,17 +107,13 @@ pub(super) fn of(array: &dyn Array, row: usize) -> Result<Cell<'_>, String> {
         DataType::UInt64 => {
             Cell::Numeric(array.as_primitive::<UInt64Type>().value(row).to_string())
         }
-        DataType::Float16 => {
-            Cell::Float(f64::from(array.as_primitive::<Float16Type>().value(row).to_f32()))
-        }
-        DataType::Float32 => Cell::Float(f64::from(array.as_primitive::<Float32Type>().value(row))),
+        DataType::Float16 => Cell::Real(array.as_primitive::<Float16Type>().value(row).to_f32()),
+        DataType::Float32 => Cell::Real(array.as_primitive::<Float32Type>().value(row)),
         DataType::Float64 => Cell::Float(array.as_primitive::<Float64Type>().value(row)),
-        DataType::Decimal128(..) => {
-            Cell::Numeric(array.as_primitive::<Decimal128Type>().value_as_string(row))
-        }
-        DataType::Decimal256(..) => {
-            Cell::Numeric(array.as_primitive::<Decimal256Type>().value_as_string(row))
-        }
+        DataType::Decimal32(..) => decimal!(Decimal32Type),
+        DataType::Decimal64(..) => decimal!(Decimal64Type),
+        DataType::Decimal128(..) => decimal!(Decimal128Type),
+        DataType::Decimal256(..) => decimal!(Decimal256Type),
         DataType::Utf8 => Cell::Text(array.as_string::<i32>().value(row)),
         DataType::LargeUtf8 => Cell::Text(array.as_string::<i64>().value(row)),
         DataType::Utf8View => Cell::Text(array.as_string_view().value(row)),
@@ -82,54 +127,42 @@ pub(super) fn of(array: &dyn Array, row: usize) -> Result<Cell<'_>, String> {
             let millis = array.as_primitive::<Date64Type>().value(row);
             Cell::Day(i32::try_from(millis.div_euclid(86_400_000)).unwrap_or(i32::MAX))
         }
-        DataType::Time32(TimeUnit::Second) => {
-            Cell::Time(i64::from(array.as_primitive::<Time32SecondType>().value(row)) * 1_000_000)
-        }
-        DataType::Time32(_) => {
-            Cell::Time(i64::from(array.as_primitive::<Time32MillisecondType>().value(row)) * 1000)
-        }
-        DataType::Time64(TimeUnit::Microsecond) => {
-            Cell::Time(array.as_primitive::<Time64MicrosecondType>().value(row))
-        }
-        DataType::Time64(_) => {
-            Cell::Time(array.as_primitive::<Time64NanosecondType>().value(row) / 1000)
-        }
+        DataType::Time32(unit) => Cell::Time(time32(array, row, *unit)),
+        DataType::Time64(unit) => Cell::Time(time64(array, row, *unit)),
         DataType::Duration(unit) => {
             Cell::Interval { months: 0, days: 0, micros: duration(array, row, *unit) }
         }
         DataType::Interval(unit) => interval(array, row, *unit),
         DataType::Dictionary(..) => return of_dictionary(array, row),
-        DataType::List(item) if is_plain(item.data_type()) => {
-            Cell::List(array.as_list::<i32>().value(row))
-        }
-        DataType::LargeList(item) if is_plain(item.data_type()) => {
-            Cell::List(array.as_list::<i64>().value(row))
-        }
-        DataType::FixedSizeList(item, _) if is_plain(item.data_type()) => {
-            Cell::List(array.as_fixed_size_list().value(row))
-        }
-        _ => {
-            let mut json = Vec::new();
-            write_json(array, row, &mut json)?;
-            Cell::Json(json)
-        }
+        other => return Err(format!("values of type {other} are not sent here: cast them")),
     })
 }
 
-/// Whether lists of it are arrays.
-fn is_plain(data_type: &DataType) -> bool {
-    !data_type.is_nested()
+fn of_dictionary(array: &dyn Array, row: usize) -> Result<Cell<'_>, String> {
+    let dictionary = array.as_any_dictionary();
+    let code = match plain(dictionary.keys(), row)? {
+        Cell::Int(code) => usize::try_from(code).ok(),
+        Cell::Numeric(code) => code.parse().ok(),
+        _ => None,
+    };
+    let code = code.ok_or("a code that is no number")?;
+    of(dictionary.values().as_ref(), code, false)
 }
 
-fn of_dictionary(array: &dyn Array, row: usize) -> Result<Cell<'_>, String> {
-    // Texts by code are by far the most; their keys are read without a copy of all.
-    if let Some(codes) = array.as_dictionary_opt::<Int32Type>() {
-        let code = usize::try_from(codes.keys().value(row)).map_err(|error| error.to_string())?;
-        return of(codes.values().as_ref(), code);
+fn time32(array: &dyn Array, row: usize, unit: TimeUnit) -> i64 {
+    match unit {
+        TimeUnit::Second => {
+            i64::from(array.as_primitive::<Time32SecondType>().value(row)) * 1_000_000
+        }
+        _ => i64::from(array.as_primitive::<Time32MillisecondType>().value(row)) * 1000,
     }
-    let dictionary = array.as_any_dictionary();
-    let code = dictionary.normalized_keys().get(row).copied();
-    of(dictionary.values().as_ref(), code.ok_or("a row that is not there")?)
+}
+
+fn time64(array: &dyn Array, row: usize, unit: TimeUnit) -> i64 {
+    match unit {
+        TimeUnit::Microsecond => array.as_primitive::<Time64MicrosecondType>().value(row),
+        _ => array.as_primitive::<Time64NanosecondType>().value(row) / 1000,
+    }
 }
 
 fn moment(array: &dyn Array, row: usize, unit: TimeUnit) -> i64 {
@@ -186,11 +219,14 @@ fn write_json(array: &dyn Array, row: usize, out: &mut Vec<u8>) -> Result<(), St
         out.extend_from_slice(b"null");
         return Ok(());
     }
+    if let Some(items) = items(array, row) {
+        return write_items(&items, out);
+    }
     match array.data_type() {
         DataType::Struct(fields) => {
             let columns = array.as_struct().columns();
-            let members = fields.iter().map(|field| field.name().clone()).zip(columns);
-            let members = members.map(|(name, column)| (name, column.as_ref(), row));
+            let members = fields.iter().map(|field| Cow::Borrowed(field.name().as_str()));
+            let members = members.zip(columns).map(|(name, column)| (name, column.as_ref(), row));
             write_object(members, out)
         }
         DataType::Map(..) => {
@@ -199,39 +235,44 @@ fn write_json(array: &dyn Array, row: usize, out: &mut Vec<u8>) -> Result<(), St
             let members: Result<Vec<_>, String> = (0..entries.len())
                 .map(|place| {
                     let mut key = bytes::BytesMut::new();
-                    super::text::write(&of(keys.as_ref(), place)?, &mut key)?;
-                    Ok((String::from_utf8_lossy(&key).into_owned(), values.as_ref(), place))
+                    super::text::write(&of(keys.as_ref(), place, false)?, &mut key)?;
+                    let key = String::from_utf8_lossy(&key).into_owned();
+                    Ok((Cow::<str>::Owned(key), values.as_ref(), place))
                 })
                 .collect();
             write_object(members?.into_iter(), out)
         }
-        DataType::List(_) => write_items(&array.as_list::<i32>().value(row), out),
-        DataType::LargeList(_) => write_items(&array.as_list::<i64>().value(row), out),
-        DataType::FixedSizeList(..) => write_items(&array.as_fixed_size_list().value(row), out),
-        _ => {
-            let cell = of(array, row)?;
-            let mut text = bytes::BytesMut::new();
-            super::text::write(&cell, &mut text)?;
-            let is_bare = match cell {
-                Cell::Float(value) => value.is_finite(),
-                Cell::Int(_) | Cell::Numeric(_) => true,
-                Cell::Bool(value) => {
-                    out.extend_from_slice(if value { &b"true"[..] } else { b"false" });
-                    return Ok(());
-                }
-                _ => false,
-            };
-            match is_bare {
-                true => out.extend_from_slice(&text),
-                false => write_string(&String::from_utf8_lossy(&text), out)?,
-            }
-            Ok(())
-        }
+        _ => write_json_of(&plain(array, row)?, out),
     }
 }
 
+/// Appends a value that has none in it as JSON.
+fn write_json_of(cell: &Cell<'_>, out: &mut Vec<u8>) -> Result<(), String> {
+    let is_bare = match cell {
+        Cell::Null => {
+            out.extend_from_slice(b"null");
+            return Ok(());
+        }
+        Cell::Bool(value) => {
+            out.extend_from_slice(if *value { &b"true"[..] } else { b"false" });
+            return Ok(());
+        }
+        Cell::Real(value) => value.is_finite(),
+        Cell::Float(value) => value.is_finite(),
+        Cell::Int(_) | Cell::Numeric(_) | Cell::Json(_) => true,
+        _ => false,
+    };
+    let mut text = bytes::BytesMut::new();
+    super::text::write(cell, &mut text)?;
+    match is_bare {
+        true => out.extend_from_slice(&text),
+        false => write_string(&String::from_utf8_lossy(&text), out)?,
+    }
+    Ok(())
+}
+
 fn write_object<'a>(
-    members: impl Iterator<Item = (String, &'a dyn Array, usize)>,
+    members: impl Iterator<Item = (Cow<'a, str>, &'a dyn Array, usize)>,
     out: &mut Vec<u8>,
 ) -> Result<(), String> {
     out.push(b'{');

@@ -5,10 +5,11 @@
 
 use bytes::{Buf, Bytes};
 use kymo_engine::Value;
-use kymo_engine::catalog::types::{PgType, TYPES};
+use kymo_engine::catalog::types::{NUMERIC, PgType, TYPES};
+use kymo_engine::limits::PARAMETER_MAX_VALUES;
 
 use crate::error::{PgError, code};
-use crate::limits::ARRAY_MAX_DEPTH;
+use crate::limits::{ARRAY_MAX_DEPTH, NUMERIC_MAX_DIGITS};
 
 /// PostgreSQL counts from 2000 on.
 const MICROS_TO_2000: i64 = 946_684_800_000_000;
@@ -58,6 +59,8 @@ fn of_text(oid: u32, text: &str) -> Result<Value, PgError> {
             Ok(whole) => Value::Int(whole),
             Err(_) => Value::Float(text.trim().parse().map_err(|_| unread())?),
         },
+        // As it is as bytes: ids have no dashes.
+        "uuid" => Value::Text(text.trim().replace('-', "").to_lowercase()),
         "bytea" => match text.strip_prefix("\\x").and_then(from_hex) {
             Some(bytes) => Value::Bytes(bytes),
             None => return Err(unread()),
@@ -114,7 +117,7 @@ fn of_bytes(oid: u32, value: &Bytes) -> Result<Value, PgError> {
     })
 }
 
-/// Digits of base 10,000.
+/// Digits of base 10,000, read as the text of the same number is.
 fn numeric(mut value: Bytes) -> Result<Value, PgError> {
     let unread = || wrong("a numeric value cannot be read");
     if value.len() < 8 {
@@ -122,17 +125,33 @@ fn numeric(mut value: Bytes) -> Result<Value, PgError> {
     }
     let (count, weight) = (usize::from(value.get_u16()), value.get_i16());
     let (sign, _scale) = (value.get_u16(), value.get_u16());
-    if value.len() != 2 * count || !matches!(sign, 0 | 0x4000) {
+    let negative = match sign {
+        0 => "",
+        0x4000 => "-",
+        0xc000 => return Ok(Value::Float(f64::NAN)),
+        0xd000 => return Ok(Value::Float(f64::INFINITY)),
+        0xf000 => return Ok(Value::Float(f64::NEG_INFINITY)),
+        _ => return Err(unread()),
+    };
+    // Before the point, behind it, or so far behind that zeros lie between.
+    let before = usize::try_from(i32::from(weight) + 1).unwrap_or(0);
+    let zeros = usize::try_from(-1 - i32::from(weight)).unwrap_or(0);
+    if value.len() != 2 * count || 4 * before.max(zeros + count) > NUMERIC_MAX_DIGITS {
         return Err(unread());
     }
-    let mut number = 0.0;
-    for place in 0..count {
-        let exponent = 4 * (i32::from(weight) - place as i32);
-        number += f64::from(value.get_u16()) * 10_f64.powi(exponent);
+    let mut text = format!("{negative}0");
+    for place in 0..before.max(count) {
+        if place == before {
+            text.push('.');
+            text.push_str(&"0000".repeat(zeros));
+        }
+        let digits = if place < count { value.get_u16() } else { 0 };
+        if digits > 9999 {
+            return Err(unread());
+        }
+        text.push_str(&format!("{digits:04}"));
     }
-    let number = if sign == 0 { number } else { -number };
-    let is_whole = number.fract() == 0.0 && number.abs() < 9e15;
-    Ok(if is_whole { Value::Int(number as i64) } else { Value::Float(number) })
+    of_text(NUMERIC.oid, &text)
 }
 
 fn of_array(element: &PgType, mut value: Bytes) -> Result<Value, PgError> {
@@ -156,6 +175,9 @@ fn of_array(element: &PgType, mut value: Bytes) -> Result<Value, PgError> {
     if length > value.len() / 4 {
         return Err(unread());
     }
+    if length > PARAMETER_MAX_VALUES {
+        return Err(too_many());
+    }
     let mut values = Vec::with_capacity(length);
     for _ in 0..length {
         if value.len() < 4 {
@@ -170,6 +192,11 @@ fn of_array(element: &PgType, mut value: Bytes) -> Result<Value, PgError> {
     Ok(Value::List(values))
 }
 
+fn too_many() -> PgError {
+    let message = format!("an array has more than {PARAMETER_MAX_VALUES} values");
+    PgError::new(code::TOO_MUCH, message)
+}
+
 /// `{a,"b c",NULL}`.
 fn of_array_text(element: &PgType, text: &str) -> Result<Value, PgError> {
     let unread = || wrong(format!("{text:?} is no array"));
@@ -179,6 +206,9 @@ fn of_array_text(element: &PgType, text: &str) -> Result<Value, PgError> {
     let (mut item, mut is_quoted, mut in_quotes) = (String::new(), false, false);
     let mut letters = inner.chars();
     let mut push = |item: &mut String, is_quoted: bool| {
+        if values.len() == PARAMETER_MAX_VALUES {
+            return Err(too_many());
+        }
         let text = std::mem::take(item);
         let is_null = !is_quoted && text.trim().eq_ignore_ascii_case("null");
         values.push(match is_null {
@@ -238,6 +268,53 @@ mod tests {
             Ok(Value::Float(-0.5))
         );
         assert_eq!(text(17, "\\x0aff"), Ok(Value::Bytes(vec![10, 255])));
+    }
+
+    #[test]
+    fn a_number_is_the_same_as_text_and_as_bytes() {
+        let groups = |weight: i16, sign: u16, groups: &[u16]| {
+            let head = [groups.len() as u16, weight as u16, sign, 0];
+            let words: Vec<u8> =
+                head.iter().chain(groups).flat_map(|word| word.to_be_bytes()).collect();
+            bytes(1700, &words)
+        };
+        for (weight, sign, digits, same) in [
+            (4, 0, &[170, 0, 0, 0, 1][..], "1700000000000000001"),
+            (4, 0x4000, &[922, 3372, 368, 5477, 5807], "-9223372036854775807"),
+            (0, 0, &[3, 1400], "3.14"),
+            (-2, 0, &[7000], "0.00007"),
+            (1, 0, &[5], "50000"),
+            (0, 0, &[], "0"),
+            (0, 0xc000, &[], "NaN"),
+            (0, 0xf000, &[], "-Infinity"),
+        ] {
+            let (found, expected) = (groups(weight, sign, digits), text(1700, same));
+            // Debug, since one that is no number is not equal to itself.
+            assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{same}");
+        }
+        for (weight, sign, digits) in
+            [(0, 1, &[1][..]), (0, 0, &[10_000]), (i16::MAX, 0, &[1]), (i16::MIN, 0, &[1])]
+        {
+            assert_eq!(groups(weight, sign, digits).unwrap_err().code, "22P02", "{weight}");
+        }
+    }
+
+    #[test]
+    fn an_id_is_its_digits_in_either_format() {
+        let expected = Ok(Value::Text("0a".repeat(16)));
+        assert_eq!(bytes(2950, &[10; 16]), expected);
+        assert_eq!(text(2950, "0A0A0A0A-0a0a-0a0a-0a0a-0a0a0a0a0a0a"), expected);
+    }
+
+    #[test]
+    fn an_array_has_no_more_values_than_a_parameter_may() {
+        let many = format!("{{{}0}}", "0,".repeat(PARAMETER_MAX_VALUES));
+        assert_eq!(text(1016, &many).unwrap_err().code, code::TOO_MUCH);
+        let length = PARAMETER_MAX_VALUES as i32 + 1;
+        let mut array: Vec<u8> =
+            [1, 1, 25, length, 1].iter().flat_map(|word: &i32| word.to_be_bytes()).collect();
+        array.extend([0xff_u8; 4].repeat(PARAMETER_MAX_VALUES + 1));
+        assert_eq!(bytes(1009, &array).unwrap_err().code, code::TOO_MUCH);
     }
 
     #[test]

@@ -23,7 +23,8 @@ use pgwire::messages::data::{FieldDescription, RowDescription};
 pub(crate) use given::{given, is_binary_known};
 
 use crate::error::{PgError, code};
-use crate::message::format_of;
+use crate::limits::{ENCODE_BYTES, MAX_COLUMNS};
+use crate::message::{format_of, without_zeros};
 
 /// Columns of an answer, and how a client wants each.
 #[derive(Debug, Clone)]
@@ -34,14 +35,27 @@ pub(crate) struct Columns {
     are_binary: Vec<bool>,
 }
 
+/// Rows as messages one after the other.
+#[derive(Debug)]
+pub(crate) struct Encoded {
+    pub(crate) messages: Bytes,
+    /// How many they are.
+    pub(crate) rows: usize,
+}
+
 impl Columns {
-    pub(crate) fn new(schema: &Schema, formats: &[i16]) -> Self {
+    pub(crate) fn new(schema: &Schema, formats: &[i16]) -> Result<Self, PgError> {
         let fields = schema.fields();
-        Self {
-            names: fields.iter().map(|field| shown_name(field.name()).to_owned()).collect(),
+        if fields.len() > MAX_COLUMNS {
+            let message =
+                format!("an answer has {} columns, at most {MAX_COLUMNS} are sent", fields.len());
+            return Err(PgError::new("54011", message));
+        }
+        Ok(Self {
+            names: fields.iter().map(|field| without_zeros(shown_name(field.name()))).collect(),
             types: fields.iter().map(|field| PgColumn::of(field)).collect(),
             are_binary: (0..fields.len()).map(|place| format_of(formats, place) == 1).collect(),
-        }
+        })
     }
 
     /// The message that tells of them.
@@ -54,35 +68,41 @@ impl Columns {
         PgWireBackendMessage::RowDescription(RowDescription::new(fields.collect()))
     }
 
-    /// All rows of a batch, as messages one after the other.
-    pub(crate) fn rows(&self, batch: &RecordBatch) -> Result<Bytes, PgError> {
-        let unwritten = |message: String| PgError::new(code::INTERNAL, message);
-        let mut out = BytesMut::with_capacity(batch.num_rows() * 64);
-        let count = i16::try_from(batch.num_columns())
-            .map_err(|_| unwritten("more columns than the protocol can count".to_owned()))?;
-        for row in 0..batch.num_rows() {
-            out.put_u8(b'D');
-            let begin = out.len();
-            out.put_u32(0);
-            out.put_i16(count);
-            for (place, array) in batch.columns().iter().enumerate() {
-                let length_at = out.len();
-                out.put_i32(-1);
-                let cell = cell::of(array.as_ref(), row).map_err(unwritten)?;
-                let column = &self.types[place];
-                let is_there = match self.are_binary[place] {
-                    true => binary::write(&cell, column, &mut out).map_err(unwritten)?,
-                    false => text::write(&cell, &mut out).map_err(unwritten)?,
-                };
-                if is_there {
-                    let length = out.len() - length_at - 4;
-                    out[length_at..length_at + 4].copy_from_slice(&length_of(length)?);
-                }
-            }
-            let length = out.len() - begin;
-            out[begin..begin + 4].copy_from_slice(&length_of(length)?);
+    /// Rows of a batch from its first on: all, unless their bytes become too many before.
+    pub(crate) fn rows(&self, batch: &RecordBatch) -> Result<Encoded, PgError> {
+        let mut out = BytesMut::with_capacity((batch.num_rows() * 64).min(ENCODE_BYTES));
+        let mut rows = 0;
+        while rows < batch.num_rows() && out.len() < ENCODE_BYTES {
+            self.row(batch, rows, &mut out)?;
+            rows += 1;
         }
-        Ok(out.freeze())
+        Ok(Encoded { messages: out.freeze(), rows })
+    }
+
+    fn row(&self, batch: &RecordBatch, row: usize, out: &mut BytesMut) -> Result<(), PgError> {
+        let unwritten = |message: String| PgError::new(code::VALUE, message);
+        out.put_u8(b'D');
+        let begin = out.len();
+        out.put_u32(0);
+        // There are no more than MAX_COLUMNS.
+        out.put_i16(batch.num_columns() as i16);
+        for (place, array) in batch.columns().iter().enumerate() {
+            let length_at = out.len();
+            out.put_i32(-1);
+            let column = &self.types[place];
+            let cell = cell::of(array.as_ref(), row, column.is_array).map_err(unwritten)?;
+            let is_there = match self.are_binary[place] {
+                true => binary::write(&cell, column, out).map_err(unwritten)?,
+                false => text::write(&cell, out).map_err(unwritten)?,
+            };
+            if is_there {
+                let length = out.len() - length_at - 4;
+                out[length_at..length_at + 4].copy_from_slice(&length_of(length)?);
+            }
+        }
+        let length = out.len() - begin;
+        out[begin..begin + 4].copy_from_slice(&length_of(length)?);
+        Ok(())
     }
 }
 
@@ -109,7 +129,7 @@ pub(crate) fn text_row(values: &[&str]) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::types::Int32Type;
+    use arrow_array::types::{Int32Type, UInt64Type};
     use arrow_array::*;
     use arrow_schema::{DataType, Field, Schema};
     use std::sync::Arc;
@@ -119,8 +139,8 @@ mod tests {
         let field = Field::new("a", array.data_type().clone(), true);
         let schema = Arc::new(Schema::new(vec![field]));
         let batch = RecordBatch::try_new(schema.clone(), vec![array]).unwrap();
-        let columns = Columns::new(&schema, &[format]);
-        let row = columns.rows(&batch).unwrap();
+        let columns = Columns::new(&schema, &[format]).unwrap();
+        let row = columns.rows(&batch).unwrap().messages;
         assert_eq!(row[0], b'D');
         let length = u32::from_be_bytes(row[1..5].try_into().unwrap());
         assert_eq!(length as usize, row.len() - 1);
@@ -147,6 +167,10 @@ mod tests {
         assert_eq!(text(Arc::new(Int64Array::from(vec![-7]))), "-7");
         assert_eq!(text(Arc::new(Float64Array::from(vec![1.5]))), "1.5");
         assert_eq!(text(Arc::new(Float64Array::from(vec![1e300]))), "1e+300");
+        assert_eq!(text(Arc::new(Float64Array::from(vec![f64::NAN]))), "NaN");
+        // The digits of the number as it is, not as it would be with 64 bits.
+        assert_eq!(text(Arc::new(Float32Array::from(vec![0.1]))), "0.1");
+        assert_eq!(text(Arc::new(Float32Array::from(vec![1e6]))), "1e+06");
         assert_eq!(text(Arc::new(Float64Array::from(vec![f64::NEG_INFINITY]))), "-Infinity");
         assert_eq!(text(nanos(1_700_000_000_123_456_789)), "2023-11-14 22:13:20.123456+00");
         assert_eq!(text(nanos(-1)), "1969-12-31 23:59:59.999999+00");
@@ -160,6 +184,43 @@ mod tests {
         let codes: DictionaryArray<Int32Type> = vec!["ok"].into_iter().collect();
         assert_eq!(text(Arc::new(codes)), "ok");
         assert_eq!(text(Arc::new(Date32Array::from(vec![19_675]))), "2023-11-14");
+        let codes: DictionaryArray<UInt64Type> = vec!["ok"].into_iter().collect();
+        assert_eq!(text(Arc::new(codes)), "ok");
+    }
+
+    #[test]
+    fn decimals_of_any_size_are_digits() {
+        let small = Decimal32Array::from(vec![150]).with_precision_and_scale(5, 2).unwrap();
+        assert_eq!(text(Arc::new(small)), "1.50");
+        let middle = Decimal64Array::from(vec![-5]).with_precision_and_scale(12, 1).unwrap();
+        assert_eq!(text(Arc::new(middle)), "-0.5");
+    }
+
+    #[test]
+    fn values_that_postgresql_cannot_have_are_an_error() {
+        let ends = Int32Array::from(vec![1]);
+        let runs = RunArray::try_new(&ends, &Int64Array::from(vec![7])).unwrap();
+        let field = Field::new("a", runs.data_type().clone(), true);
+        let schema = Arc::new(Schema::new(vec![field]));
+        let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(runs)]).unwrap();
+        let error = Columns::new(&schema, &[]).unwrap().rows(&batch).unwrap_err();
+        assert_eq!(error.code, code::VALUE);
+        let many: Vec<_> = (0..=MAX_COLUMNS)
+            .map(|number| Field::new(format!("{number}"), DataType::Int64, true))
+            .collect();
+        assert_eq!(Columns::new(&Schema::new(many), &[]).unwrap_err().code, "54011");
+    }
+
+    #[test]
+    fn long_rows_are_encoded_a_few_at_a_time() {
+        let long = "x".repeat(ENCODE_BYTES / 2);
+        let texts: ArrayRef = Arc::new(StringArray::from(vec![long.as_str(); 5]));
+        let batch = RecordBatch::try_from_iter([("a", texts)]).unwrap();
+        let columns = Columns::new(&batch.schema(), &[]).unwrap();
+        assert_eq!(columns.rows(&batch).unwrap().rows, 2);
+        let last = columns.rows(&batch.slice(4, 1)).unwrap();
+        assert_eq!((last.rows, last.messages[0]), (1, b'D'));
+        assert!(last.messages.len() > long.len());
     }
 
     #[test]
@@ -191,7 +252,7 @@ mod tests {
         assert_eq!(binary[..20], [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 2, 189, 0, 0, 0, 2, 0, 0, 0, 1]);
         assert_eq!(binary[20..24], [0, 0, 0, 8]);
         assert_eq!(binary[32..], [0xff, 0xff, 0xff, 0xff]);
-        let mut list = builder::ListBuilder::new(builder::StringBuilder::new());
+        let mut list = ListBuilder::new(StringBuilder::new());
         for text in ["a", "", "a\"b\\", "null", "x,y"] {
             list.values().append_value(text);
         }
@@ -201,9 +262,22 @@ mod tests {
         let column: ArrayRef = Arc::new(Int64Array::from(vec![3]));
         let nested: ArrayRef = Arc::new(StructArray::from(vec![(field, column)]));
         assert_eq!(value(nested, 0), (114, Some(b"{\"n\":3}".to_vec())));
+        let mut lists = ListBuilder::new(ListBuilder::new(Float64Builder::new()));
+        lists.values().values().append_value(f64::NAN);
+        lists.values().append(true);
+        lists.values().append(false);
+        lists.append(true);
+        assert_eq!(value(Arc::new(lists.finish()), 1), (114, Some(b"[[\"NaN\"],null]".to_vec())));
+        let mut map = MapBuilder::new(None, StringBuilder::new(), Int64Builder::new());
+        map.keys().append_value("a\"b");
+        map.values().append_value(1);
+        map.append(true).unwrap();
+        assert_eq!(value(Arc::new(map.finish()), 0).1, Some(br#"{"a\"b":1}"#.to_vec()));
     }
 
-    use arrow_array::builder::{Float64Builder, ListBuilder};
+    use arrow_array::builder::{
+        Float64Builder, Int64Builder, ListBuilder, MapBuilder, StringBuilder,
+    };
 
     #[test]
     fn a_row_of_texts_is_laid_out() {

@@ -65,6 +65,7 @@ fn templates_give_what_prometheus_gives() {
             "{{ (toTime 1435065584).Format \"02 Jan 06 15:04:05.000 MST\" }}",
             "23 Jun 15 13:19:44.000 UTC",
         ),
+        ("{{ (toTime 1435065584).Weekday }} {{ (toTime 1435065584).Month }}", "Tuesday June"),
         ("{{ toDuration 3723.5 }} {{ toDuration 0.001 }}", "1h2m3.5s 1ms"),
         ("{{ now | printf \"%.3f\" }}", "1435065584.128"),
         ("{{ parseDuration \"1h30m\" }}", "5400"),

@@ -66,8 +66,9 @@ const OF_THE_SERVER: [&str; 5] = [
     "/prometheus/api/v1/admin",
 ];
 /// Below these is what is asked for by GET.
-const ASKED: [&str; 8] = [
+const ASKED: [&str; 9] = [
     "/api/correlate",
+    "/api/export",
     "/api/sql",
     "/api/sessions",
     "/api/traceql",
@@ -188,6 +189,9 @@ mod tests {
             (Method::POST, "/prometheus/api/v1/read", role(Role::Read)),
             (Method::GET, "/prometheus/federate", role(Role::Read)),
             (Method::POST, "/api/sql", role(Role::Read)),
+            (Method::GET, "/api/correlate", role(Role::Read)),
+            (Method::POST, "/api/correlate", role(Role::Admin)),
+            (Method::GET, "/api/export/logs", role(Role::Read)),
             (Method::POST, "/api/delete", role(Role::Admin)),
             (Method::GET, "/api/delete", role(Role::Admin)),
             (Method::GET, "/api/delete/0", role(Role::Admin)),

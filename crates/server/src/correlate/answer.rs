@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::question::{Question, Subject};
+use super::traces::end;
 use crate::limits::{CORRELATE_MAX_EXCEPTIONS, CORRELATE_MAX_EXEMPLARS, CORRELATE_MAX_HOSTS};
 
 /// What belongs to a subject.
@@ -32,7 +33,7 @@ pub struct Correlated {
     pub hosts: Vec<String>,
     /// What these hosts and their GPUs did in that time.
     pub machines: Vec<Measure>,
-    /// Of what there is more than was given.
+    /// Of what there may be more than was given.
     pub truncated: Vec<&'static str>,
 }
 
@@ -163,8 +164,7 @@ impl Correlated {
             return trace.matched_nanos.clone();
         }
         let starts = self.traces.iter().map(|trace| trace.start_nanos);
-        let ends =
-            self.traces.iter().map(|trace| trace.start_nanos.saturating_add(trace.duration_nanos));
+        let ends = self.traces.iter().map(|trace| end(trace.start_nanos, trace.duration_nanos));
         let lines = || self.logs.iter().map(|line| line.time_nanos);
         Some(starts.chain(lines()).min()?..ends.chain(lines()).max()?)
     }
@@ -178,8 +178,8 @@ impl Correlated {
             ("exemplars", self.exemplars.len(), CORRELATE_MAX_EXEMPLARS),
             ("hosts", self.hosts.len(), CORRELATE_MAX_HOSTS),
         ];
-        let is_full = |(_, found, most): &(&str, usize, usize)| *found > 0 && found >= most;
-        self.truncated = bounds.iter().filter(|b| is_full(b)).map(|(name, ..)| *name).collect();
+        let full = bounds.iter().filter(|(_, found, most)| found >= most);
+        self.truncated = full.map(|(name, ..)| *name).collect();
     }
 
     /// Says when all that was.

@@ -19,7 +19,8 @@ const NANOS_PER_MILLI: i64 = 1_000_000;
 
 impl Asked<'_> {
     /// Exemplars in the time of the subject, and a little around it: they are collected and sent
-    /// some time after the observation.
+    /// some time after the observation. If nothing else is known of the subject, those in the time
+    /// that is asked about, if one is: all that there ever were are too many to look at.
     pub(super) async fn exemplars(
         &self,
         ids: &[String],
@@ -29,6 +30,7 @@ impl Asked<'_> {
         let asked = &self.question.time;
         let window = match window {
             Some(window) => window.start.saturating_sub(reach)..window.end.saturating_add(reach),
+            None if self.question.is_of_any_time() => return Ok(Vec::new()),
             None => asked.clone(),
         };
         let all = LabelMatcher::new("__name__", MatchOp::NotEqual, "")

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kymo_engine::EngineError;
 use kymo_engine::logql::{LogqlValue, label_name};
 use kymo_logql::ast::{Expr, LabelFilter, LogExpr, Stage};
-use kymo_logql::matcher::Matcher;
+use kymo_logql::matcher::LabelMatcher;
 use kymo_logql::request::{Direction, Request};
 
 use super::answer::Line;
@@ -57,7 +57,7 @@ impl Asked<'_> {
 }
 
 fn equal(name: &str, value: &str) -> LabelFilter {
-    LabelFilter::Text(Matcher::equal(name, value))
+    LabelFilter::Text(LabelMatcher::equal(name, value))
 }
 
 fn both(left: LabelFilter, right: LabelFilter) -> LabelFilter {

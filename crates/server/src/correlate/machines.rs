@@ -10,6 +10,7 @@ use std::ops::Range;
 use kymo_engine::EngineError;
 use kymo_engine::prometheus::PromQuery;
 use kymo_promql::eval::{Outcome, Times};
+use kymo_promql::names::quoted;
 
 use super::answer::{Measure, Points};
 use super::question::{Part, Subject};
@@ -107,10 +108,10 @@ impl Asked<'_> {
         };
         let columns: Vec<String> =
             HOST_KEYS.iter().map(|key| format!("CAST(\"resource.{key}\" AS VARCHAR)")).collect();
+        let host = format!("coalesce({})", columns.join(", "));
         let query = format!(
-            "SELECT DISTINCT coalesce({}) AS host FROM spans WHERE trace_id IN ({}){of_span} \
-             LIMIT {CORRELATE_MAX_HOSTS}",
-            columns.join(", "),
+            "SELECT DISTINCT {host} AS host FROM spans \
+             WHERE {host} IS NOT NULL AND trace_id IN ({}){of_span} LIMIT {CORRELATE_MAX_HOSTS}",
             listed(ids)
         );
         let table = Table::ask(self.engine, self.tenants, &query).await?;
@@ -129,7 +130,7 @@ impl Asked<'_> {
             return Ok(measures);
         }
         let names: Vec<String> = hosts.iter().map(|host| escaped(host)).collect();
-        let host = format!("{:?}", format!("({})(:[0-9]+)?", names.join("|")));
+        let host = quoted(&format!("({})(:[0-9]+)?", names.join("|")));
         for asking in MEASURES {
             let part = if asking.of == "gpu" { Part::Gpu } else { Part::Host };
             if !self.question.wants(part) {
@@ -162,9 +163,11 @@ impl Asked<'_> {
                     .iter()
                     .map(|label| (label.name.to_string(), label.value.to_string()))
                     .collect::<BTreeMap<_, _>>(),
+                // What is no number, such as a part of nothing, is none in JSON either.
                 points: series
                     .floats
                     .iter()
+                    .filter(|(_, value)| value.is_finite())
                     .map(|(time, value)| (*time as f64 / 1e3, *value))
                     .collect(),
             })
@@ -175,6 +178,28 @@ impl Asked<'_> {
 
 /// A text that a regular expression matches as it is.
 fn escaped(text: &str) -> String {
-    let special = |c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-');
-    text.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
+    const SPECIAL: &str = "\\.+*?()|[]{}^$";
+    text.chars().flat_map(|c| SPECIAL.contains(c).then_some('\\').into_iter().chain([c])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use kymo_promql::matcher::{LabelMatcher, MatchOp};
+
+    use super::*;
+
+    #[test]
+    fn a_host_of_any_name_is_found_with_and_without_a_port() {
+        for host in ["gpu-7", "a.b", "größe", "x<y>", "a|b", "a\"b\\c", "line\nend", "(["] {
+            let pattern = format!("({})(:[0-9]+)?", escaped(host));
+            let matcher = LabelMatcher::new("instance", MatchOp::Matches, &pattern).unwrap();
+            assert!(matcher.matches(host), "{host:?}");
+            assert!(matcher.matches(&format!("{host}:9100")), "{host:?}");
+            assert!(!matcher.matches(&format!("{host}x")), "{host:?}");
+            for asking in MEASURES {
+                let query = asking.expression.replace("$host", &quoted(&pattern));
+                kymo_promql::parser::parse(&query).unwrap();
+            }
+        }
+    }
 }

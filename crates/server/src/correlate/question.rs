@@ -89,6 +89,7 @@ pub struct Question {
     pub max_logs: usize,
 }
 
+const ANY_TIME: Range<i64> = 0..i64::MAX;
 /// Names of parameters that are no keys.
 const NAMES: [&str; 9] = ["trace", "span", "key", "value", "start", "end", "with", "limit", "logs"];
 
@@ -98,7 +99,7 @@ impl Question {
         Self {
             subject,
             parts: Vec::new(),
-            time: 0..i64::MAX,
+            time: ANY_TIME,
             max_traces: CORRELATE_TRACES,
             max_logs: CORRELATE_LOGS,
         }
@@ -107,6 +108,11 @@ impl Question {
     /// Whether a kind of answer is wanted.
     pub fn wants(&self, part: Part) -> bool {
         self.parts.is_empty() || self.parts.contains(&part)
+    }
+
+    /// Whether no time was named.
+    pub(super) fn is_of_any_time(&self) -> bool {
+        self.time == ANY_TIME
     }
 
     /// What parameters ask for.
@@ -120,11 +126,15 @@ impl Question {
             }
         }
         let moment = |name: &str| parameters.read(name, times::TIME, times::timestamp);
-        question.time = moment("start")?.unwrap_or(0)..moment("end")?.unwrap_or(i64::MAX);
+        question.time =
+            moment("start")?.unwrap_or(ANY_TIME.start)..moment("end")?.unwrap_or(ANY_TIME.end);
+        if question.time.end < question.time.start {
+            return Err("end is before start".to_owned());
+        }
         let bounded = |name: &str, default: usize, most: usize| {
             let given = parameters.number::<usize>(name)?.unwrap_or(default);
-            if given > most {
-                return Err(format!("{name} is {given}: at most {most} are given at once"));
+            if !(1..=most).contains(&given) {
+                return Err(format!("{name} is {given}: between 1 and {most} are given at once"));
             }
             Ok(given)
         };
@@ -224,7 +234,9 @@ mod tests {
             ("a=b&c=d", "one trace, one span or one share key"),
             ("key=session.id", "add value=TEXT"),
             ("trace=1&with=lgos", "some of traces"),
-            ("trace=1&logs=99999999", "at most"),
+            ("trace=1&logs=99999999", "between 1 and"),
+            ("trace=1&limit=0", "between 1 and"),
+            ("trace=1&start=20&end=10", "end is before start"),
             ("trace=1&start=yesterday", "start"),
         ] {
             let error = asked(query).unwrap_err();

@@ -2,6 +2,7 @@
 
 use kymo_engine::traceql::{FoundTrace, Search, Sort};
 use kymo_engine::{Engine, EngineError, Tenants};
+use kymo_traceql::ast::{Literal, Name, Scope};
 
 use super::answer::{Exception, Trace};
 use super::question::{Question, Subject};
@@ -19,21 +20,22 @@ impl Asked<'_> {
     /// Traces that the subject is, lies in, or is named in.
     pub(super) async fn traces(&self) -> Result<Vec<Trace>, EngineError> {
         let text = match &self.question.subject {
-            Subject::Trace { trace } => format!("{{ trace:id = {} }}", quoted(trace)),
+            // Ids are hexadecimal digits.
+            Subject::Trace { trace } => format!("{{ trace:id = \"{trace}\" }}"),
             Subject::Span { trace, span } => {
-                let of_trace = trace.as_ref().map(|id| format!("trace:id = {} && ", quoted(id)));
-                format!("{{ {}span:id = {} }}", of_trace.unwrap_or_default(), quoted(span))
+                let of_trace = trace.as_ref().map(|id| format!("trace:id = \"{id}\" && "));
+                format!("{{ {}span:id = \"{span}\" }}", of_trace.unwrap_or_default())
             }
             Subject::Key { key, value } => format!("{{ {} }}", attribute_is(key, value)),
         };
         let query = kymo_traceql::parse(&text).map_err(|error| {
             EngineError::Invalid(format!("no share key that can be looked for: {error}"))
         })?;
-        let time = &self.question.time;
+        let is_any = self.question.is_of_any_time();
         let search = Search {
             query,
-            time: (*time != (0..i64::MAX)).then(|| time.clone()),
-            limit: self.question.max_traces.max(1),
+            time: (!is_any).then(|| self.question.time.clone()),
+            limit: self.question.max_traces,
             spans_per_set: 1,
             sort: Sort::Newest,
             after: None,
@@ -89,25 +91,28 @@ fn trace(found: &FoundTrace) -> Trace {
             .span_sets
             .first()
             .and_then(|set| set.spans.first())
-            .map(|span| span.start_nanos..span.start_nanos.saturating_add(span.duration_nanos)),
+            .map(|span| span.start_nanos..end(span.start_nanos, span.duration_nanos)),
     }
+}
+
+/// When something ended; where clocks went back, not before it began.
+pub(super) fn end(start_nanos: i64, duration_nanos: i64) -> i64 {
+    start_nanos.saturating_add(duration_nanos.max(0))
 }
 
 /// The condition that an attribute has a value, whichever type it was sent with.
 fn attribute_is(key: &str, value: &str) -> String {
-    let name = format!(".{}", quoted(key));
-    let mut conditions = vec![format!("{name} = {}", quoted(value))];
-    let is_number = value.parse::<f64>().is_ok_and(f64::is_finite)
-        && value.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'.'));
-    if is_number || matches!(value, "true" | "false") {
-        conditions.push(format!("{name} = {value}"));
-    }
-    conditions.join(" || ")
-}
-
-/// A text as TraceQL has it.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    let name = Name::Keyed { scope: Scope::Any, key: key.to_owned() };
+    let is_number = value.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'.'));
+    let typed = match (value.parse::<bool>(), value.parse::<i64>(), value.parse::<f64>()) {
+        (Ok(truth), ..) => Some(Literal::Bool(truth)),
+        (_, Ok(number), _) if is_number => Some(Literal::Int(number)),
+        (_, _, Ok(number)) if is_number => Some(Literal::Float(number)),
+        _ => None,
+    };
+    let literals = [Some(Literal::Text(value.to_owned())), typed];
+    let conditions = literals.iter().flatten().map(|literal| format!("{name} = {literal}"));
+    conditions.collect::<Vec<_>>().join(" || ")
 }
 
 /// Ids as a list of SQL. They are hexadecimal digits.
@@ -122,15 +127,26 @@ mod tests {
     #[test]
     fn a_share_key_is_looked_for_in_every_type_that_it_may_have() {
         for (value, expected) in [
-            ("a\"b", r#"."k" = "a\"b""#),
-            ("17", r#"."k" = "17" || ."k" = 17"#),
-            ("-1.5", r#"."k" = "-1.5" || ."k" = -1.5"#),
-            ("true", r#"."k" = "true" || ."k" = true"#),
-            ("1e9", r#"."k" = "1e9""#),
+            ("a\"b\\c\nd", r#".k = "a\"b\\c\nd""#),
+            ("17", r#".k = "17" || .k = 17"#),
+            ("-1.5", r#".k = "-1.5" || .k = -1.5"#),
+            ("5.", r#".k = "5." || .k = 5.0"#),
+            ("true", r#".k = "true" || .k = true"#),
+            ("1e9", r#".k = "1e9""#),
+            ("+5", r#".k = "+5""#),
+            ("-", r#".k = "-""#),
+            // Ids of so many digits are no whole number of 64 bits.
+            (
+                "12345678901234567890",
+                r#".k = "12345678901234567890" || .k = 1.2345678901234567e19"#,
+            ),
         ] {
             let condition = attribute_is("k", value);
             assert_eq!(condition, expected);
             kymo_traceql::parse(&format!("{{ {condition} }}")).unwrap();
+        }
+        for key in ["session.id", "a b", "q\"\\", "9"] {
+            kymo_traceql::parse(&format!("{{ {} }}", attribute_is(key, "x"))).unwrap();
         }
     }
 }

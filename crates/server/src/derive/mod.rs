@@ -9,9 +9,10 @@
 //! retries are not in the journal. What it makes is stored as any sender's metrics, under the tenant
 //! of the spans, so that limits, rules and destinations see them too.
 //!
-//! The cursor moves when what was counted up to it has been stored. Counters begin at zero with the
-//! process; what a crash took with it is read again. Only a crash between the write of metrics and
-//! that of the cursor, some milliseconds of each interval, counts an interval twice.
+//! The cursor moves when what was counted up to it has been stored, or a limit of its tenant refused
+//! it: one tenant does not hold up the journal for all. Counters begin at zero with the process; what
+//! a crash took with it is read again. Only a crash between the write of metrics and that of the
+//! cursor, some milliseconds of each interval, counts an interval twice.
 //!
 //! | module | what it holds |
 //! |---|---|

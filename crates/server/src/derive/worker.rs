@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver as Calls, TryRecvError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use http::StatusCode;
 use kymo_admit::{Compression, Format, Signal};
 use kymo_journal::{Entry, Error, Journal, Reader};
 use kymo_spanmetrics::Generator;
@@ -143,6 +144,8 @@ impl Worker {
                 place.insert(Tenant { generator, ended, is_overflow_told: false })
             }
         };
+        // By when it was received: however far behind this is, who came in time is met in time.
+        tenant.generator.expire(entry.received_nanos);
         tenant.generator.add(&request, now_nanos).map_err(|error| error.to_string())
     }
 
@@ -159,33 +162,43 @@ impl Worker {
     }
 
     fn write_now(&mut self, answer: oneshot::Sender<Result<(), String>>) {
-        let caught_up = self.catch_up().map_err(|error| error.to_string());
+        let written = self.write();
         // Who does not wait any more does not want to know.
-        let _ = answer.send(caught_up.and_then(|()| self.write()));
+        let _ = answer.send(written);
     }
 
-    /// Stores all metrics as they are now, and moves the cursor.
+    /// Counts what was acknowledged until now, stores all metrics, and moves the cursor.
     fn write(&mut self) -> Result<(), String> {
-        let position = self.parts.reader.position();
-        let mut stored = Ok(());
-        let now_nanos = now_nanos();
+        let until_nanos = now_nanos();
+        let caught_up = self.catch_up();
+        let (position, now_nanos) = (self.parts.reader.position(), now_nanos());
+        let (mut stored, mut is_held) = (Ok(()), false);
         for (name, tenant) in &mut self.tenants {
-            tenant.generator.expire(now_nanos);
+            // The other side may be in what could not be read.
+            if caught_up.is_ok() {
+                tenant.generator.expire(until_nanos);
+            }
             match store(&self.parts, name, &mut tenant.generator, now_nanos) {
                 Ok(()) => tenant.generator.written(),
-                Err(failure) => stored = Err(format!("tenant {name}: {}", failure.message)),
+                Err(failure) => {
+                    is_held |= is_servers_fault(&failure);
+                    stored = Err(format!("tenant {name}: {}", failure.message));
+                }
             }
             tenant.tell_overflow(name);
         }
         self.tell();
         self.note(&stored);
-        stored?;
+        if is_held {
+            return stored;
+        }
         let advanced = match std::mem::take(&mut self.has_counted) {
             true => self.parts.journal.advance_now(CURSOR, position),
             // Nothing would be counted twice.
             false => self.parts.journal.advance(CURSOR, position),
         };
-        advanced.map_err(|error| error.to_string())
+        stored?;
+        caught_up.and(advanced).map_err(|error| error.to_string())
     }
 
     /// Says how it is, and lets go of tenants of whom nothing is left to write.
@@ -221,12 +234,13 @@ impl Worker {
 
     /// The end: what is left is counted and written, and what waits for another side does so no more.
     fn finish(&mut self) {
-        let caught_up = self.catch_up();
+        // The write says if it cannot be read.
+        let _ = self.catch_up();
         let now_nanos = now_nanos();
         for tenant in self.tenants.values_mut() {
             tenant.generator.expire_all(now_nanos);
         }
-        if self.write().is_err() || caught_up.is_err() {
+        if self.write().is_err() {
             return;
         }
         // Over what it wrote itself, so that the journal can let go of it.
@@ -289,6 +303,12 @@ fn store(
         }
     }
     Ok(())
+}
+
+/// Whether the server could not store metrics, so that they are to be counted again after a crash.
+/// What a tenant's own limits refuse would hold up the journal, and have others counted twice.
+fn is_servers_fault(failure: &Failure) -> bool {
+    failure.status == StatusCode::SERVICE_UNAVAILABLE || failure.reason == "busy"
 }
 
 fn now_nanos() -> u64 {

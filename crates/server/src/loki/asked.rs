@@ -8,20 +8,18 @@ use axum::response::Response;
 use http::{HeaderMap, Request, StatusCode};
 use kymo_engine::{EngineError, Tenants};
 use kymo_logql::ast::Expr;
-use kymo_logql::matcher::Matcher;
+use kymo_logql::matcher::LabelMatcher;
 use kymo_logql::parser::{parse, parse_selector};
 use kymo_logql::request::Direction;
 
 use super::times::{self, DURATION, TIME};
 use crate::answer::Failure;
-use crate::body::{self, Bounds};
-use crate::limits::{BODY_PAUSE_TIMEOUT, LOKI_DEFAULT_LINES, MAX_QUERY_BYTES};
-use crate::parameters::{Parameters, is_form};
-use crate::reply::{failed, plain, typed};
+use crate::limits::LOKI_DEFAULT_LINES;
+use crate::parameters::Parameters;
+use crate::question::{self, Question};
+use crate::reply::{failed, plain, refused, typed};
 use crate::router::Shared;
-use crate::telemetry::Timed;
-use crate::tenant;
-use crate::times::{NANOS_PER_SECOND, now_nanos};
+use crate::times::{NANOS_PER_SECOND, now_nanos, timestamp};
 
 /// How far back a question looks that does not say.
 const HOUR_NANOS: i64 = 3600 * NANOS_PER_SECOND;
@@ -31,7 +29,7 @@ const HOUR_NANOS: i64 = 3600 * NANOS_PER_SECOND;
 pub(super) enum Unanswered {
     /// It is wrong: what is said about it.
     Wrong(String),
-    /// Its form could not be read.
+    /// It could not be read.
     Unread(Failure),
     /// The engine could not answer it.
     Engine(EngineError),
@@ -49,8 +47,13 @@ impl From<String> for Unanswered {
     }
 }
 
-impl Unanswered {
-    /// A word for metrics.
+impl From<Failure> for Unanswered {
+    fn from(failure: Failure) -> Self {
+        Self::Unread(failure)
+    }
+}
+
+impl question::Unanswered for Unanswered {
     fn kind(&self) -> &'static str {
         match self {
             Self::Wrong(_) | Self::Unread(_) => "invalid",
@@ -61,17 +64,8 @@ impl Unanswered {
     fn response(self) -> Response {
         match self {
             Self::Wrong(message) => plain(StatusCode::BAD_REQUEST, message),
-            Self::Unread(failure) => plain(failure.status, failure.message),
+            Self::Unread(failure) => refused(failure),
             Self::Engine(error) => failed(&error, plain),
-        }
-    }
-
-    /// What is said to who has no response any more.
-    pub(super) fn message(self) -> String {
-        match self {
-            Self::Wrong(message) => message,
-            Self::Unread(failure) => failure.message,
-            Self::Engine(error) => error.to_string(),
         }
     }
 }
@@ -87,22 +81,13 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) async fn read(shared: &Shared, request: Request<Body>) -> Result<Self, Unanswered> {
-        let (head, body) = request.into_parts();
-        let tenants = tenant::readable(&head.headers)?;
-        let mut parameters = Parameters::of(&head.uri)?;
-        if is_form(&head.headers) {
-            let bounds = Bounds::new(MAX_QUERY_BYTES, BODY_PAUSE_TIMEOUT);
-            let read = body::read(body, bounds, &shared.receiver.budget).await;
-            let (form, _reservation) = read.map_err(|error| Unanswered::Unread(error.into()))?;
-            // The body counts before the URL, as in Go.
-            parameters = Parameters::of_form(&form)?.and(parameters);
-        }
-        Ok(Self { tenants, parameters, headers: head.headers, now_nanos: now_nanos() })
+        let Question { tenants, parameters, headers } = Question::read(shared, request).await?;
+        Ok(Self { tenants, parameters, headers, now_nanos: now_nanos() })
     }
 
     /// A moment, in nanoseconds since 1970.
     pub(super) fn time(&self, name: &str) -> Result<Option<i64>, Unanswered> {
-        Ok(self.parameters.read(name, TIME, times::moment)?)
+        Ok(self.parameters.read(name, TIME, timestamp)?)
     }
 
     /// A moment, or now.
@@ -188,7 +173,7 @@ impl Asked {
     }
 
     /// The selector in `query`, if there is one. It must select by something.
-    pub(super) fn selector(&self) -> Result<Option<Vec<Matcher>>, Unanswered> {
+    pub(super) fn selector(&self) -> Result<Option<Vec<LabelMatcher>>, Unanswered> {
         let Some(text) = self.parameters.get("query") else { return Ok(None) };
         let matchers = parse_selector(text).map_err(|error| error.to_string())?;
         if matchers.iter().all(|matcher| matcher.matches("")) {
@@ -208,21 +193,8 @@ pub(super) async fn ask<F: Future<Output = Result<Response, Unanswered>>>(
     api: &'static str,
     answer: impl FnOnce(Shared, Asked) -> F,
 ) -> Response {
-    let timed = Timed::new(&shared.telemetry, api);
-    let answered = match Asked::read(&shared, request).await {
-        Ok(asked) => answer(shared.clone(), asked).await,
-        Err(unanswered) => Err(unanswered),
-    };
-    match answered {
-        Ok(response) => {
-            timed.ended("ok");
-            response
-        }
-        Err(unanswered) => {
-            timed.ended(unanswered.kind());
-            unanswered.response()
-        }
-    }
+    let answering = async { answer(shared.clone(), Asked::read(&shared, request).await?).await };
+    question::counted(&shared, api, answering).await
 }
 
 /// An answer in JSON.

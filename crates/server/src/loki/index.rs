@@ -62,7 +62,7 @@ pub(super) async fn volume_range(State(shared): State<Shared>, request: Request<
     ask(shared, request, "loki_index_volume", async |shared, asked| {
         let range = asked.range()?;
         let step = asked.step(&range)?;
-        let start = range.start - range.start.rem_euclid(step);
+        let start = range.start.saturating_sub(range.start.rem_euclid(step));
         if (range.end.saturating_sub(start)) / step > MAX_POINTS as i64 {
             let why = format!(
                 "exceeded maximum resolution of {MAX_POINTS} points per time series: take a \
@@ -78,8 +78,8 @@ pub(super) async fn volume_range(State(shared): State<Shared>, request: Request<
             let points: Vec<(i64, f64)> = steps
                 .map(|(nth, bytes)| {
                     // The last millisecond of the step.
-                    let end = start + (nth as i64 + 1) * step - NANOS_PER_MILLI;
-                    (end, *bytes as f64)
+                    let end = start.saturating_add((nth as i64 + 1).saturating_mul(step));
+                    (end - NANOS_PER_MILLI, *bytes as f64)
                 })
                 .collect();
             write_series(&volume.labels, &points, out);
@@ -112,17 +112,13 @@ fn volume_query(
         .collect();
     if names.is_empty() {
         names = matchers.iter().map(|matcher| matcher.name.clone()).collect();
-        names.dedup();
     }
     let by = asked.parameters.read("aggregateBy", "series or labels", |text| match text {
         "series" => Some(VolumeBy::Series(names.clone())),
         "labels" => Some(VolumeBy::Labels(names.clone())),
         _ => None,
     })?;
-    let limit = asked.count("limit", LOKI_DEFAULT_LINES)?;
-    if limit > LOKI_MAX_VOLUMES {
-        return Err(format!("limit is {limit}, it must be at most {LOKI_MAX_VOLUMES}").into());
-    }
+    let limit = asked.count("limit", LOKI_DEFAULT_LINES)?.min(LOKI_MAX_VOLUMES);
     let by = by.unwrap_or(VolumeBy::Series(names));
     Ok(VolumeQuery { matchers, time, step_nanos, by, limit })
 }

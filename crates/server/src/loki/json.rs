@@ -3,12 +3,16 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use kymo_engine::logql::{LogqlStats, LogqlValue};
+use http::HeaderMap;
+use kymo_engine::logql::{LogqlAnswer, LogqlValue};
 use kymo_logql::labels::Labels;
 use kymo_logql::plan::{Found, Value};
 use serde_json::json;
 
 use crate::prometheus::{write_list, write_point, write_text};
+
+/// The header that asks for other encodings, their names separated by commas.
+const ENCODING_FLAGS: &str = "x-loki-response-encoding-flags";
 
 /// Whether labels of streams, structured metadata and parsed labels are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,42 +23,64 @@ pub(super) enum Categories {
     Apart,
 }
 
-/// The name of the flag that asks for categories.
-pub(super) const CATEGORIZE: &str = "categorize-labels";
+impl Categories {
+    /// What headers ask for.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let flags = headers.get_all(ENCODING_FLAGS).iter().filter_map(|flags| flags.to_str().ok());
+        let mut flags = flags.flat_map(|flags| flags.split(','));
+        match flags.any(|flag| flag.trim() == CATEGORIZE) {
+            true => Self::Apart,
+            false => Self::Merged,
+        }
+    }
+}
 
-/// Writes a whole answer.
-pub(super) fn write_answer(
-    value: &LogqlValue,
-    categories: Categories,
-    stats: &str,
-    out: &mut String,
-) {
-    let kind = match value {
+/// The name of the flag that asks for categories.
+const CATEGORIZE: &str = "categorize-labels";
+
+/// An answer as Loki's API has it, labels by their kinds, for who asked the engine without it.
+pub fn loki_json(answer: &LogqlAnswer) -> String {
+    answer_json(answer, Categories::Apart, Duration::ZERO)
+}
+
+/// A whole answer, which took so long.
+pub(super) fn answer_json(answer: &LogqlAnswer, categories: Categories, took: Duration) -> String {
+    let mut out = String::from("{\"status\":\"success\",");
+    if answer.stats.blocks_damaged > 0 {
+        out.push_str("\"warnings\":[\"damaged blocks are left out; lines may be missing\"],");
+    }
+    let kind = match &answer.value {
         LogqlValue::Lines(_) => "streams",
         LogqlValue::Numbers(Value::Scalar { .. }) => "scalar",
         LogqlValue::Numbers(Value::Vector { .. }) => "vector",
         LogqlValue::Numbers(Value::Matrix(_)) => "matrix",
     };
-    out.push_str("{\"status\":\"success\",\"data\":{\"resultType\":\"");
-    out.push_str(kind);
-    out.push_str("\",");
-    if categories == Categories::Apart && matches!(value, LogqlValue::Lines(_)) {
-        out.push_str("\"encodingFlags\":[\"categorize-labels\"],");
-    }
-    out.push_str("\"result\":");
-    match value {
+    // Writing to a string cannot fail.
+    let _ = write!(out, "\"data\":{{\"resultType\":\"{kind}\",");
+    match &answer.value {
         LogqlValue::Lines(streams) => {
+            write_flags(categories, &mut out);
             let grouped = match categories {
                 Categories::Merged => streams.merged(),
                 Categories::Apart => streams.categorized(),
             };
-            write_streams(&grouped, categories, out);
+            out.push_str("\"result\":");
+            write_streams(&grouped, categories, &mut out);
         }
-        LogqlValue::Numbers(value) => write_numbers(value, out),
+        LogqlValue::Numbers(value) => {
+            out.push_str("\"result\":");
+            write_numbers(value, &mut out);
+        }
     }
-    out.push_str(",\"stats\":");
-    out.push_str(stats);
-    out.push_str("}}");
+    let _ = write!(out, ",\"stats\":{}}}}}", stats(answer, took));
+    out
+}
+
+/// Says which encoding the lines below have, if it is not the usual one.
+pub(super) fn write_flags(categories: Categories, out: &mut String) {
+    if categories == Categories::Apart {
+        let _ = write!(out, "\"encodingFlags\":[\"{CATEGORIZE}\"],");
+    }
 }
 
 /// Writes streams with their lines.
@@ -144,33 +170,51 @@ fn millis(nanos: i64) -> i64 {
 }
 
 /// What a query took, as Loki tells it. Chunks are runs of rows here.
-pub(super) fn stats(stats: &LogqlStats, returned: usize, took: Duration) -> String {
+fn stats(answer: &LogqlAnswer, took: Duration) -> serde_json::Value {
+    let done = &answer.stats;
     let secs = took.as_secs_f64();
-    let per_second = |count: usize| if secs > 0.0 { (count as f64 / secs) as u64 } else { 0 };
+    let per_second = |count: u64| if secs > 0.0 { (count as f64 / secs) as u64 } else { 0 };
     json!({
         "summary": {
+            "bytesProcessedPerSecond": per_second(done.bytes_scanned),
+            "linesProcessedPerSecond": per_second(done.lines_scanned as u64),
+            "totalBytesProcessed": done.bytes_scanned,
+            "totalLinesProcessed": done.lines_scanned,
             "execTime": secs,
             "queueTime": 0,
-            "totalLinesProcessed": stats.lines_scanned,
-            "linesProcessedPerSecond": per_second(stats.lines_scanned),
-            "totalPostFilterLines": stats.lines_matched,
-            "totalEntriesReturned": returned,
             "subqueries": 0,
+            "totalEntriesReturned": returned(&answer.value),
             "splits": 0,
             "shards": 0,
+            "totalPostFilterLines": done.lines_matched,
+            "totalStructuredMetadataBytesProcessed": 0,
         },
         "querier": { "store": {
-            "totalChunksRef": stats.granules_read + stats.granules_pruned,
-            "totalChunksDownloaded": stats.granules_read,
+            "totalChunksRef": done.granules_read + done.granules_pruned,
+            "totalChunksDownloaded": done.granules_read,
             "chunksDownloadTime": 0,
+            "chunk": {
+                "decompressedBytes": done.bytes_scanned,
+                "decompressedLines": done.lines_scanned,
+            },
         }},
         "ingester": {},
     })
-    .to_string()
+}
+
+fn returned(value: &LogqlValue) -> usize {
+    match value {
+        LogqlValue::Lines(streams) => streams.entries.len(),
+        LogqlValue::Numbers(Value::Scalar { .. }) => 1,
+        LogqlValue::Numbers(Value::Vector { samples, .. }) => samples.len(),
+        LogqlValue::Numbers(Value::Matrix(series)) => series.len(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use kymo_engine::logql::LogqlStats;
+
     use super::*;
 
     #[test]
@@ -192,6 +236,25 @@ mod tests {
         write_streams(&streams, Categories::Merged, &mut out);
         let expected = r#"[{"stream":{"app":"x"},"values":[["1700000000000000001","a \"b\"\n"]]}]"#;
         assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn an_answer_says_what_it_took_and_what_is_missing() {
+        let stats = LogqlStats { lines_scanned: 4, bytes_scanned: 400, ..LogqlStats::default() };
+        let value = LogqlValue::Numbers(Value::Scalar { time_nanos: 0, value: 2.0 });
+        let mut answer = LogqlAnswer { value, stats };
+        let json = |answer: &LogqlAnswer| -> serde_json::Value {
+            let text = answer_json(answer, Categories::Apart, Duration::from_millis(500));
+            serde_json::from_str(&text).unwrap()
+        };
+        let whole = json(&answer);
+        assert_eq!(whole["data"]["result"], json!([0, "2"]));
+        let summary = &whole["data"]["stats"]["summary"];
+        assert_eq!(summary["totalBytesProcessed"], 400);
+        assert_eq!(summary["bytesProcessedPerSecond"], 800);
+        assert_eq!(whole.get("warnings"), None);
+        answer.stats.blocks_damaged = 1;
+        assert_eq!(json(&answer)["warnings"].as_array().unwrap().len(), 1);
     }
 
     #[test]

@@ -27,6 +27,8 @@ use axum::Router;
 use axum::handler::Handler;
 use axum::routing::{MethodRouter, get, post};
 
+pub use json::loki_json;
+
 use crate::router::Shared;
 
 /// The paths that take data in.

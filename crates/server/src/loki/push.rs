@@ -8,15 +8,15 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, Request, StatusCode};
 use kymo_admit::{Compression, PushFormat, Signal};
 
 use crate::answer::Failure;
 use crate::body;
 use crate::otlp::http as otlp_http;
 use crate::receive::{Accepted, Content, Incoming};
-use crate::reply::plain;
+use crate::reply::{plain, refused};
 use crate::router::Shared;
 use crate::telemetry::Protocol;
 use crate::tenant;
@@ -43,11 +43,7 @@ pub(super) async fn push(State(shared): State<Shared>, request: Request<Body>) -
         Ok(accepted) => accept(&accepted),
         Err(failure) => {
             shared.receiver.refused(&counted_for, Signal::Logs, &failure);
-            let mut response = plain(failure.status, failure.message.clone());
-            if let Some(secs) = failure.retry_after_secs() {
-                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(secs));
-            }
-            response
+            refused(failure)
         }
     }
 }

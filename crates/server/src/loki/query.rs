@@ -6,17 +6,12 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::Request;
-use kymo_engine::logql::LogqlValue;
 use kymo_logql::ast::Expr;
-use kymo_logql::plan::Value;
 use kymo_logql::request::{self, Times};
 
 use super::asked::{Asked, Unanswered, ask, json};
-use super::json::{CATEGORIZE, Categories, stats, write_answer};
+use super::json::{Categories, answer_json};
 use crate::router::Shared;
-
-/// The header that asks for other encodings, their names separated by commas.
-const ENCODING_FLAGS: &str = "x-loki-response-encoding-flags";
 
 /// `/api/v1/query`
 pub(super) async fn instant(State(shared): State<Shared>, request: Request<Body>) -> Response {
@@ -50,9 +45,9 @@ pub(super) async fn range(State(shared): State<Shared>, request: Request<Body>) 
 /// Steps of numbers are multiples of the step, as Loki's front has them: the same question a moment
 /// later has the same steps.
 fn aligned(start: i64, end: i64, step_nanos: i64) -> Times {
-    let start_nanos = start - start.rem_euclid(step_nanos);
+    let start_nanos = start.saturating_sub(start.rem_euclid(step_nanos));
     let over = end.rem_euclid(step_nanos);
-    let end_nanos = if over == 0 { end } else { (end - over).saturating_add(step_nanos) };
+    let end_nanos = if over == 0 { end } else { end.saturating_add(step_nanos - over) };
     Times::Range { start_nanos, end_nanos, step_nanos }
 }
 
@@ -78,30 +73,11 @@ async fn answer(
     expr: Expr,
     request: request::Request,
 ) -> Result<Response, Unanswered> {
-    let flags = asked.headers.get_all(ENCODING_FLAGS).iter();
-    let is_apart = flags
-        .filter_map(|flags| flags.to_str().ok())
-        .any(|flags| flags.split(',').any(|flag| flag.trim() == CATEGORIZE));
-    let categories = if is_apart { Categories::Apart } else { Categories::Merged };
+    let categories = Categories::of(&asked.headers);
     let began = Instant::now();
     let answer = shared.engine.logql(asked.tenants, expr, request).await?;
     let took = began.elapsed();
-    let respond = move || {
-        let stats = stats(&answer.stats, returned(&answer.value), took);
-        let mut out = String::new();
-        write_answer(&answer.value, categories, &stats, &mut out);
-        json(out)
-    };
-    Ok(shared.encode(respond).await)
-}
-
-fn returned(value: &LogqlValue) -> usize {
-    match value {
-        LogqlValue::Lines(streams) => streams.entries.len(),
-        LogqlValue::Numbers(Value::Scalar { .. }) => 1,
-        LogqlValue::Numbers(Value::Vector { samples, .. }) => samples.len(),
-        LogqlValue::Numbers(Value::Matrix(series)) => series.len(),
-    }
+    Ok(shared.encode(move || json(answer_json(&answer, categories, took))).await)
 }
 
 #[cfg(test)]

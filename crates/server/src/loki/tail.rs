@@ -18,7 +18,7 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use futures::stream::SplitStream;
 use futures::{SinkExt, StreamExt};
-use http::{Request, StatusCode};
+use http::Request;
 use kymo_admit::{Signal, unpack};
 use kymo_engine::Tenants;
 use kymo_engine::logql::LogqlValue;
@@ -31,16 +31,15 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 
 use super::asked::{Asked, Unanswered};
-use super::json::{Categories, write_labels, write_streams};
+use super::json::{Categories, write_flags, write_labels, write_streams};
 use crate::limits::{
     LIVE_MAX_REQUEST_BYTES, LOKI_TAIL_DROPPED, LOKI_TAIL_FRAME_LINES, LOKI_TAIL_MAX_DELAY,
     LOKI_TAIL_MESSAGE_BYTES, LOKI_TAIL_PING_EVERY, LOKI_TAIL_WAITING_BYTES, PEER_TIMEOUT,
 };
 use crate::live::{Heard, Stored, Watching};
 use crate::prometheus::write_list;
-use crate::reply::plain;
+use crate::question;
 use crate::router::Shared;
-use crate::telemetry::Timed;
 
 /// The code of a close frame: something went wrong here.
 const INTERNAL: u16 = 1011;
@@ -56,6 +55,7 @@ struct Tail {
     start_nanos: i64,
     limit: usize,
     delay: Duration,
+    categories: Categories,
 }
 
 /// `/api/v1/tail`
@@ -64,31 +64,21 @@ pub(super) async fn answer(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
     request: Request<Body>,
 ) -> Response {
-    let timed = Timed::new(&shared.telemetry, "loki_tail");
-    let asked = async {
-        let asked = Asked::read(&shared, request).await?;
-        Tail::of(&shared, &asked)
+    let answering = async {
+        let tail = Tail::of(&shared, &Asked::read(&shared, request).await?)?;
+        let upgrade = upgrade.map_err(|rejection| {
+            Unanswered::Wrong(format!("expected a WebSocket: {}", rejection.body_text()))
+        })?;
+        let upgrade = upgrade.max_message_size(LOKI_TAIL_MESSAGE_BYTES);
+        let shared = shared.clone();
+        Ok::<_, Unanswered>(upgrade.on_upgrade(move |socket| async move {
+            let telling = tell(shared.clone(), tail, socket);
+            // On the threads of queries, where it delays no acknowledgement. If they are gone the
+            // connection ends.
+            let _ = shared.engine.spawn(telling);
+        }))
     };
-    let (tail, upgrade) = match (asked.await, upgrade) {
-        (Ok(tail), Ok(upgrade)) => (tail, upgrade),
-        (Err(unanswered), _) => {
-            timed.ended("invalid");
-            return plain(StatusCode::BAD_REQUEST, unanswered.message());
-        }
-        (_, Err(rejection)) => {
-            timed.ended("invalid");
-            let why = format!("expected a WebSocket: {}", rejection.body_text());
-            return plain(StatusCode::BAD_REQUEST, why);
-        }
-    };
-    timed.ended("ok");
-    let upgrade = upgrade.max_message_size(LOKI_TAIL_MESSAGE_BYTES);
-    upgrade.on_upgrade(move |socket| async move {
-        let telling = tell(shared.clone(), tail, socket);
-        // On the threads of queries, where it delays no acknowledgement. If they are gone the
-        // connection ends.
-        let _ = shared.engine.spawn(telling);
-    })
+    question::counted(&shared, "loki_tail", answering).await
 }
 
 impl Tail {
@@ -104,6 +94,7 @@ impl Tail {
             start_nanos: asked.range()?.start,
             limit: asked.limit(shared.engine.logql_options().max_lines)?,
             delay: Duration::from_secs(delay),
+            categories: Categories::of(&asked.headers),
         })
     }
 }
@@ -269,7 +260,7 @@ impl Follower {
         let (log, worker) = (&self.log, &mut self.worker);
         let now_nanos = crate::times::now_nanos();
         let read = shared.engine.each_log_entry(&body, now_nanos, &mut |entry| {
-            let is_selected = |matcher: &kymo_logql::matcher::Matcher| {
+            let is_selected = |matcher: &kymo_logql::matcher::LabelMatcher| {
                 matcher.matches(entry.stream.get(&matcher.name).unwrap_or(""))
             };
             if entry.time_nanos >= self.tail.start_nanos && log.matchers.iter().all(is_selected) {
@@ -323,13 +314,23 @@ impl Follower {
     fn frame(&mut self) -> String {
         let delay = self.tail.delay;
         let is_due = |(came, _): &(Instant, Found)| came.elapsed() >= delay;
-        let count =
-            self.waiting.iter().take(LOKI_TAIL_FRAME_LINES).take_while(|w| is_due(w)).count();
+        let mut bytes = 0;
+        // One is always told, however large.
+        let mut fits = |(_, found): &(Instant, Found)| {
+            let is_first = bytes == 0;
+            bytes += size_bytes(found);
+            is_first || bytes <= LOKI_TAIL_WAITING_BYTES
+        };
+        let waiting = self.waiting.iter().take(LOKI_TAIL_FRAME_LINES);
+        let count = waiting
+            .take_while(|waiting| is_due(waiting))
+            .take_while(|waiting| fits(waiting))
+            .count();
         let mut lines: Vec<Found> = self.waiting.drain(..count).map(|(_, found)| found).collect();
         self.waiting_bytes -= lines.iter().map(size_bytes).sum::<usize>();
         // Lines of one time stay in the order in which they came.
         lines.sort_by_key(|found| found.time_nanos);
-        frame(&lines, &std::mem::take(&mut self.dropped))
+        frame(&lines, self.tail.categories, &std::mem::take(&mut self.dropped))
     }
 }
 
@@ -338,17 +339,22 @@ fn size_bytes(found: &Found) -> usize {
     size_of::<Found>() + found.line.len() + labels.iter().sum::<usize>()
 }
 
-fn frame(lines: &[Found], dropped: &[(Labels, i64)]) -> String {
+fn frame(lines: &[Found], categories: Categories, dropped: &[(Labels, i64)]) -> String {
     let mut streams: Vec<(Labels, Vec<&Found>)> = Vec::new();
     for found in lines {
-        let labels = found.labels();
+        let labels = match categories {
+            Categories::Merged => found.labels(),
+            Categories::Apart => found.stream.clone(),
+        };
         match streams.iter_mut().rev().find(|(known, _)| *known == labels) {
             Some((_, lines)) => lines.push(found),
             None => streams.push((labels, vec![found])),
         }
     }
-    let mut out = String::from("{\"streams\":");
-    write_streams(&streams, Categories::Merged, &mut out);
+    let mut out = String::from("{");
+    write_flags(categories, &mut out);
+    out.push_str("\"streams\":");
+    write_streams(&streams, categories, &mut out);
     if !dropped.is_empty() {
         out.push_str(",\"dropped_entries\":");
         write_list(dropped, &mut out, |(labels, time_nanos), out| {
@@ -376,7 +382,7 @@ mod tests {
             parsed: Labels::default(),
         };
         let lines = [found(1, "a", "info"), found(2, "b", "warn"), found(3, "c", "info")];
-        let text = frame(&lines, &[(Labels::of([("app", "x")]), 9)]);
+        let text = frame(&lines, Categories::Merged, &[(Labels::of([("app", "x")]), 9)]);
         let expected = concat!(
             r#"{"streams":["#,
             r#"{"stream":{"app":"x","level":"info"},"values":[["1","a"],["3","c"]]},"#,
@@ -384,6 +390,11 @@ mod tests {
             r#""dropped_entries":[{"labels":{"app":"x"},"timestamp":"9"}]}"#,
         );
         assert_eq!(text, expected);
-        assert_eq!(frame(&[], &[]), r#"{"streams":[]}"#);
+        assert_eq!(frame(&[], Categories::Merged, &[]), r#"{"streams":[]}"#);
+        let expected = concat!(
+            r#"{"encodingFlags":["categorize-labels"],"streams":[{"stream":{"app":"x"},"#,
+            r#""values":[["1","a",{"structuredMetadata":{"level":"info"}}]]}]}"#,
+        );
+        assert_eq!(frame(&lines[..1], Categories::Apart, &[]), expected);
     }
 }

@@ -1,6 +1,7 @@
-//! Moments and durations as Loki's API has them.
+//! Durations as Loki's API has them, and what it says of moments, which are those of all APIs
+//! ([`crate::times::timestamp`]).
 
-use crate::times::{NANOS_PER_SECOND, rfc3339};
+use crate::times::NANOS_PER_SECOND;
 
 /// What a moment looks like, for errors.
 pub(super) const TIME: &str = "nanoseconds or seconds since 1970, or a time such as \
@@ -8,23 +9,8 @@ pub(super) const TIME: &str = "nanoseconds or seconds since 1970, or a time such
 /// What a duration looks like, for errors.
 pub(super) const DURATION: &str = "a duration such as 1m, 60000ms or 60";
 
-/// Whole numbers of at most so many digits are seconds, longer ones nanoseconds.
-const SECONDS_DIGITS: usize = 10;
-/// The farthest that a number of seconds may be from 1970 or from nothing.
+/// The longest that a number of seconds may be.
 const MAX_SECS: f64 = 9.2e9;
-
-/// A moment, in nanoseconds since 1970.
-pub(super) fn moment(text: &str) -> Option<i64> {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        let number: i64 = text.parse().ok()?;
-        return match digits.len() <= SECONDS_DIGITS {
-            true => number.checked_mul(NANOS_PER_SECOND),
-            false => Some(number),
-        };
-    }
-    seconds(text).or_else(|| rfc3339(text))
-}
 
 /// A duration, in nanoseconds: with units, or seconds.
 pub(super) fn duration(text: &str) -> Option<i64> {
@@ -33,7 +19,7 @@ pub(super) fn duration(text: &str) -> Option<i64> {
         .or_else(|| kymo_logql::units::parse_go_duration(text))
 }
 
-/// Seconds with a fraction, to the nanosecond as far as a double has it.
+/// Seconds with a fraction.
 fn seconds(text: &str) -> Option<i64> {
     let is_number = text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'));
     let secs: f64 = text.parse().ok().filter(|_| is_number)?;
@@ -47,23 +33,6 @@ fn seconds(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn moments_come_in_four_forms() {
-        for (text, nanos) in [
-            ("1767323045", 1_767_323_045_000_000_000),
-            ("4000000000", 4_000_000_000_000_000_000),
-            ("1767323045000000001", 1_767_323_045_000_000_001),
-            ("1767323045.5", 1_767_323_045_500_000_000),
-            ("2026-01-02T03:04:05Z", 1_767_323_045_000_000_000),
-            ("0", 0),
-        ] {
-            assert_eq!(moment(text), Some(nanos), "{text}");
-        }
-        for bad in ["", "now", "-", "NaN", "inf", "1e300", "99999999999999999999"] {
-            assert_eq!(moment(bad), None, "{bad}");
-        }
-    }
 
     #[test]
     fn durations_have_units_or_are_seconds() {

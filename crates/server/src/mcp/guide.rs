@@ -1,6 +1,8 @@
 //! What models may read, as resources and through the tools `docs-traceql` and `docs-config`: many
 //! clients ask for tools only.
 
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
 
 use super::arguments::Given;
@@ -68,6 +70,28 @@ static DOCUMENTS: &[Document] = &[
 ];
 
 const CONFIGURATION: &str = include_str!("../../../../docs/configuration.md");
+/// Between a setting's flag and its variable, in the tables of that.
+const BEFORE_VARIABLE: &str = "<br>`KYMO_";
+
+/// The reference without the variables of settings, a fifth of it, which follow from the flags.
+static WITHOUT_VARIABLES: LazyLock<String> = LazyLock::new(|| {
+    let mut pieces = CONFIGURATION.split(BEFORE_VARIABLE);
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (variable, rest) = piece.split_once('`').unwrap_or_default();
+        // The few that do not follow stay.
+        if !text.ends_with(&format!("`--{}`", flag_of(variable))) {
+            text.push_str(&format!("<br>`KYMO_{variable}`"));
+        }
+        text.push_str(rest);
+    }
+    text.replace("| flag, variable |", "| flag; `--a-b` is `KYMO_A_B` |")
+});
+
+/// The flag that a variable is named after.
+fn flag_of(variable: &str) -> String {
+    variable.to_lowercase().replace('_', "-")
+}
 
 impl Document {
     fn listed(&self) -> Value {
@@ -82,9 +106,10 @@ impl Document {
 
     /// The text. An overview ends where the first chapter begins.
     fn text(&self) -> &'static str {
-        match self.uri.ends_with("/overview") {
-            true => self.text.split("\n## ").next().unwrap_or(self.text),
-            false => self.text,
+        match self.uri {
+            "docs://config/overview" => self.text.split("\n## ").next().unwrap_or(self.text),
+            "docs://config/reference" => WITHOUT_VARIABLES.as_str(),
+            _ => self.text,
         }
     }
 
@@ -144,7 +169,7 @@ mod tests {
     fn documents_are_small_enough_for_a_model_to_read() {
         for document in DOCUMENTS {
             let bytes = document.text().len();
-            assert!((500..28 << 10).contains(&bytes), "{}: {bytes}", document.uri);
+            assert!((500..24 << 10).contains(&bytes), "{}: {bytes}", document.uri);
         }
     }
 
@@ -153,7 +178,13 @@ mod tests {
         let text = |uri| find(uri).unwrap().text();
         let overview = text("docs://config/overview");
         assert!(overview.contains("kymo config show") && !overview.contains("|---|"));
-        assert!(text("docs://config/reference").contains("`query.mcp`"));
+        let reference = text("docs://config/reference");
+        assert!(reference.contains("`query.mcp`"));
+        assert!(reference.contains("| flag; `--a-b` is `KYMO_A_B` | default |"));
+        assert!(reference.contains("| `store.url` | `--store` | `none` |"));
+        assert!(reference.contains("`--log-level`<br>`KYMO_LOG`"), "it has a name of its own");
+        let rows = |text: &str| text.matches("\n| `").count();
+        assert_eq!(rows(reference), rows(CONFIGURATION));
         assert!(find("docs://config/other").is_none());
     }
 }

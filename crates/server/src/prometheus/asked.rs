@@ -17,10 +17,10 @@ use super::times;
 use crate::answer::Failure;
 use crate::body::{self, Bounds};
 use crate::limits::{BODY_PAUSE_TIMEOUT, MAX_QUERY_BYTES};
-use crate::parameters::{Parameters, is_form};
+use crate::parameters::Parameters;
+use crate::question::{self, Question};
 use crate::reply::{retry, typed};
 use crate::router::Shared;
-use crate::telemetry::Timed;
 use crate::tenant;
 
 /// Why a question is not answered.
@@ -28,7 +28,7 @@ use crate::tenant;
 pub(super) enum Unanswered {
     /// It is wrong: what is said about it.
     Wrong(String),
-    /// Its form could not be read.
+    /// It could not be read.
     Unread(Failure),
     /// The engine could not answer it.
     Engine(EngineError),
@@ -47,8 +47,15 @@ impl Unanswered {
     pub(super) fn parameter(name: &str, why: impl std::fmt::Display) -> Self {
         Self::Wrong(format!("invalid parameter {name:?}: {why}"))
     }
+}
 
-    /// A word for metrics.
+impl From<Failure> for Unanswered {
+    fn from(failure: Failure) -> Self {
+        Self::Unread(failure)
+    }
+}
+
+impl question::Unanswered for Unanswered {
     fn kind(&self) -> &'static str {
         match self {
             Self::Wrong(_) | Self::Unread(_) => "invalid",
@@ -112,17 +119,7 @@ pub(super) struct Asked {
 
 impl Asked {
     async fn read(shared: &Shared, request: Request<Body>) -> Result<Self, Unanswered> {
-        let (head, body) = request.into_parts();
-        let tenants = tenant::readable(&head.headers).map_err(Unanswered::Wrong)?;
-        let mut parameters = Parameters::of(&head.uri).map_err(Unanswered::Wrong)?;
-        if is_form(&head.headers) {
-            let bounds = Bounds::new(MAX_QUERY_BYTES, BODY_PAUSE_TIMEOUT);
-            let read = body::read(body, bounds, &shared.receiver.budget).await;
-            let (form, _reservation) = read.map_err(|error| Unanswered::Unread(error.into()))?;
-            // The body counts before the URL, as in Go.
-            let form = Parameters::of_form(&form).map_err(Unanswered::Wrong)?;
-            parameters = form.and(parameters);
-        }
+        let Question { tenants, parameters, .. } = Question::read(shared, request).await?;
         Ok(Self { tenants, parameters })
     }
 
@@ -187,34 +184,15 @@ pub(super) async fn ask_with<F: Future<Output = Result<Response, Unanswered>>>(
     api: &'static str,
     answer: impl FnOnce(Shared, Tenants, Bytes) -> F,
 ) -> Response {
-    let timed = Timed::new(&shared.telemetry, api);
-    let (head, body) = request.into_parts();
-    let read = async {
+    let answering = async {
+        let (head, body) = request.into_parts();
         let tenants = tenant::readable(&head.headers).map_err(Unanswered::Wrong)?;
         let bounds = Bounds::new(MAX_QUERY_BYTES, BODY_PAUSE_TIMEOUT);
         let read = body::read(body, bounds, &shared.receiver.budget).await;
         let (body, _reservation) = read.map_err(|error| Unanswered::Unread(error.into()))?;
-        Ok((tenants, body))
+        answer(shared.clone(), tenants, body).await
     };
-    let answered = match read.await {
-        Ok((tenants, body)) => answer(shared.clone(), tenants, body).await,
-        Err(unanswered) => Err(unanswered),
-    };
-    ended(timed, answered)
-}
-
-/// Counts an answer, and makes a response of it.
-fn ended(timed: Timed, answered: Result<Response, Unanswered>) -> Response {
-    match answered {
-        Ok(response) => {
-            timed.ended("ok");
-            response
-        }
-        Err(unanswered) => {
-            timed.ended(unanswered.kind());
-            unanswered.response()
-        }
-    }
+    question::counted(&shared, api, answering).await
 }
 
 /// Reads a question and answers it.
@@ -224,12 +202,8 @@ pub(super) async fn ask<F: Future<Output = Result<Response, Unanswered>>>(
     api: &'static str,
     answer: impl FnOnce(Shared, Asked) -> F,
 ) -> Response {
-    let timed = Timed::new(&shared.telemetry, api);
-    let answered = match Asked::read(&shared, request).await {
-        Ok(asked) => answer(shared.clone(), asked).await,
-        Err(unanswered) => Err(unanswered),
-    };
-    ended(timed, answered)
+    let answering = async { answer(shared.clone(), Asked::read(&shared, request).await?).await };
+    question::counted(&shared, api, answering).await
 }
 
 /// An answer that went well. `data` is JSON.

@@ -6,14 +6,14 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use kymo_admit::{Compression, Signal, Version};
 
 use crate::answer::Failure;
 use crate::body;
 use crate::receive::{Accepted, Content, Incoming};
-use crate::reply::plain;
+use crate::reply::{plain, refused};
 use crate::router::Shared;
 use crate::telemetry::Protocol;
 use crate::tenant;
@@ -43,11 +43,7 @@ pub(super) async fn answer(State(shared): State<Shared>, request: Request<Body>)
         Ok((version, accepted)) => accept(version, &accepted),
         Err(failure) => {
             shared.receiver.refused(&counted_for, Signal::Metrics, &failure);
-            let mut response = plain(failure.status, failure.message.clone());
-            if let Some(secs) = failure.retry_after_secs() {
-                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(secs));
-            }
-            response
+            refused(failure)
         }
     }
 }

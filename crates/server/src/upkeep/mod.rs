@@ -216,6 +216,8 @@ impl Shared {
                 }
             }
             let mut work = || -> Result<(), StoreError> {
+                // Before blocks are joined, and whether or not they are: who asked waits for it.
+                let pursued = self.store.pursue_deletions();
                 if let Some(effort) = effort.filter(|_| self.compaction) {
                     self.store.compact(effort)?;
                 }
@@ -225,13 +227,11 @@ impl Shared {
                     retained = Some(Instant::now());
                     self.retain()?;
                 }
-                // Whether or not blocks are joined here: who asked waits for it.
-                self.store.pursue_deletions()?;
                 if collected.elapsed() >= COLLECT_EVERY {
                     collected = Instant::now();
                     self.store.collect_garbage()?;
                 }
-                Ok(())
+                pursued
             };
             if let Err(error) = work()
                 && !self.is_stopping()

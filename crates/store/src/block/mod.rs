@@ -8,6 +8,7 @@ pub mod catalogue;
 pub mod dictionaries;
 pub mod filter;
 pub mod footer;
+mod indexes;
 pub mod listing;
 pub(crate) mod merge;
 pub mod meta;

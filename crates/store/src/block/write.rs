@@ -1,33 +1,27 @@
 //! Writing a block: rows of any sources, in a given order, to one Parquet file.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use kymo_wire::{AnyValueView, KeyValueView, View, kvlist_entries};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::SchemaDescriptor;
 
 use super::attributes::AttributePlan;
-use super::catalogue::{CatalogueBuilder, Scope};
-use super::filter::{FilterBuilder, value_hash};
 use super::footer::{self, AttributeColumn, Footer, Region, TextFilter};
+use super::indexes::{IndexBytes, IndexedAttribute, Indexes};
 use super::merge::{Merged, MergedValues, NOWHERE, Places};
 use super::parquet_schema;
 use super::source::{RowRef, Source};
-use super::text_filter::TextFilterBuilder;
 use super::trace_index;
 use crate::column::{Dict, Interner, Values};
 use crate::error::StoreError;
 use crate::json;
-use crate::limits::TEXT_FILTER_MIN_MEAN_BYTES;
 use crate::origin::Origin;
 use crate::pages::encode::{Encoded, Encoder, Hint, Levels};
-use crate::pages::{GRANULE_ROWS, write_varint};
-use crate::scan::shown_text;
-use crate::schema::{Kind, Signal, Table, ValueType};
+use crate::pages::write_varint;
+use crate::schema::{Kind, Signal, Table};
 use crate::tables::{logs, series, spans_block};
 
 /// What a block is made of.
@@ -72,10 +66,7 @@ struct Writer<'a> {
     descriptor: SchemaDescriptor,
     encoder: Encoder,
     encoded: Vec<Option<Encoded>>,
-    filters: FilterBuilder,
-    /// Text filters by leaf column.
-    text_filters: Vec<(usize, Vec<u8>)>,
-    catalogue: CatalogueBuilder,
+    indexes: Indexes,
     footer: Footer,
 }
 
@@ -93,12 +84,7 @@ impl<'a> Writer<'a> {
             descriptor,
             encoder: Encoder::new(input.zstd_level)?,
             encoded: (0..leaves).map(|_| None).collect(),
-            filters: match input.table.signal {
-                Signal::Logs => FilterBuilder::for_logs(rows),
-                _ => FilterBuilder::new(rows),
-            },
-            text_filters: Vec::new(),
-            catalogue: CatalogueBuilder::default(),
+            indexes: Indexes::new(input.table, rows),
             footer: Footer {
                 version: footer::VERSION,
                 least_reader: footer::LEAST_READER,
@@ -186,15 +172,10 @@ impl<'a> Writer<'a> {
                 json::write_attributes(attributes.iter(), &mut text);
                 text.into_bytes()
             }));
-            for attribute in attributes.iter().flat_map(|a| a.iter()).flatten() {
-                self.catalogue.attribute(Scope::Resource, &attribute);
-            }
             let scope = origin.scope_view();
             scope_name.push(scope.as_ref().map(|s| s.name).filter(|n| !n.is_empty()));
             scope_version.push(scope.as_ref().map(|s| s.version).filter(|n| !n.is_empty()));
-            for attribute in scope.iter().flat_map(|s| s.attributes.iter()).flatten() {
-                self.catalogue.attribute(Scope::Scope, &attribute);
-            }
+            self.indexes.origin(&origin);
         }
         for (field, derived) in [
             (common.service, service),
@@ -220,64 +201,10 @@ impl<'a> Writer<'a> {
     }
 
     fn encode_field(&mut self, field: usize, merged: &Merged) -> Result<(), StoreError> {
-        let described = &self.input.table.fields[field];
-        if described.kind == Kind::Text && field != self.input.table.common.resource {
-            self.catalogue_texts(Scope::Field, described.name.as_bytes(), merged);
-        }
-        let levels = merged.levels();
-        let dictionary = self.encode_leaf(field, levels, merged, described.hint)?;
-        if self.input.table.signal == Signal::Logs {
-            self.filter_log_field(field, merged, dictionary);
-        }
+        let hint = self.input.table.fields[field].hint;
+        let dictionary = self.encode_leaf(field, merged.levels(), merged, hint)?;
+        self.indexes.field(field, merged, dictionary);
         Ok(())
-    }
-
-    /// Records are searched for by what their bodies contain, and by trace.
-    fn filter_log_field(&mut self, field: usize, merged: &Merged, dictionary: bool) {
-        match field {
-            // A dictionary is searched as fast as filters.
-            logs::field::BODY if !dictionary => {
-                self.text_filter(field, merged, |text| Cow::Borrowed(text));
-            }
-            logs::field::BODY_ANY => self.text_filter(field, merged, |encoded| {
-                shown_body(encoded).map_or(Cow::Borrowed(&b""[..]), Cow::Owned)
-            }),
-            logs::field::TRACE_ID => {
-                if let MergedValues::Id16(ids) = &merged.values {
-                    merged.for_each_present(self.places.rows, |row| {
-                        self.filters.add(row, trace_index::trace_hash(&ids[row]));
-                    });
-                }
-                self.footer.trace_ids_filtered = true;
-            }
-            _ => {}
-        }
-    }
-
-    /// Filters over the texts of a leaf column, as `shown` shows them.
-    fn text_filter(
-        &mut self,
-        leaf: usize,
-        merged: &Merged,
-        shown: impl for<'t> Fn(&'t [u8]) -> Cow<'t, [u8]>,
-    ) {
-        let Some((codes, dict)) = merged.bytes() else { return };
-        let mut builder = TextFilterBuilder::default();
-        let mut texts = Vec::new();
-        let mut granule = 0;
-        merged.for_each_present(self.places.rows, |row| {
-            while row / GRANULE_ROWS > granule {
-                builder.granule(&texts);
-                texts.clear();
-                granule += 1;
-            }
-            texts.push(shown(dict.get(codes[row])));
-        });
-        for _ in granule..self.places.rows.div_ceil(GRANULE_ROWS) {
-            builder.granule(&texts);
-            texts.clear();
-        }
-        self.text_filters.push((leaf, builder.finish()));
     }
 
     fn encode_leaf(
@@ -295,32 +222,11 @@ impl<'a> Writer<'a> {
         Ok(dictionary)
     }
 
-    fn catalogue_texts(&mut self, scope: Scope, key: &[u8], merged: &Merged) {
-        if let Some((_, dict)) = merged.bytes() {
-            for value in dict.iter().take(crate::limits::CATALOGUE_MAX_VALUES + 1) {
-                self.catalogue.value(scope, key, ValueType::String, value);
-            }
-        }
-    }
-
     /// The field `rest`, which is also searched through the granule filters.
     fn rest(&mut self) -> Result<(), StoreError> {
         let table = self.input.table;
         let merged = self.plan.rest(table, self.input.sources, &self.places)?;
-        if let Some((codes, dict)) = merged.bytes() {
-            let mut rest_rows = 0;
-            let mut hashes = Vec::new();
-            merged.for_each_present(self.places.rows, |row| {
-                rest_rows += 1;
-                hashes.clear();
-                for attribute in kvlist_entries(dict.get(codes[row])).flatten() {
-                    self.catalogue.attribute(Scope::Own, &attribute);
-                    hashes.extend(text_hash(&attribute));
-                }
-                hashes.iter().for_each(|hash| self.filters.add(row, *hash));
-            });
-            self.footer.rest_rows = rest_rows;
-        }
+        self.footer.rest_rows = self.indexes.rest(&merged);
         self.encode_field(table.common.rest, &merged)
     }
 
@@ -366,7 +272,7 @@ impl<'a> Writer<'a> {
                 for (part, to) in parts.iter().zip(&places.to) {
                     merged.scatter(&part.members[member], to)?;
                 }
-                self.catalogue_list(list.name, field.name, &merged);
+                self.indexes.list(list.name, field.name, &merged);
                 let present = merged.present.as_deref();
                 let levels = Levels::List { counts: &counts, present };
                 self.encode_leaf(leaf, levels, &merged, field.hint)?;
@@ -374,23 +280,6 @@ impl<'a> Writer<'a> {
             }
         }
         Ok(())
-    }
-
-    fn catalogue_list(&mut self, list: &str, member: &str, merged: &Merged) {
-        let scope = if list == "links" { Scope::Link } else { Scope::Event };
-        match (member, merged.bytes()) {
-            ("name", Some(_)) => {
-                self.catalogue_texts(Scope::Field, format!("{list}.{member}").as_bytes(), merged);
-            }
-            ("attributes", Some((_, dict))) => {
-                for attributes in dict.iter() {
-                    for attribute in kvlist_entries(attributes).flatten() {
-                        self.catalogue.attribute(scope, &attribute);
-                    }
-                }
-            }
-            _ => {}
-        }
     }
 
     fn attributes(&mut self) -> Result<(), StoreError> {
@@ -407,21 +296,8 @@ impl<'a> Writer<'a> {
             let leaf = first + nth;
             let levels = merged.levels();
             let dictionary = self.encode_leaf(leaf, levels, &merged, Hint::Auto)?;
-            let filtered = key.value_type == ValueType::String && !dictionary;
-            if filtered {
-                self.filter_texts(&key.key, &merged);
-            }
-            let mut count = 0;
-            merged.for_each_present(self.places.rows, |_| count += 1);
-            let total_bytes = merged.bytes().map_or(0, |(_, dict)| dict.total_bytes());
-            if filtered
-                && table.signal == Signal::Logs
-                && total_bytes as u64 >= count * TEXT_FILTER_MIN_MEAN_BYTES as u64
-            {
-                self.text_filter(leaf, &merged, |text| Cow::Borrowed(text));
-            }
-            self.catalogue.count(Scope::Own, &key.key, key.value_type, count);
-            self.catalogue_attribute(&key.key, key.value_type, &merged);
+            let IndexedAttribute { count, filtered } =
+                self.indexes.attribute(leaf, &key.key, key.value_type, &merged, dictionary);
             self.footer.attributes.push(AttributeColumn {
                 key: key.key.to_vec(),
                 value_type: key.value_type as u32,
@@ -431,45 +307,6 @@ impl<'a> Writer<'a> {
             });
         }
         Ok(())
-    }
-
-    fn filter_texts(&mut self, key: &[u8], merged: &Merged) {
-        let Some((codes, dict)) = merged.bytes() else { return };
-        let hashes: Vec<u64> = dict.iter().map(|value| value_hash(key, value)).collect();
-        merged.for_each_present(self.places.rows, |row| {
-            self.filters.add(row, hashes[codes[row] as usize]);
-        });
-    }
-
-    fn catalogue_attribute(&mut self, key: &[u8], value_type: ValueType, merged: &Merged) {
-        const ENOUGH: usize = crate::limits::CATALOGUE_MAX_VALUES + 1;
-        match &merged.values {
-            MergedValues::Bytes(..) if value_type == ValueType::String => {
-                self.catalogue_texts(Scope::Own, key, merged);
-            }
-            MergedValues::Int(ints) => {
-                let mut distinct = hashbrown::HashSet::new();
-                merged.for_each_present(self.places.rows, |row| {
-                    if distinct.len() < ENOUGH {
-                        distinct.insert(ints[row]);
-                    }
-                });
-                for value in distinct {
-                    let text = value.to_string();
-                    self.catalogue.value(Scope::Own, key, value_type, text.as_bytes());
-                }
-            }
-            MergedValues::Bool(bools) => {
-                let mut seen = [false; 2];
-                merged.for_each_present(self.places.rows, |row| {
-                    seen[usize::from(bools[row] & 1)] = true;
-                });
-                for (value, _) in [&b"false"[..], b"true"].iter().zip(seen).filter(|(_, s)| *s) {
-                    self.catalogue.value(Scope::Own, key, value_type, value);
-                }
-            }
-            _ => self.catalogue.incomplete(Scope::Own, key, value_type),
-        }
     }
 
     /// Puts the encoded columns, the index regions and the footer together.
@@ -494,8 +331,7 @@ impl<'a> Writer<'a> {
             row_group.append_column(&encoded.bytes, encoded.close)?;
         }
         row_group.close()?;
-        let catalogue = std::mem::take(&mut self.catalogue).finish();
-        let filters = std::mem::take(&mut self.filters).finish();
+        let IndexBytes { catalogue, filters, text_filters, has_trace_ids } = self.indexes.finish();
         let encoder = &mut self.encoder;
         self.footer.origins = Some(compressed(&mut file, encoder, &framed(origins))?);
         self.footer.shapes = Some(compressed(&mut file, encoder, &framed(shapes))?);
@@ -507,7 +343,8 @@ impl<'a> Writer<'a> {
         if !filters.is_empty() {
             self.footer.filters = Some(region(&mut file, &filters, 0)?);
         }
-        for (leaf, filters) in &self.text_filters {
+        self.footer.trace_ids_filtered = has_trace_ids;
+        for (leaf, filters) in &text_filters {
             let region = Some(region(&mut file, filters, 0)?);
             self.footer.text_filters.push(TextFilter { leaf: *leaf as u32, region });
         }
@@ -554,18 +391,6 @@ fn time_field(signal: Signal) -> Option<usize> {
         Signal::Spans => None,
         Signal::Logs => Some(logs::field::TIME),
         Signal::Series => Some(series::field::MIN_TIME),
-    }
-}
-
-/// The text that a body is shown and searched as, if it is not text itself.
-fn shown_body(encoded: &[u8]) -> Option<Vec<u8>> {
-    shown_text(&AnyValueView::parse(encoded).ok()?).map(Cow::into_owned)
-}
-
-fn text_hash(attribute: &KeyValueView<'_>) -> Option<u64> {
-    match attribute.value {
-        AnyValueView::String(text) => Some(value_hash(attribute.key, text)),
-        _ => None,
     }
 }
 

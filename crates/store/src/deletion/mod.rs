@@ -56,11 +56,30 @@ pub struct Target {
     pub predicate: Predicate,
 }
 
+/// What is to be done, as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Work {
+    /// Who does it. Others leave it alone: it may be about to be asked for.
+    node: String,
+    targets: Vec<KeptTarget>,
+}
+
 /// A target as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct KeptTarget {
     signal: String,
     predicate: Predicate,
+}
+
+impl Work {
+    fn targets(self) -> Result<Vec<Target>, StoreError> {
+        let targets = self.targets.into_iter().map(|target| {
+            let unknown = || StoreError::corrupt(format!("no signal is called {}", target.signal));
+            let signal = Signal::from_name(&target.signal).ok_or_else(unknown)?;
+            Ok(Target { signal, predicate: target.predicate })
+        });
+        targets.collect()
+    }
 }
 
 /// Who asks for what.
@@ -87,6 +106,8 @@ impl Store {
     /// returns, it survives power loss.
     pub fn begin_deletion(&self, tenant: &str, order: Order) -> Result<Deletion, StoreError> {
         self.writable()?;
+        // Before there is something new: what the list has is what an earlier life left.
+        self.list_pending()?;
         let id = format!("{:012x}{:08x}", self.now_nanos() / 1_000_000, self.disk.random() as u32);
         let signals = order.targets.iter().map(|target| target.signal.name().to_owned()).collect();
         let asked = Asked {
@@ -103,10 +124,12 @@ impl Store {
             end_nanos: order.time.as_ref().map(|time| time.end),
             whole_traces: order.whole_traces,
         };
-        self.write_order(&asked, &order.targets)?;
-        Counters::add(&self.counters.deletions_requested, 1);
-        let hidden = self.hide(&asked, &order.targets);
-        // From here on it is pursued, also if it is not hidden yet: somebody asked for it.
+        let hidden = self.write_order(&asked, &order.targets).and_then(|()| {
+            Counters::add(&self.counters.deletions_requested, 1);
+            self.hide(&asked, &order.targets)
+        });
+        // From here on it is pursued, also if it is not hidden yet: somebody asked for it. What could
+        // not be written down is cleared away.
         lock(&self.deletions).add(tenant, &id);
         Ok(Deletion { asked, hidden: Some(hidden?), progress: Progress::default(), done: None })
     }

@@ -6,6 +6,7 @@ use super::Target;
 use super::requests::Judge;
 use crate::archive;
 use crate::block::source::Source;
+use crate::compact::is_unreadable;
 use crate::error::StoreError;
 use crate::scan::matching_rows;
 use crate::schema::Signal;
@@ -55,18 +56,17 @@ impl Store {
         };
         for source in self.sources(&snapshot, None)? {
             self.check_interrupted()?;
-            let mut rows =
-                matching_rows(&source, signal.table(), &target.predicate, &self.columns)?;
-            let mut all = vec![true; source.rows()];
-            if let Some(hidden) = source.hidden() {
-                let marks = rows.iter_mut().zip(&mut all);
-                marks.zip(hidden).filter(|(_, hidden)| **hidden).for_each(|((row, all), _)| {
-                    (*row, *all) = (false, false);
-                });
-            }
-            let records = records_of(&source, &rows)?;
+            let (records, total) = match (self.matches_in(&source, target), &source) {
+                (Ok(counts), _) => counts,
+                // Nobody knows what it has: the deletion names it, and waits for it.
+                (Err(error), Source::Block(block)) if is_unreadable(&error) => {
+                    self.warn_damaged(block.path(), &error);
+                    continue;
+                }
+                (Err(error), _) => return Err(error),
+            };
             affected.records += records;
-            affected.total_records += records_of(&source, &all)?;
+            affected.total_records += total;
             if let (Source::Block(block), true) = (&source, records > 0) {
                 let name = block.path().rsplit('/').next().unwrap_or_default();
                 affected.blocks += 1;
@@ -77,6 +77,20 @@ impl Store {
             affected.archived_spans = self.archived_matches(tenant, target)?;
         }
         Ok(affected)
+    }
+
+    /// Records of a source that match, and all that it shows.
+    fn matches_in(&self, source: &Source, target: &Target) -> Result<(u64, u64), StoreError> {
+        let table = target.signal.table();
+        let mut rows = matching_rows(source, table, &target.predicate, &self.columns)?;
+        let mut all = vec![true; source.rows()];
+        if let Some(hidden) = source.hidden() {
+            let marks = rows.iter_mut().zip(&mut all);
+            marks.zip(hidden).filter(|(_, hidden)| **hidden).for_each(|((row, all), _)| {
+                (*row, *all) = (false, false);
+            });
+        }
+        Ok((records_of(source, &rows)?, records_of(source, &all)?))
     }
 
     fn archived_matches(&self, tenant: &str, target: &Target) -> Result<u64, StoreError> {

@@ -4,20 +4,17 @@
 //! that fails, or has to wait (for the grace time, for a query that still reads an old block), is
 //! looked at again later. Only the node that has hidden a deletion pursues it.
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
 use super::Target;
 use super::record::{Deletion, Done, Hidden, HiddenSignal, Progress};
 use super::requests::Judge;
-use crate::block::meta::{BlockMeta, encode_tenant};
-use crate::commit::node::NodeObject;
 use crate::commit::state::LogState;
 use crate::compact::Effort;
 use crate::error::StoreError;
 use crate::limits::{DELETION_LOOK_EVERY, DELETION_RETRY_AFTER};
 use crate::request;
 use crate::schema::Signal;
-use crate::snapshot::level_zero;
 use crate::store::{Store, lock};
 
 /// What is known of deletions that are not done.
@@ -38,9 +35,17 @@ pub(crate) struct Rewritten {
     pub(crate) bytes_after: u64,
 }
 
+impl Rewritten {
+    fn add(&mut self, other: Self) {
+        self.blocks += other.blocks;
+        self.rows += other.rows;
+        self.bytes_before += other.bytes_before;
+        self.bytes_after += other.bytes_after;
+    }
+}
+
 impl Pending {
     pub(super) fn add(&mut self, tenant: &str, id: &str) {
-        // Before the first look there is no list, and the look finds it.
         if let Some(due) = &mut self.due {
             due.insert((tenant.to_owned(), id.to_owned()), i64::MIN);
         }
@@ -49,11 +54,7 @@ impl Pending {
     /// Blocks were written again without the rows that some tombstones hide.
     pub(crate) fn rewritten(&mut self, tombstones: &[String], done: Rewritten) {
         for id in tombstones {
-            let sum = self.rewritten.entry(id.clone()).or_default();
-            sum.blocks += done.blocks;
-            sum.rows += done.rows;
-            sum.bytes_before += done.bytes_before;
-            sum.bytes_after += done.bytes_after;
+            self.rewritten.entry(id.clone()).or_default().add(done);
         }
     }
 
@@ -63,10 +64,7 @@ impl Pending {
         self.rewritten.retain(|tombstone, done| {
             let is_its = tombstone.starts_with(id);
             if is_its {
-                sum.blocks += done.blocks;
-                sum.rows += done.rows;
-                sum.bytes_before += done.bytes_before;
-                sum.bytes_after += done.bytes_after;
+                sum.add(*done);
             }
             !is_its
         });
@@ -120,31 +118,35 @@ impl Store {
         lock(&self.deletions).due.as_ref().map_or(0, HashMap::len)
     }
 
-    fn due_deletions(&self, now: i64) -> Result<Vec<(String, String)>, StoreError> {
+    /// Finds out, once, what was left to be done.
+    pub(super) fn list_pending(&self) -> Result<(), StoreError> {
         if lock(&self.deletions).due.is_none() {
             let found = self.list_work()?;
             let due = found.into_iter().map(|deletion| (deletion, i64::MIN)).collect();
             lock(&self.deletions).due.get_or_insert(due);
         }
+        Ok(())
+    }
+
+    fn due_deletions(&self, now: i64) -> Result<Vec<(String, String)>, StoreError> {
+        self.list_pending()?;
         let known = lock(&self.deletions);
         let due = known.due.iter().flatten().filter(|(_, at)| **at <= now);
         Ok(due.map(|(deletion, _)| deletion.clone()).collect())
     }
 
     fn pursue(&self, tenant: &str, id: &str) -> Result<Looked, StoreError> {
-        let Some(deletion) = self.deletion(tenant, id)? else {
-            // A crash came before it was written down who asked: nobody was told that it is done.
-            self.clear_work(tenant, id)?;
-            return Ok(Looked::Done);
-        };
-        if deletion.asked.node != self.options.node {
-            return Ok(Looked::Done);
-        }
         let work = self.work(tenant, id)?;
-        let Some(targets) = work.filter(|_| deletion.done.is_none()) else {
+        let Some(work) = work.filter(|work| work.node == self.options.node) else {
+            return Ok(Looked::Done);
+        };
+        // Without one, a crash came before it was written down who asked: nobody was told anything.
+        let asked = self.deletion(tenant, id)?.filter(|deletion| deletion.done.is_none());
+        let Some(deletion) = asked else {
             self.clear_work(tenant, id)?;
             return Ok(Looked::Done);
         };
+        let targets = work.targets()?;
         let Some(hidden) = &deletion.hidden else {
             self.hide(&deletion.asked, &targets)?;
             return Ok(Looked::Moved);
@@ -181,9 +183,10 @@ impl Store {
             }
         }
         if progress.waits_for.is_none() {
-            for signal in Signal::ALL {
-                let has_tombstone = of_signal(hidden, signal).any(|of| !of.blocks.is_empty());
-                if has_tombstone && !self.forget_conditions(&asked.tenant, signal)? {
+            // Also if no block was found: it may have been written again between a crash and now.
+            for signal in targets.iter().map(|target| target.signal) {
+                let has_log = self.current_log(&asked.tenant, signal)?.generation > 0;
+                if has_log && !self.forget_conditions(&asked.tenant, signal)? {
                     progress.waits_for = Some("old generations of the commit log".to_owned());
                 }
             }
@@ -223,9 +226,9 @@ impl Store {
         })?;
         progress.journal_erased += erased.erased;
         progress.journal_replaced += erased.replaced;
-        progress.is_journal_clean = erased.too_long == 0;
-        if erased.too_long > 0 {
-            let records = erased.too_long;
+        progress.is_journal_clean = erased.stuck == 0;
+        if erased.stuck > 0 {
+            let records = erased.stuck;
             progress.waits_for = Some(format!(
                 "{records} requests of the journal that a destination has to take first"
             ));
@@ -251,41 +254,15 @@ impl Store {
             let grace = self.options.grace.as_secs();
             return Ok(Some(format!("files that were replaced; they stay for {grace} s")));
         }
-        if self.has_old_orphans(tenant, signal, hidden.hidden_nanos)? {
+        // What a crash has left of a compaction that began before may have the rows, too. Of another
+        // node's it may have been written a while after.
+        let before = hidden.hidden_nanos.saturating_add(self.grace_nanos());
+        let unnamed = self.unnamed_files(tenant, signal)?.files;
+        if unnamed.iter().any(|file| file.modified_nanos < before) {
             self.look_for_orphans_now();
             return Ok(Some("files that a crash has left".to_owned()));
         }
         Ok(None)
-    }
-
-    /// Whether there are files from before a time that neither a log nor a node names: what a crash
-    /// has left of a compaction may have the rows, too.
-    fn has_old_orphans(
-        &self,
-        tenant: &str,
-        signal: Signal,
-        before_nanos: i64,
-    ) -> Result<bool, StoreError> {
-        let prefix = format!("{}/{}", encode_tenant(tenant), signal.name());
-        let files = self.objects.list(&prefix)?;
-        let nodes = NodeObject::all(&*self.objects)?;
-        let state = self.read_log(tenant, signal)?;
-        let named: HashSet<String> = state
-            .blocks
-            .values()
-            .chain(state.removed.values().map(|removed| &removed.block))
-            .cloned()
-            .chain(level_zero(&nodes, &state, tenant, signal))
-            .map(|block| block.path(tenant, signal))
-            .collect();
-        let is_block = |path: &str| {
-            path.rsplit('/').next().is_some_and(|name| BlockMeta::parse_name(name).is_some())
-        };
-        Ok(files.iter().any(|file| {
-            is_block(&file.path)
-                && file.modified_nanos < before_nanos
-                && !named.contains(&file.path)
-        }))
     }
 }
 

@@ -8,12 +8,11 @@ use prost::Message;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{KeptTarget, Target};
+use super::{KeptTarget, Target, Work};
 use crate::block::meta::{decode_tenant, encode_tenant};
 use crate::commit::{VERSION, check_version, seal, unseal};
 use crate::error::StoreError;
 use crate::objects::{ObjectInfo, Objects};
-use crate::schema::Signal;
 use crate::store::Store;
 
 /// Where all of them are: not below their tenants, and no tenant's name.
@@ -264,29 +263,19 @@ impl Store {
     }
 
     /// What is to be done for a deletion; `None` if nothing is.
-    pub(super) fn work(&self, tenant: &str, id: &str) -> Result<Option<Vec<Target>>, StoreError> {
-        let Some(kept) = self.part::<Vec<KeptTarget>>(tenant, id, Part::Work)? else {
-            return Ok(None);
-        };
-        let targets = kept.into_iter().map(|target| {
-            let unknown = || StoreError::corrupt(format!("no signal is called {}", target.signal));
-            let signal = Signal::from_name(&target.signal).ok_or_else(unknown)?;
-            Ok(Target { signal, predicate: target.predicate })
-        });
-        targets.collect::<Result<_, StoreError>>().map(Some)
+    pub(super) fn work(&self, tenant: &str, id: &str) -> Result<Option<Work>, StoreError> {
+        self.part(tenant, id, Part::Work)
     }
 
     /// Writes down what is asked for. What is to be done comes first: without `asked` it is nothing.
     pub(super) fn write_order(&self, asked: &Asked, targets: &[Target]) -> Result<(), StoreError> {
-        let kept: Vec<KeptTarget> = targets
-            .iter()
-            .map(|target| KeptTarget {
-                signal: target.signal.name().to_owned(),
-                predicate: target.predicate.clone(),
-            })
-            .collect();
+        let kept = targets.iter().map(|target| KeptTarget {
+            signal: target.signal.name().to_owned(),
+            predicate: target.predicate.clone(),
+        });
+        let work = Work { node: asked.node.clone(), targets: kept.collect() };
         let (tenant, id) = (&asked.tenant, &asked.id);
-        self.objects.put_new(&Part::Work.path(tenant, id), encode(&kept)?)?;
+        self.objects.put_new(&Part::Work.path(tenant, id), encode(&work)?)?;
         self.objects.put_new(&Part::Asked.path(tenant, id), encode(asked)?)?;
         Ok(())
     }
@@ -345,4 +334,42 @@ pub(crate) fn objects_of(
 /// Reads an object of a deletion.
 pub(crate) fn check_readable(objects: &dyn Objects, info: &ObjectInfo) -> Result<(), StoreError> {
     decode::<serde_json::Value>(&objects.get(&info.path)?, &info.path).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use kymo_journal::{Journal, OsDisk};
+
+    use super::*;
+    use crate::options::Options;
+
+    fn open(dir: &Path, node: &str) -> Store {
+        let disk = Arc::new(OsDisk);
+        let (journal, _) =
+            Journal::open(disk.clone(), &dir.join(node), Default::default()).unwrap();
+        let blocks = dir.join("blocks");
+        let objects = crate::objects::open(&blocks.to_string_lossy(), disk.clone()).unwrap();
+        let options =
+            Options { node: node.to_owned(), log_refresh: Duration::ZERO, ..Options::default() };
+        Store::open(disk, journal, objects, options).unwrap()
+    }
+
+    #[test]
+    fn what_was_never_asked_for_is_cleared_away_by_its_own_node_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let (own, other) = (open(dir.path(), "own"), open(dir.path(), "other"));
+        let path = Part::Work.path("default", "0123456789abcdef0123");
+        let work = Work { node: "own".to_owned(), targets: Vec::new() };
+        own.objects.put_new(&path, encode(&work).unwrap()).unwrap();
+        // Whoever writes this down may be about to write down who asked.
+        other.pursue_deletions().unwrap();
+        assert!(own.objects.get(&path).is_ok());
+        own.pursue_deletions().unwrap();
+        assert!(own.objects.get(&path).unwrap_err().is_not_found());
+        assert_eq!((own.deletions_pending(), other.deletions_pending()), (0, 0));
+    }
 }

@@ -33,6 +33,9 @@ impl<'t> Judge<'t> {
 
     /// Whether a record of a request matches.
     fn matches(&self, signal: Signal, protocol: Protocol, body: &[u8]) -> Result<bool, StoreError> {
+        if !self.targets.iter().any(|target| target.signal == signal) {
+            return Ok(false);
+        }
         let batch = Batch::new(signal);
         batch.append(protocol, body, 0).0?;
         for chunk in batch.finish()? {
@@ -48,39 +51,60 @@ impl<'t> Judge<'t> {
         Ok(false)
     }
 
-    /// A request without the records that match; `None` if none does.
+    /// A request without the records that match.
+    fn pruned(
+        &self,
+        signal: Signal,
+        protocol: Protocol,
+        body: &[u8],
+    ) -> Result<Pruned, StoreError> {
+        let mut is_removed = |alone: &[u8]| self.matches(signal, protocol, alone);
+        prune(signal, protocol, body, &mut is_removed)
+    }
+
+    /// The same; `None` if no record matches.
     pub(super) fn without(
         &self,
         signal: Signal,
         protocol: Protocol,
         body: &[u8],
     ) -> Result<Option<Pruned>, StoreError> {
-        let is_meant = self.targets.iter().any(|target| target.signal == signal);
-        if !is_meant || !self.matches(signal, protocol, body)? {
+        if !self.matches(signal, protocol, body)? {
             return Ok(None);
         }
-        let mut is_removed = |alone: &[u8]| self.matches(signal, protocol, alone);
-        Ok(Some(prune(signal, protocol, body, &mut is_removed)?).filter(|left| left.removed > 0))
+        Ok(Some(self.pruned(signal, protocol, body)?).filter(|left| left.removed > 0))
     }
 
     /// What becomes of a record of the journal.
     pub(super) fn edit(&self, entry: &Entry) -> Result<Edit, StoreError> {
-        let signal = request::signal_of(entry);
-        let judged = request::decode(entry).and_then(|Request { protocol, body }| {
-            Ok((protocol, self.without(signal, protocol, &body)?))
+        let (signal, position) = (request::signal_of(entry), entry.position);
+        let judged = request::decode(entry).and_then(|request| {
+            let matches = self.matches(signal, request.protocol, &request.body)?;
+            Ok((request, matches))
         });
-        let (protocol, pruned) = match judged {
-            Ok((protocol, Some(pruned))) => (protocol, pruned),
-            Ok((_, None)) => return Ok(Edit::Keep),
+        let Request { protocol, body } = match judged {
+            Ok((request, true)) => request,
+            Ok((_, false)) => return Ok(Edit::Keep),
             // The store has left it out as well.
             Err(error @ (StoreError::Corrupt(_) | StoreError::Wire(_) | StoreError::Io(_))) => {
-                tracing::warn!(position = entry.position, %error, "a request is not looked into");
+                tracing::warn!(position, %error, "a request is not looked into");
                 return Ok(Edit::Keep);
             }
             Err(error) => return Err(error),
         };
-        if pruned.left == 0 {
-            return Ok(Edit::Erase);
+        let pruned = match self.pruned(signal, protocol, &body) {
+            Ok(pruned) if pruned.left == 0 => return Ok(Edit::Erase),
+            Ok(pruned) => pruned,
+            Err(error @ (StoreError::Corrupt(_) | StoreError::Wire(_))) => {
+                tracing::warn!(position, %error, "a request cannot be taken apart");
+                return Ok(Edit::Stuck);
+            }
+            Err(error) => return Err(error),
+        };
+        // It matches as a whole: what is left must not.
+        if pruned.removed == 0 || self.matches(signal, protocol, &pruned.body)? {
+            tracing::warn!(position, "no record of a request matches alone, but all together do");
+            return Ok(Edit::Stuck);
         }
         let format = match protocol {
             Protocol::Otlp => Format::OtlpProtobuf,

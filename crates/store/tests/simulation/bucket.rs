@@ -53,6 +53,16 @@ impl SimBucket {
         self.inner().now_nanos
     }
 
+    /// Paths of the objects that have some bytes.
+    pub fn paths_with(&self, needle: &[u8]) -> Vec<String> {
+        let inner = self.inner();
+        let found = inner
+            .objects
+            .iter()
+            .filter(|(_, (body, _))| body.windows(needle.len()).any(|bytes| bytes == needle));
+        found.map(|(path, _)| path.clone()).collect()
+    }
+
     /// Changes one bit of an object.
     pub fn flip_bit(&self, path: &str, offset: u64, bit: u8) {
         if let Some((body, _)) = self.inner().objects.get_mut(path) {

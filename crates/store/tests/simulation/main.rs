@@ -5,7 +5,8 @@
 //! was sent in two requests once or twice), one that was not acknowledged at most once; nothing
 //! panics; the next start is clean; a snapshot reads the same as long as it is held (where other
 //! nodes delete: within the grace time); rows that come during a flush are visible; and a process
-//! that reads beside all this, at any moment, sees each acknowledged record once.
+//! that reads beside all this, at any moment, sees each acknowledged record once. Deleted records
+//! are not seen again, and others are; at the end, what is deleted is in no file of any node.
 //!
 //! `KYMO_TEST_SIM_SEEDS` sets the number of seeds; `KYMO_TEST_SIM_SEED` runs one and prints what it does.
 
@@ -18,6 +19,7 @@ mod exhaustive;
 mod model;
 mod pausing;
 mod pausing_disk;
+mod points;
 mod races;
 mod requests;
 mod script;

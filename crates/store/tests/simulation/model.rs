@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use kymo_store::Signal;
 
-use crate::requests::Sent;
+use crate::requests::{NAMES, Sent};
 
 /// Two tenants, one of which needs escaping in paths.
 pub const TENANTS: [&str; 2] = ["default", "team/ü"];
 /// The signals that are simulated.
-pub const SIGNALS: [Signal; 2] = [Signal::Spans, Signal::Logs];
+pub const SIGNALS: [Signal; 3] = [Signal::Spans, Signal::Logs, Signal::Series];
 
 /// How often a record must and may be there.
 #[derive(Debug, Clone)]
@@ -19,8 +19,8 @@ pub struct Expected {
     pub place: (&'static str, Signal),
     /// Its time.
     pub time_nanos: u64,
-    /// Copies that were acknowledged and must be there; for spans at most 1, since compaction
-    /// drops exact duplicates.
+    /// Copies that were acknowledged and must be there; for spans and points at most 1, since
+    /// compaction drops exact duplicates.
     pub least: usize,
     /// Copies that were ever sent, less those that retention removed.
     pub most: usize,
@@ -104,8 +104,8 @@ impl Model {
             let least = match (is_duplicate, request.place.1) {
                 // An earlier copy, which retention may have taken.
                 (true, _) => record.least.max(usize::from(!record.was_removed)),
-                (false, Signal::Spans) => 1,
-                (false, _) => record.least + 1,
+                (false, Signal::Spans | Signal::Series) => 1,
+                (false, Signal::Logs) => record.least + 1,
             };
             record.least = least.min(record.most);
         }
@@ -124,8 +124,8 @@ impl Model {
             record.was_removed = true;
             record.most = record.most.saturating_sub(1);
             record.least = match record.place.1 {
-                Signal::Spans => 0,
-                _ => record.least.saturating_sub(1),
+                Signal::Spans | Signal::Series => 0,
+                Signal::Logs => record.least.saturating_sub(1),
             };
         }
     }
@@ -138,21 +138,16 @@ impl Model {
         }
     }
 
-    /// Records of a place were deleted, all that were acknowledged; or perhaps, if the answer is
-    /// not known or other nodes had some in memory.
-    pub fn deleted(
-        &mut self,
-        place: (&'static str, Signal),
-        matches: impl Fn(u64) -> bool,
-        surely: bool,
-    ) {
+    /// Records of a place with a name were deleted, all that were acknowledged; or perhaps, if the
+    /// answer is not known or other nodes had some in memory.
+    pub fn deleted(&mut self, place: (&'static str, Signal), number: u64, surely: bool) {
         let unanswered = self.requests.iter().filter(|request| !request.is_acknowledged);
         let mut may_come: BTreeMap<u64, usize> = BTreeMap::new();
         for sent in unanswered.flat_map(|request| &request.records) {
             *may_come.entry(sent.id).or_default() += 1;
         }
         for (id, record) in &mut self.records {
-            if record.place == place && matches(*id) {
+            if record.place == place && *id % NAMES == number {
                 (record.least, record.was_removed) = (0, true);
                 if surely {
                     record.most = record.most.min(may_come.get(id).copied().unwrap_or(0));

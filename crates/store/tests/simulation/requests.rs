@@ -1,5 +1,5 @@
-//! Requests of a few spans or log records, each with a number of its own, and how they are found
-//! again: the number is the span id, and time and name follow from it.
+//! Requests of a few spans, log records or points, each with a number of its own, and how they are found
+//! again: the number is the span id, or an attribute of points, and time and name follow from it.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,15 @@ use bytes::Bytes;
 use kymo_journal::{Compression, Format, Record};
 use kymo_store::block::source::Source;
 use kymo_store::column::Values;
+use kymo_store::deletion::{Order, Target};
 use kymo_store::scan::{ColumnRef, Op, Predicate, Scalar};
 use kymo_store::snapshot::Snapshot;
-use kymo_store::tables::{logs, spans};
+use kymo_store::tables::{logs, series, spans};
 use kymo_store::{Signal, Store, StoreError};
 use kymo_wire::AnyValueView;
 use kymo_wire::encode::{SpanFields, Writer};
+
+use crate::points;
 
 /// Times of sent records begin here: the simulated clock's start, less some days.
 pub const START_NANOS: u64 = 1_700_000_000_000_000_000;
@@ -33,17 +36,39 @@ pub const NAMES: u64 = 11;
 
 /// The condition of the records with a name.
 pub fn named(signal: Signal, number: u64) -> Predicate {
-    let field = if signal == Signal::Spans { spans::field::NAME } else { logs::field::BODY };
+    let field = match signal {
+        Signal::Spans => spans::field::NAME,
+        Signal::Logs => logs::field::BODY,
+        Signal::Series => series::field::NAME,
+    };
     let value = Scalar::String(name(number));
     Predicate::Compare { column: ColumnRef::Field(field), op: Op::Eq, value }
 }
 
-fn name(id: u64) -> String {
-    format!("operation {}", id % NAMES)
+/// The name of a record. None is part of another, so that it can be looked for in files.
+pub fn name(id: u64) -> String {
+    format!("operation {:02}", id % NAMES)
+}
+
+/// The deletion of the records with a name.
+pub fn order(signals: &[Signal], number: u64) -> Order {
+    let target = |signal: &Signal| Target { signal: *signal, predicate: named(*signal, number) };
+    Order {
+        by: "the simulation".to_owned(),
+        condition: None,
+        condition_hash: "sha256:none".to_owned(),
+        language: "sql".to_owned(),
+        time: None,
+        whole_traces: false,
+        targets: signals.iter().map(target).collect(),
+    }
 }
 
 /// Encodes a request.
 pub fn encode(signal: Signal, records: &[Sent]) -> Bytes {
+    if signal == Signal::Series {
+        return points::encode(records);
+    }
     let mut w = Writer::new();
     w.resource_group(|w| {
         w.resource(|w| w.resource_attribute(b"service.name", &AnyValueView::String(b"shop")));
@@ -60,7 +85,7 @@ pub fn encode(signal: Signal, records: &[Sent]) -> Bytes {
     w.into_bytes().into()
 }
 
-/// A request that is whole until the last attribute of its last record, which is cut short.
+/// A request of spans or log records that is whole until the last attribute of its last record, which is cut short.
 pub fn encode_broken(signal: Signal, records: &[Sent]) -> Bytes {
     let attributes = if signal == Signal::Spans { 9 } else { 6 };
     let mut w = Writer::new();
@@ -115,7 +140,8 @@ pub fn record(signal: Signal, tenant: &str, body: Bytes, received_nanos: i64) ->
     Record {
         signal: match signal {
             Signal::Spans => kymo_journal::Signal::Traces,
-            _ => kymo_journal::Signal::Logs,
+            Signal::Logs => kymo_journal::Signal::Logs,
+            Signal::Series => kymo_journal::Signal::Metrics,
         },
         format: Format::OtlpProtobuf,
         compression: Compression::None,
@@ -149,6 +175,9 @@ pub fn found_in(signal: Signal, sources: &[Source]) -> Result<Found, StoreError>
 
 /// Number and time of each row of a source.
 fn rows(signal: Signal, source: &Source) -> Result<Vec<(u64, u64)>, StoreError> {
+    if signal == Signal::Series {
+        return points::rows(source);
+    }
     let (id, time, text) = match signal {
         Signal::Spans => (spans::field::SPAN_ID, spans::field::START_TIME, spans::field::NAME),
         _ => (logs::field::SPAN_ID, logs::field::TIME, logs::field::BODY),

@@ -52,6 +52,7 @@ enum Act {
     Pause,
     Retain,
     Delete,
+    Pursue,
     Collect,
     Hold,
     ReadHeld,
@@ -63,7 +64,7 @@ enum Act {
 }
 
 /// Each act and how often it comes.
-const ACTS: [(Act, usize); 23] = [
+const ACTS: [(Act, usize); 24] = [
     (Act::Send, 30),
     (Act::SendAgain, 4),
     (Act::ResendSpans, 3),
@@ -78,7 +79,8 @@ const ACTS: [(Act, usize); 23] = [
     (Act::CompactAll, 6),
     (Act::Pause, 6),
     (Act::Retain, 3),
-    (Act::Delete, 2),
+    (Act::Delete, 3),
+    (Act::Pursue, 4),
     (Act::Collect, 6),
     (Act::Hold, 3),
     (Act::ReadHeld, 3),
@@ -118,6 +120,7 @@ pub fn run(seed: u64) {
     let world = World::new(random.next_u64(), setup);
     let weather = vec![Weather::default(); world.nodes.len()];
     let mut script = Script { world, held: Vec::new(), acts, weather };
+    script.world.has_slow_consumer = random.one_in(2);
     for node in 0..script.world.nodes.len() {
         assert!(script.world.open(node));
     }
@@ -197,6 +200,8 @@ impl Script {
             }
             Act::CompactAll => self.result("compact", node, store.compact(Effort::Everything)),
             Act::Pause => self.paused(node, &store),
+            Act::Delete => self.delete(node, &store),
+            Act::Pursue => self.pursue(node, &store),
             Act::Collect => self.result("collect", node, store.collect_garbage()),
             Act::PassTime => self.pass_time(),
             Act::ChangeWeather => self.change_weather(node),
@@ -204,7 +209,6 @@ impl Script {
                 self.world.calm();
                 match calm {
                     Act::Retain => self.retain(node, &store),
-                    Act::Delete => self.delete(node, &store),
                     Act::Hold => self.hold(node, &store),
                     Act::ReadBeside => self.read_beside(node),
                     Act::ReadHeld => self.read_held(),
@@ -261,7 +265,8 @@ impl Script {
 
     /// A request with an error inside, which admission would have refused: it is left out whole.
     fn send_broken(&mut self, node: usize) {
-        let place = self.place();
+        let place = (self.pick(&TENANTS), self.pick(&[Signal::Spans, Signal::Logs]));
+        self.world.has_unreadable_requests = true;
         let records = self.world.new_records(4, 1);
         let body = requests::encode_broken(place.1, &records);
         let record = requests::record(place.1, place.0, body, self.world.bucket.now_nanos());
@@ -344,17 +349,42 @@ impl Script {
         self.result(&format!("retain {place:?} {records:?}"), node, removed);
     }
 
+    /// Deletes for good what has a name; half of the time nothing goes wrong, and what was said
+    /// before is held against what is hidden.
     fn delete(&mut self, node: usize, store: &Arc<Store>) {
-        let (place, number) = (self.place(), self.below(requests::NAMES));
-        if self.world.random.one_in(3)
-            && let Some(access) = &self.world.nodes[node].access
-        {
-            access.set_weather(Weather { fails_one_in: 6, ..Weather::default() });
+        let (tenant, number) = (self.pick(&TENANTS), self.below(requests::NAMES));
+        let (first, end) = self.pick(&[(0, 3), (0, 1), (1, 2), (2, 3)]);
+        let signals = SIGNALS[first..end].to_vec();
+        let order = requests::order(&signals, number);
+        let is_calm = self.world.random.one_in(2);
+        if is_calm {
+            self.world.calm();
         }
-        let deleted = store.delete(place.0, place.1, &requests::named(place.1, number));
+        let preview = store.preview_deletion(tenant, &order.targets);
+        let deleted = store.begin_deletion(tenant, order);
+        if is_calm {
+            let (preview, deleted) = (preview.expect("a preview"), deleted.as_ref());
+            let hidden = deleted.expect("a deletion").hidden.as_ref().expect("what is hidden");
+            let meant: Vec<u64> = preview.iter().map(|signal| signal.records).collect();
+            let hidden: Vec<u64> = hidden.signals.iter().map(|signal| signal.records).collect();
+            assert!(hidden == meant || !self.world.flipped.is_empty(), "{hidden:?}, not {meant:?}");
+            self.resume();
+        }
         let surely = deleted.is_ok() && self.world.nodes.len() == 1;
-        self.world.model.deleted(place, |id| id % requests::NAMES == number, surely);
-        self.result(&format!("delete {place:?} {number}"), node, deleted);
+        for signal in &signals {
+            self.world.model.deleted((tenant, *signal), number, surely);
+        }
+        let what = format!("delete {tenant} {signals:?} {number}");
+        if deleted.is_err() {
+            self.world.unanswered_deletions.push((node, tenant, signals, number));
+        }
+        self.result(&what, node, deleted);
+    }
+
+    fn pursue(&mut self, node: usize, store: &Arc<Store>) {
+        let pursued = store.pursue_deletions();
+        self.world.pursued(node);
+        self.result("pursue deletions", node, pursued);
     }
 
     fn hold(&mut self, node: usize, store: &Arc<Store>) {

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
+use kymo_journal::disk::read_all;
 use kymo_journal::sim::{Random, SimDisk};
-use kymo_journal::{Disk, Journal};
+use kymo_journal::{CursorOptions, Disk, Journal};
 use kymo_store::block::meta::BlockMeta;
 use kymo_store::block::source::Source;
 use kymo_store::check::{Finding, check};
@@ -77,6 +78,13 @@ pub struct World {
     pub flipped: BTreeSet<String>,
     /// How long removed files stay.
     pub grace: Duration,
+    /// Whether journals have a consumer that never reads, so that they keep everything.
+    pub has_slow_consumer: bool,
+    /// Whether journals have something that nobody can read.
+    pub has_unreadable_requests: bool,
+    /// Deletions that ended with an error: by whom, of whom, of what, of which name. They may be
+    /// hidden whenever they are pursued.
+    pub unanswered_deletions: Vec<(usize, &'static str, Vec<Signal>, u64)>,
     log_refresh: Duration,
     block_cache_bytes: usize,
     next_id: u64,
@@ -114,6 +122,9 @@ impl World {
             model: Model::default(),
             flipped: BTreeSet::new(),
             grace,
+            has_slow_consumer: false,
+            has_unreadable_requests: false,
+            unanswered_deletions: Vec::new(),
             log_refresh,
             block_cache_bytes,
             next_id: 1,
@@ -133,7 +144,9 @@ impl World {
         Options {
             node: format!("node-{node}"),
             flush_rows: 50,
+            flush_points: 50,
             flush_after: Duration::from_secs(30),
+            flush_series_after: Duration::from_secs(30),
             // Real time, which here nobody uses to flush.
             flush_wait: Duration::from_millis(1),
             final_rows: 100,
@@ -149,6 +162,7 @@ impl World {
     pub fn try_open(&mut self, index: usize) -> Result<(), StoreError> {
         let options = self.options(index);
         let (setup, seed) = (self.setup, self.random.next_u64());
+        let has_slow_consumer = self.has_slow_consumer;
         let node = &mut self.nodes[index];
         node.store = None;
         let disk: Arc<dyn Disk> = Arc::new(node.disk.clone());
@@ -157,7 +171,11 @@ impl World {
             recent_bytes: if seed.is_multiple_of(2) { 0 } else { 3000 },
             ..Default::default()
         };
-        let (journal, _) = Journal::open(disk.clone(), Path::new(JOURNAL), journal_options)?;
+        let (journal, recovery) = Journal::open(disk.clone(), Path::new(JOURNAL), journal_options)?;
+        self.has_unreadable_requests |= !recovery.damaged.is_empty();
+        if has_slow_consumer {
+            journal.register("slow", CursorOptions::default())?;
+        }
         let objects: Arc<dyn Objects> = match setup {
             Setup::Disk => {
                 let local = LocalObjects::open(Path::new(BLOCKS), disk.clone())?;
@@ -365,12 +383,83 @@ impl World {
         }
         self.check();
         self.check_clean();
+        // A block that cannot be read keeps what it has.
+        if self.flipped.is_empty() {
+            self.forget_a_name();
+            self.check_clean();
+        }
         for node in 0..self.nodes.len() {
             let store = self.nodes[node].store.take().expect("the node is up");
             Arc::into_inner(store).expect("nobody else has it").close().expect("a clean end");
             assert!(self.open(node));
         }
         self.check();
+    }
+
+    /// Of what every node is asked to delete nothing is left, anywhere.
+    fn forget_a_name(&mut self) {
+        let number = self.random.below(requests::NAMES);
+        note(format!("all nodes forget name {number}"));
+        for node in 0..self.nodes.len() {
+            for tenant in TENANTS {
+                let order = requests::order(&SIGNALS, number);
+                self.store(node).begin_deletion(tenant, order).expect("a deletion");
+            }
+        }
+        places().for_each(|place| self.model.deleted(place, number, true));
+        self.check();
+        self.pursue_to_the_end();
+        self.check();
+        assert_eq!(self.files_with(&requests::name(number)), Vec::<String>::new());
+    }
+
+    /// Lets all deletions of all nodes be done.
+    fn pursue_to_the_end(&mut self) {
+        let mut pending = usize::MAX;
+        for _ in 0..20 {
+            pending = 0;
+            for node in 0..self.nodes.len() {
+                let store = self.store(node);
+                store.pursue_deletions().expect("deletions are pursued");
+                self.pursued(node);
+                store.collect_garbage().expect("a garbage collection");
+                pending += store.deletions_pending();
+            }
+            if pending == 0 {
+                return;
+            }
+            self.bucket.advance(GRACE + Duration::from_secs(1));
+        }
+        let all = TENANTS.map(|tenant| self.store(0).deletions(tenant, 100));
+        panic!("{pending} deletions are not done: {all:?}");
+    }
+
+    /// A node has pursued its deletions: what was asked for in vain may be hidden now.
+    pub fn pursued(&mut self, node: usize) {
+        let unanswered = self.unanswered_deletions.iter().filter(|(by, ..)| *by == node);
+        for (_, tenant, signals, number) in unanswered {
+            for signal in signals {
+                self.model.deleted((*tenant, *signal), *number, false);
+            }
+        }
+    }
+
+    /// Files and objects that have a text. What nobody can read nobody can delete, either.
+    fn files_with(&self, text: &str) -> Vec<String> {
+        let mut found = self.bucket.paths_with(text.as_bytes());
+        for node in &self.nodes {
+            let kept = [(JOURNAL, !self.has_unreadable_requests), (BLOCKS, true)];
+            for (dir, _) in kept.iter().filter(|(_, is_searched)| *is_searched) {
+                for path in files(&node.disk, Path::new(dir)) {
+                    let file = node.disk.open(&path).expect("a file that was listed");
+                    let bytes = read_all(&*file).expect("its bytes");
+                    if bytes.windows(text.len()).any(|found| found == text.as_bytes()) {
+                        found.push(path.display().to_string());
+                    }
+                }
+            }
+        }
+        found
     }
 
     /// Nothing is damaged but what a bit flip damaged, and nothing lies around.
@@ -396,7 +485,8 @@ impl World {
         if self.setup == Setup::Disk {
             let disk = &self.nodes[0].disk;
             let files = files(disk, Path::new(BLOCKS));
-            let left: Vec<_> = files.iter().filter(|file| file.ends_with("tmp")).collect();
+            let is_temporary = |file: &&PathBuf| file.to_string_lossy().ends_with("tmp");
+            let left: Vec<_> = files.iter().filter(is_temporary).collect();
             assert!(left.is_empty(), "temporary files are left: {left:?}");
         }
     }
@@ -418,14 +508,15 @@ pub fn places() -> impl Iterator<Item = (&'static str, Signal)> {
     TENANTS.into_iter().flat_map(|tenant| SIGNALS.map(|signal| (tenant, signal)))
 }
 
-fn files(disk: &SimDisk, dir: &Path) -> Vec<String> {
+/// All files below a directory.
+fn files(disk: &SimDisk, dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut dirs: Vec<PathBuf> = vec![dir.to_owned()];
     while let Some(dir) = dirs.pop() {
         for entry in disk.list(&dir).unwrap_or_default() {
             match entry.is_dir {
                 true => dirs.push(dir.join(entry.name)),
-                false => found.push(entry.name),
+                false => found.push(dir.join(entry.name)),
             }
         }
     }

@@ -37,9 +37,6 @@ struct Entry {
     time_nanos: u64,
     start: usize,
     end: usize,
-    /// The line, which is the end of the message that begins the record.
-    line_start: usize,
-    line_end: usize,
 }
 
 /// The metadata of an entry, taken as it is read.
@@ -121,32 +118,16 @@ impl Stream {
             span_id: metadata.span_id.as_ref().map_or(&[][..], |id| id),
             ..LogFields::default()
         };
-        // Ids and what else is behind the metadata have a known length.
-        let behind_bytes = |present: usize, bytes: usize| if present > 0 { bytes + 2 } else { 0 };
-        let behind = metadata.attributes.as_slice().len()
-            + behind_bytes(fields.trace_id.len(), TRACE_ID_BYTES)
-            + behind_bytes(fields.span_id.len(), SPAN_ID_BYTES);
         self.records.log(&fields, |w| {
             w.log_body(&AnyValueView::String(line));
             w.raw(metadata.attributes.as_slice());
         });
         let end = self.records.as_slice().len();
-        let line_end = end - behind;
-        self.entries.push(Entry {
-            time_nanos,
-            start,
-            end,
-            line_start: line_end - line.len(),
-            line_end,
-        });
+        self.entries.push(Entry { time_nanos, start, end });
     }
 
     pub(super) fn size_bytes(&self) -> usize {
         self.records.as_slice().len()
-    }
-
-    fn line(&self, entry: &Entry) -> &[u8] {
-        &self.records.as_slice()[entry.line_start..entry.line_end]
     }
 
     /// Appends the entries of another part of the same stream.
@@ -157,8 +138,6 @@ impl Stream {
             time_nanos: entry.time_nanos,
             start: entry.start + offset,
             end: entry.end + offset,
-            line_start: entry.line_start + offset,
-            line_end: entry.line_end + offset,
         };
         self.entries.extend(other.entries.iter().map(moved));
     }
@@ -172,7 +151,7 @@ impl Stream {
         let mut order: Vec<usize> = (0..self.entries.len()).collect();
         let key = |place: usize| {
             let entry = &self.entries[place];
-            (entry.time_nanos, self.line(entry))
+            (entry.time_nanos, &self.records.as_slice()[entry.start..entry.end])
         };
         // Equal ones stay in the order in which they came.
         order.sort_by(|a, b| key(*a).cmp(&key(*b)));

@@ -123,6 +123,12 @@ impl<'de> Visitor<'de> for OneStream<'_, '_> {
                 "values" => {
                     map.next_value_seed(Values { state: &mut *state, stream: &mut stream })?;
                 }
+                // To ignore them would be to lose them.
+                "entries" => {
+                    let message = "stream has entries, as before Loki's API had a version: send \
+                                   stream and values";
+                    return Err(A::Error::custom(message));
+                }
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }

@@ -14,7 +14,7 @@
 //! | structured metadata | attributes of the record, in order; names as [`metadata_name`] makes them |
 //! | metadata `trace_id` of 32 lower-case hexadecimal digits, `span_id` of 16 | the record's ids |
 //!
-//! Entries of a stream that have the same time and the same line are one: the first is kept.
+//! Entries of a stream that have the same time, line and metadata are one.
 //!
 //! What cannot be read at all is an error, and nothing of the push is kept. A stream whose labels
 //! are wrong, and an entry whose time or metadata is, are left out alone and counted

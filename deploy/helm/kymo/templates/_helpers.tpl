@@ -66,9 +66,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- with .Values.config.base_path }}/{{ trimAll "/" . }}{{ end }}
 {{- end }}
 
+{{/* Whether something is kept. */}}
+{{- define "kymo.keeps" -}}
+{{- if ne (toString (dig "store" "enabled" true .Values.config)) "false" }}true{{ end }}
+{{- end }}
+
 {{/* Received metrics are shown from the store. */}}
 {{- define "kymo.exposes" -}}
-{{- if and .Values.exposeReceivedMetrics (ne (toString (dig "store" "enabled" true .Values.config)) "false") }}true{{ end }}
+{{- if and .Values.exposeReceivedMetrics (include "kymo.keeps" .) }}true{{ end }}
 {{- end }}
 
 {{/* Says why, rather than installing what would lose data or is open to everybody. */}}
@@ -78,6 +83,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $listeners := list "http" "otlp_grpc" "otlp_http" }}
 {{- if include "kymo.exposes" . }}
 {{- $listeners = append $listeners "expose_metrics" }}
+{{- end }}
+{{- if .Values.postgres }}
+{{- if not (include "kymo.keeps" .) }}
+{{- fail "postgres asks what is kept, and config.store.enabled is false: set postgres=false" }}
+{{- end }}
+{{- $listeners = append $listeners "postgres" }}
 {{- end }}
 {{- range $name := $listeners }}
 {{- $listener := dict "config" $config "listener" $name }}
@@ -89,7 +100,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if include "kymo.wantsCertificate" (dict "config" $config "listener" "http") }}
 {{- fail "probes of Kubernetes show no certificate: set config.tls.client_certificates=optional with auth, or config.listeners.http.tls without client_ca" }}
 {{- end }}
-{{- if and (gt (int .Values.replicas) 1) (ne (toString $store.enabled) "false") (not $store.url) }}
+{{- if and (gt (int .Values.replicas) 1) (include "kymo.keeps" .) (not $store.url) }}
 {{- fail "several replicas need a bucket that they share: set config.store.url, or config.store.enabled=false to only forward" }}
 {{- end }}
 {{- end }}

@@ -3,69 +3,18 @@
 //! Where their bounds differ, those in common are kept, so that every count is exact. Rows that
 //! are no histograms are left out.
 
-use std::sync::Arc;
-
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, Float64Array};
-use arrow_schema::{DataType, Field, FieldRef};
+use arrow_array::{Array, ArrayRef};
 use datafusion::common::{Result, ScalarValue, internal_err};
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::format_state_name;
-use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, Signature, Volatility};
+use datafusion::logical_expr::Accumulator;
 
-use super::Wanted;
 use super::buckets::Buckets;
-use super::of_point::coerced;
+use super::{Wanted, aggregate};
 use crate::functions::lists;
-
-/// The function.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct HistogramQuantileAgg {
-    signature: Signature,
-}
-
-impl Default for HistogramQuantileAgg {
-    fn default() -> Self {
-        Self { signature: Signature::user_defined(Volatility::Immutable) }
-    }
-}
-
-impl AggregateUDFImpl for HistogramQuantileAgg {
-    fn name(&self) -> &str {
-        "histogram_quantile_agg"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        coerced(self.name(), types)
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Float64)
-    }
-
-    fn accumulator(&self, _: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(Merged::default()))
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        let field = |part: &str, data_type| {
-            Arc::new(Field::new(format_state_name(args.name, part), data_type, true))
-        };
-        Ok(vec![
-            field("quantile", DataType::Float64),
-            field("bounds", lists::of_doubles()),
-            field("counts", lists::of_doubles()),
-        ])
-    }
-}
 
 /// The histograms of a group so far.
 #[derive(Debug, Default)]
-struct Merged {
+pub(super) struct Merged {
     wanted: Wanted,
     sum: Buckets,
 }
@@ -97,12 +46,8 @@ impl Accumulator for Merged {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        let list = |numbers: &[f64]| lists::scalar(Arc::new(Float64Array::from(numbers.to_vec())));
-        Ok(vec![
-            ScalarValue::Float64(self.wanted.0),
-            list(&self.sum.bounds),
-            list(&self.sum.counts),
-        ])
+        let Buckets { bounds, counts } = self.sum.clone();
+        Ok(aggregate::state(self.wanted, bounds, counts))
     }
 
     /// States are histograms too; that of an empty group is none.

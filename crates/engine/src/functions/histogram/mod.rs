@@ -9,6 +9,7 @@
 //! All three interpolate within a bucket as Prometheus does. A histogram that counts nothing, or
 //! makes no sense, has no quantile: NULL.
 
+mod aggregate;
 mod buckets;
 mod merged;
 mod of_point;
@@ -19,9 +20,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use datafusion::common::Result;
 
-pub(super) use merged::HistogramQuantileAgg;
+pub(super) use aggregate::{HistogramQuantileOf, Of};
 pub(super) use of_point::HistogramQuantile;
-pub(super) use of_rows::HistogramQuantileLe;
 
 use crate::error::Refusal;
 

@@ -3,80 +3,36 @@
 //! `le` is the bound of a bucket, as a number or as text (`'+Inf'`), `value` how many were at most
 //! that. Rows of several series with the same bound are added.
 
-use std::sync::Arc;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
-use arrow_array::{Array, ArrayRef, Float64Array, StringArray};
-use arrow_schema::{DataType, Field, FieldRef};
+use arrow_array::{Array, ArrayRef, StringArray};
+use arrow_schema::DataType;
 use datafusion::common::{Result, ScalarValue, internal_err};
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::format_state_name;
-use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, Signature, Volatility};
+use datafusion::logical_expr::Accumulator;
 use hashbrown::HashMap;
 
-use super::Wanted;
 use super::buckets::Buckets;
+use super::{Wanted, aggregate};
 use crate::error::Refusal;
 use crate::functions::lists;
 
-/// The function.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct HistogramQuantileLe {
-    signature: Signature,
-}
-
-impl Default for HistogramQuantileLe {
-    fn default() -> Self {
-        Self { signature: Signature::user_defined(Volatility::Immutable) }
-    }
-}
-
-impl AggregateUDFImpl for HistogramQuantileLe {
-    fn name(&self) -> &str {
-        "histogram_quantile_le"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        let is_number = |data_type: &DataType| data_type.is_numeric() || data_type.is_null();
-        let is_text = |data_type: &DataType| match data_type {
-            DataType::Dictionary(_, value) => value.is_string(),
-            other => other.is_string(),
-        };
-        match types {
-            [quantile, le, value] if is_number(quantile) && is_number(value) => {
-                let le = match le {
-                    text if is_text(text) => DataType::Utf8,
-                    number if is_number(number) => DataType::Float64,
-                    _ => return Err(usage()),
-                };
-                Ok(vec![DataType::Float64, le, DataType::Float64])
-            }
-            _ => Err(usage()),
+/// The types that it takes.
+pub(super) fn coerced(types: &[DataType]) -> Result<Vec<DataType>> {
+    let is_number = |data_type: &DataType| data_type.is_numeric() || data_type.is_null();
+    let is_text = |data_type: &DataType| match data_type {
+        DataType::Dictionary(_, value) => value.is_string(),
+        other => other.is_string(),
+    };
+    match types {
+        [quantile, le, value] if is_number(quantile) && is_number(value) => {
+            let le = match le {
+                text if is_text(text) => DataType::Utf8,
+                number if is_number(number) => DataType::Float64,
+                _ => return Err(usage()),
+            };
+            Ok(vec![DataType::Float64, le, DataType::Float64])
         }
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Float64)
-    }
-
-    fn accumulator(&self, _: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(ByBound::default()))
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        let field = |part: &str, data_type| {
-            Arc::new(Field::new(format_state_name(args.name, part), data_type, true))
-        };
-        Ok(vec![
-            field("quantile", DataType::Float64),
-            field("bounds", lists::of_doubles()),
-            field("values", lists::of_doubles()),
-        ])
+        _ => Err(usage()),
     }
 }
 
@@ -89,7 +45,7 @@ fn usage() -> datafusion::error::DataFusionError {
 
 /// What the buckets of a group count so far, by bound.
 #[derive(Debug, Default)]
-struct ByBound {
+pub(super) struct ByBound {
     wanted: Wanted,
     /// By the bits of the bound.
     counts: HashMap<u64, f64>,
@@ -145,8 +101,7 @@ impl Accumulator for ByBound {
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
         let (bounds, values): (Vec<f64>, Vec<f64>) = self.rows().unzip();
-        let list = |numbers: Vec<f64>| lists::scalar(Arc::new(Float64Array::from(numbers)));
-        Ok(vec![ScalarValue::Float64(self.wanted.0), list(bounds), list(values)])
+        Ok(aggregate::state(self.wanted, bounds, values))
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {

@@ -16,13 +16,12 @@ use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{StreamExt, stream};
 
 use super::groups::Groups;
 use crate::limits::{BATCH_ROWS, CODE_GROUPS_MAX};
+use crate::plan::visit_each;
 
 /// Groups rows by codes and aggregates each group, to be joined by a second step.
 #[derive(Debug, Clone)]
@@ -93,20 +92,7 @@ impl ExecutionPlan for CodeGroups {
     ) -> Result<TreeNodeRecursion> {
         let by = self.grouping.by.iter().map(|(expr, _)| expr);
         let filters = self.grouping.filters.iter().flatten();
-        for expr in by.chain(filters) {
-            if visit(expr)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.over(children)
+        visit_each(by.chain(filters), visit)
     }
 
     fn with_new_children(

@@ -1,12 +1,12 @@
 //! Functions whose answer is known before the query runs: who asks, where, with which settings.
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SetExpr, TableFactor,
-    Value as SqlValue,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Value as SqlValue,
 };
 
 use super::super::parameters::call;
 use super::casts::text;
+use super::subqueries;
 use crate::asked::PgSession;
 
 /// The schema that tables are in.
@@ -21,7 +21,10 @@ pub(super) fn rewrite(function: &Function, session: &PgSession) -> Result<Option
     let args = args_of(function);
     let said = |text: &str| Expr::value(SqlValue::SingleQuotedString(text.to_owned()));
     Ok(Some(match name.value.to_lowercase().as_str() {
-        "array" => return Ok(array_of(function)),
+        "array" => match &function.args {
+            FunctionArguments::Subquery(query) => return Ok(subqueries::array(query)),
+            _ => return Ok(None),
+        },
         "current_database" | "current_catalog" => said(&session.database),
         "current_schema" => said(SCHEMA),
         "current_schemas" => call("make_array", SEARCHED.map(said).to_vec()),
@@ -65,35 +68,6 @@ fn args_of(function: &Function) -> Vec<Expr> {
     args.collect()
 }
 
-/// `ARRAY(SELECT …)` as the aggregate that it is.
-fn array_of(function: &Function) -> Option<Expr> {
-    let FunctionArguments::Subquery(query) = &function.args else { return None };
-    let template = "SELECT (SELECT array_agg(item) FROM (SELECT 1) AS items (item))";
-    let mut expr = parsed(template)?;
-    let Expr::Subquery(outer) = &mut expr else { return None };
-    let SetExpr::Select(select) = &mut *outer.body else { return None };
-    let TableFactor::Derived { subquery, .. } = &mut select.from.first_mut()?.relation else {
-        return None;
-    };
-    *subquery = query.clone();
-    Some(expr)
-}
-
-/// The expression that a select of one column selects.
-fn parsed(query: &str) -> Option<Expr> {
-    use datafusion::sql::parser::{DFParser, Statement};
-    use datafusion::sql::sqlparser::ast::{SelectItem, Statement as SqlStatement};
-    let Statement::Statement(statement) = DFParser::parse_sql(query).ok()?.pop_front()? else {
-        return None;
-    };
-    let SqlStatement::Query(query) = *statement else { return None };
-    let SetExpr::Select(select) = *query.body else { return None };
-    match select.projection.into_iter().next()? {
-        SelectItem::UnnamedExpr(expr) => Some(expr),
-        _ => None,
-    }
-}
-
 /// `schema IN (SELECT … current_setting('search_path') …)`, as Grafana asks whether tables of a
 /// schema need its name: a list, since that is what the subquery makes of the setting.
 pub(super) fn search_path(expr: &Expr, subquery: &Query, negated: bool) -> Option<Expr> {
@@ -128,11 +102,5 @@ mod tests {
              string_to_array(current_setting('search_path'),',') s)",
         );
         assert!(text.unwrap().ends_with("quote_ident(table_schema) IN ('public')"));
-    }
-
-    #[test]
-    fn an_array_of_a_query_is_an_aggregate() {
-        let text = rewritten("SELECT ARRAY(SELECT rolname FROM pg_roles) AS a").unwrap();
-        assert!(text.contains("array_agg(item)") && text.contains("pg_roles"), "{text}");
     }
 }

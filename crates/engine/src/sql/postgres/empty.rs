@@ -1,4 +1,5 @@
-//! Selects that cannot have rows: those that need one of a relation which never has any.
+//! Selects that cannot have rows: those that need one of a relation which never has any, or an item of
+//! a list that is never there.
 //!
 //! `psql` asks for policies, publications and inheritance of every table that it describes, in ways
 //! that DataFusion cannot plan. There are none here, so the answer is known: no rows, with columns of
@@ -6,8 +7,8 @@
 
 use datafusion::sql::parser::{DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, JoinOperator, Query, Select, SelectItem, SetExpr, Statement as SqlStatement,
-    TableFactor, TableWithJoins, Visit, Visitor,
+    Expr, FunctionArg, FunctionArgExpr, GroupByExpr, JoinOperator, Query, Select, SelectItem,
+    SetExpr, Statement as SqlStatement, TableFactor, TableWithJoins, Visit, Visitor,
 };
 use std::ops::ControlFlow;
 
@@ -58,10 +59,7 @@ fn prune_set(set: &mut SetExpr) -> bool {
 
 /// What gives as many columns and no rows, if the select cannot have any.
 fn nothing_of(select: &Select) -> Option<Select> {
-    let is_plain = matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty())
-        && select.having.is_none()
-        && !select.projection.iter().any(is_aggregate);
-    if !is_plain || !select.from.iter().any(is_empty) {
+    if !is_plain(select) || !select.from.iter().any(is_empty) {
         return None;
     }
     let mut names = Vec::new();
@@ -92,6 +90,13 @@ fn nothing_of(select: &Select) -> Option<Select> {
     }
 }
 
+/// Whether each row of a select is made of one that it reads.
+pub(super) fn is_plain(select: &Select) -> bool {
+    matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty())
+        && select.having.is_none()
+        && !select.projection.iter().any(is_aggregate)
+}
+
 /// Whether rows of a FROM need one of a relation that has none.
 fn is_empty(from: &TableWithJoins) -> bool {
     let mut needs_nothing = is_never_filled(&from.relation);
@@ -109,15 +114,39 @@ fn is_empty(from: &TableWithJoins) -> bool {
 }
 
 fn is_never_filled(factor: &TableFactor) -> bool {
-    let TableFactor::Table { name, args: None, .. } = factor else { return false };
+    match factor {
+        TableFactor::Table { name, args: Some(called), .. } => {
+            let function = name.0.last().and_then(|part| part.as_ident());
+            function.is_some_and(|function| function.value.eq_ignore_ascii_case("unnest"))
+                && called.args.iter().all(|arg| match arg {
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(list)) => is_never_there(list),
+                    _ => false,
+                })
+        }
+        factor => relation(factor).is_some_and(Relation::is_always_empty),
+    }
+}
+
+/// Whether it is a list of the catalogue that no row has: `c.reloptions`.
+fn is_never_there(list: &Expr) -> bool {
+    match list {
+        Expr::CompoundIdentifier(parts) => {
+            parts.last().is_some_and(|column| Relation::is_null_list(&column.value))
+        }
+        _ => false,
+    }
+}
+
+/// The relation of the catalogue that stands in a FROM.
+pub(super) fn relation(factor: &TableFactor) -> Option<&'static Relation> {
+    let TableFactor::Table { name, args: None, .. } = factor else { return None };
     let parts: Option<Vec<&str>> =
         name.0.iter().map(|part| part.as_ident().map(|ident| ident.value.as_str())).collect();
-    let relation = match parts.as_deref() {
+    match parts.as_deref() {
         Some([name]) => Relation::find(None, name),
         Some([schema, name]) => Relation::find(Some(schema), name),
         _ => None,
-    };
-    relation.is_some_and(Relation::is_always_empty)
+    }
 }
 
 fn is_aggregate(item: &SelectItem) -> bool {

@@ -11,11 +11,13 @@
 //! | `columns` | names of columns |
 //! | `casts` | types that only PostgreSQL has |
 //! | `calls` | functions whose answer is known before the query runs |
+//! | `subqueries` | subqueries for one value |
 
 mod calls;
 mod casts;
 mod columns;
 mod empty;
+mod subqueries;
 
 use std::ops::ControlFlow;
 
@@ -67,6 +69,11 @@ impl VisitorMut for Rewriter<'_> {
         if let Expr::Function(call) = expr {
             without_schema(&mut call.name);
         }
+        if let Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } = expr
+            && let Expr::Subquery(query) = &mut **right
+        {
+            subqueries::keep_all(query);
+        }
         let rewritten = match expr {
             Expr::Collate { expr, .. } => Ok(Some((**expr).clone())),
             Expr::BinaryOp { left, op: BinaryOperator::PGCustomBinaryOperator(words), right } => {
@@ -74,6 +81,7 @@ impl VisitorMut for Rewriter<'_> {
             }
             Expr::Cast { expr, data_type, .. } => casts::rewrite(expr, data_type),
             Expr::Function(call) => calls::rewrite(call, self.session),
+            Expr::Subquery(query) => Ok(subqueries::scalar(query)),
             Expr::InSubquery { expr, subquery, negated } => {
                 Ok(calls::search_path(expr, subquery, *negated))
             }

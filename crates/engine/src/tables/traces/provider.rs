@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{DFSchema, Result};
+use datafusion::common::Result;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
@@ -19,6 +19,7 @@ use super::{TraceColumn, schema};
 use crate::scan::leaf::Leaf;
 use crate::scan::translate::translate;
 use crate::state::{QueryState, Reading};
+use crate::tables::tested::{self, Tested};
 use crate::tables::{Column, TableName, TableShape};
 
 /// The table of one query.
@@ -32,10 +33,10 @@ pub(crate) struct TracesTable {
 
 /// What filters ask of the store, and those that are tested on rows.
 #[derive(Default)]
-struct Asked<'a> {
+struct Asked {
     time: Option<Range<i64>>,
     predicates: Vec<Predicate>,
-    left: Vec<&'a Expr>,
+    left: Vec<Expr>,
 }
 
 impl TracesTable {
@@ -61,7 +62,7 @@ impl TracesTable {
     }
 
     /// Of the filters, what is known before a trace is whole: its id, and when it may begin.
-    fn push<'a>(&self, filters: &'a [Expr]) -> Asked<'a> {
+    fn push(&self, filters: &[Expr]) -> Asked {
         let by_id = self.shape_of(TraceColumn::TraceId, field::TRACE_ID);
         let by_start = self.shape_of(TraceColumn::StartTime, field::START_TIME);
         let mut asked = Asked::default();
@@ -78,7 +79,7 @@ impl TracesTable {
                 Some(predicate) if left.is_empty() && self.state.pushes_down => {
                     asked.predicates.push(predicate);
                 }
-                _ => asked.left.push(filter),
+                _ => asked.left.push(filter.clone()),
             }
         }
         asked
@@ -100,11 +101,7 @@ impl TableProvider for TracesTable {
         &self,
         filters: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>> {
-        let supported = |filter: &&Expr| match filter.is_volatile() {
-            true => TableProviderFilterPushDown::Unsupported,
-            false => TableProviderFilterPushDown::Exact,
-        };
-        Ok(filters.iter().map(supported).collect())
+        Ok(tested::supported(filters))
     }
 
     async fn scan(
@@ -117,20 +114,7 @@ impl TableProvider for TracesTable {
         let all = || (0..TraceColumn::ALL.len()).collect();
         let projection: Vec<usize> = projection.cloned().unwrap_or_else(all);
         let asked = self.push(filters);
-        let mut made = projection.clone();
-        for column in asked.left.iter().flat_map(|filter| filter.column_refs()) {
-            let place = self.schema.index_of(column.name())?;
-            if !made.contains(&place) {
-                made.push(place);
-            }
-        }
-        let schema_made = Arc::new(self.schema.project(&made)?);
-        let df_schema = DFSchema::try_from(schema_made.clone())?;
-        let tests = asked
-            .left
-            .into_iter()
-            .map(|filter| session.create_physical_expr(filter.clone(), &df_schema))
-            .collect::<Result<Vec<_>>>()?;
+        let made = Tested::new(session, &self.schema, &projection, asked.left)?;
         let mut predicates = asked.predicates;
         let predicate = match predicates.len() {
             0 | 1 => predicates.pop(),
@@ -140,12 +124,12 @@ impl TableProvider for TracesTable {
             snapshot: self.snapshot.clone(),
             reading: self.reading.clone(),
             state: self.state.clone(),
-            columns: made.iter().map(|place| TraceColumn::ALL[*place].1).collect(),
-            schema_made,
+            columns: made.columns.iter().map(|place| TraceColumn::ALL[*place].1).collect(),
+            schema_made: made.schema,
             schema_out: Arc::new(self.schema.project(&projection)?),
             time: asked.time,
             predicate,
-            tests,
+            tests: made.tests,
             newest: None,
             limit,
         }))))

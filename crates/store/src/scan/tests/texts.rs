@@ -24,7 +24,8 @@ use crate::schema::Signal;
 use crate::tables::{logs, order};
 
 const ROWS: usize = 3 * GRANULE_ROWS + 700;
-const WORDS: [&str; 10] = [
+/// Some with letters whose other case is another number of bytes, or outside of ASCII.
+const WORDS: [&str; 12] = [
     "request",
     "Retrying",
     "cache_miss",
@@ -35,6 +36,8 @@ const WORDS: [&str; 10] = [
     "connection",
     "x",
     "UPSTREAM",
+    "\u{212a}elvin",
+    "mi\u{17f}takes",
 ];
 
 struct Record {
@@ -65,6 +68,7 @@ fn record(random: &mut Random, row: usize) -> Record {
         0 => None,
         1 => Some(Value::Int(random.next() as i64 >> 20)),
         2 => Some(Value::Array(random.below(100) as u8)),
+        3 => Some(Value::Bytes((0..random.below(30)).map(|_| random.next() as u8).collect())),
         // Bodies rarely repeat: what does is in a dictionary, which needs no filter.
         _ => Some(Value::Text(format!("{} r{row}", text(random, row)))),
     };
@@ -158,7 +162,21 @@ fn pattern(random: &mut Random, records: &[Record]) -> String {
         10 => format!("(?:{a})?{b}"),
         11 => format!("({a}){{1,2}}"),
         12 => format!("[Rr]{a}[ =/]"),
-        _ => random.pick(&["[0-9a-f]{8}", "(?i)upstream=", "ö.+x", "", "a^", "topic1part"]).into(),
+        _ => random
+            .pick(&[
+                "[0-9a-f]{8}",
+                "(?i)upstream=",
+                "ö.+x",
+                "",
+                "a^",
+                "topic1part",
+                "(?i)kelvin",
+                "(?i)mistakes",
+                "(?i)GRÖSSER|GRÖßER",
+                r"(?m)\w+=$",
+                "[+/][A-Za-z0-9]{5}",
+            ])
+            .into(),
     }
 }
 
@@ -247,15 +265,84 @@ fn found(sources: &[Source], scan: &Scan) -> (BTreeSet<i64>, ScanStats) {
     (times.collect(), stats)
 }
 
+fn place() -> (tempfile::TempDir, Arc<dyn Objects>) {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().to_str().unwrap();
+    let objects = crate::objects::open(root, Arc::new(kymo_journal::OsDisk)).unwrap();
+    (directory, objects)
+}
+
+#[test]
+fn a_line_of_ten_megabytes_is_found_as_others_are() {
+    let text = |row: usize| match row {
+        5 => format!("{} needle-at-the-end", "x".repeat(10 << 20)),
+        _ => format!("line {row} of a quiet day"),
+    };
+    let record = |row: usize| Record {
+        body: Some(text(row)),
+        sent: Some(Value::Text(text(row))),
+        note: None,
+        trace_id: None,
+    };
+    let records: Vec<Record> = (0..GRANULE_ROWS + 10).map(record).collect();
+    let (_directory, objects) = place();
+    let block = block(&[chunk(&records, 0)], &objects);
+    let contains = |text: &str, negated| {
+        let text = text.to_owned();
+        Predicate::Contains { column: body(), text, negated }
+    };
+    let matches = |regex: &str, negated| {
+        let regex = regex.to_owned();
+        Predicate::Match { column: body(), regex, negated }
+    };
+    for (predicate, spares) in [
+        (contains("needle-at-the-end", false), true),
+        (contains("needle-at-the-end", true), false),
+        (contains("xxxxxxxxxxxx needle", false), true),
+        (contains("line 8195 of", false), false),
+        (contains("nowhere at all", false), true),
+        (matches("x{20} needle-at.+end$", false), true),
+        (matches("(?i)^LINE 5|needle-AT", false), false),
+        (matches("(?i)^LINE 5|needle-AT", true), false),
+    ] {
+        let model = Model::new(&predicate);
+        let passing = (0..records.len()).filter(|row| model.passes(&records[*row]));
+        let expected: BTreeSet<i64> = passing.map(|row| row as i64).collect();
+        let columns = vec![ColumnRef::Field(logs::field::TIME)];
+        let scan = Scan { columns, predicate: Some(predicate.clone()), ..Scan::default() };
+        let (rows, stats) = found(std::slice::from_ref(&block), &scan);
+        assert_eq!(rows, expected, "{predicate:?}");
+        assert!(stats.granules_pruned > 0 || !spares, "{predicate:?}");
+    }
+}
+
+#[test]
+fn a_check_finds_damaged_text_filters() {
+    let mut random = Random(31);
+    let records: Vec<Record> = (0..200).map(|row| record(&mut random, row)).collect();
+    let (_directory, objects) = place();
+    let block = block(&[chunk(&records, 0)], &objects);
+    let Source::Block(opened) = &block else { panic!("a block") };
+    crate::check::read_all(opened).unwrap();
+    let filters = &opened.footer().text_filters;
+    assert!(!filters.is_empty());
+    for region in filters.iter().filter_map(|described| described.region) {
+        let mut bytes = objects.get("a.parquet").unwrap().to_vec();
+        bytes[region.offset as usize + 1] ^= 1;
+        let path = format!("{}.parquet", region.offset);
+        objects.put(&path, bytes.into()).unwrap();
+        let damaged = Block::open(objects.clone(), &path, None).unwrap();
+        assert!(crate::check::read_all(&damaged).is_err(), "{region:?}");
+    }
+}
+
 #[test]
 fn what_text_filters_spare_has_nothing_that_passes() {
     let mut random = Random(29);
     let records: Vec<Record> = (0..ROWS).map(|row| record(&mut random, row)).collect();
     let sizes = [0, 5000, 20_000, ROWS];
     let chunks: Vec<Source> = sizes.windows(2).map(|w| chunk(&records[w[0]..w[1]], w[0])).collect();
-    let directory = tempfile::tempdir().unwrap();
-    let root = directory.path().to_str().unwrap();
-    let objects = crate::objects::open(root, Arc::new(kymo_journal::OsDisk)).unwrap();
+    let (_directory, objects) = place();
     let block = block(&chunks, &objects);
     let Source::Block(opened) = &block else { panic!("a block") };
     assert_eq!(opened.footer().text_filters.len(), 3, "bodies of both kinds and notes");

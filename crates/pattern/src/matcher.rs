@@ -1,11 +1,14 @@
-//! Conditions on the text of a label.
+//! Conditions on labels, as PromQL and LogQL have them.
 
 use std::fmt;
 
 use regex::Regex;
 
-use crate::limits::MAX_PATTERN_BYTES;
-use crate::text::quoted;
+use crate::names::{is_legacy_label, quoted};
+
+/// What the regular expression of a condition may be compiled to. Ten times what is allowed where
+/// nothing else is said: dashboards list all hosts in one.
+pub const MAX_MATCHER_BYTES: usize = 10 << 20;
 
 /// How a matcher compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,7 +37,7 @@ impl MatchOp {
 
 /// A condition on a label. What is absent is an empty text.
 #[derive(Debug, Clone)]
-pub struct Matcher {
+pub struct LabelMatcher {
     /// The label's name.
     pub name: String,
     /// How it compares.
@@ -44,19 +47,27 @@ pub struct Matcher {
     regex: Option<Regex>,
 }
 
-impl Matcher {
+impl LabelMatcher {
     /// A condition; an error if the value should be a regular expression and is not.
-    pub fn new(name: &str, op: MatchOp, value: &str) -> Result<Self, String> {
+    pub fn new(name: &str, op: MatchOp, value: &str) -> Result<Self, regex::Error> {
+        Self::within(name, op, value, MAX_MATCHER_BYTES)
+    }
+
+    /// The same, with a regular expression that is compiled to at most `size_bytes`.
+    pub fn within(
+        name: &str,
+        op: MatchOp,
+        value: &str,
+        size_bytes: usize,
+    ) -> Result<Self, regex::Error> {
         let regex = match op {
             MatchOp::Equal | MatchOp::NotEqual => None,
-            MatchOp::Matches | MatchOp::NotMatches => {
-                Some(kymo_pattern::compile(value, MAX_PATTERN_BYTES)?)
-            }
+            MatchOp::Matches | MatchOp::NotMatches => Some(crate::regex(value, size_bytes)?),
         };
         Ok(Self { name: name.to_owned(), op, value: value.to_owned(), regex })
     }
 
-    /// The condition that a label has a value.
+    /// A condition that a label has a value.
     pub fn equal(name: &str, value: &str) -> Self {
         let (name, value) = (name.to_owned(), value.to_owned());
         Self { name, op: MatchOp::Equal, value, regex: None }
@@ -74,15 +85,20 @@ impl Matcher {
     }
 }
 
-impl PartialEq for Matcher {
+impl PartialEq for LabelMatcher {
     fn eq(&self, other: &Self) -> bool {
         (&self.name, self.op, &self.value) == (&other.name, other.op, &other.value)
     }
 }
 
-impl fmt::Display for Matcher {
+impl fmt::Display for LabelMatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}{}", self.name, self.op.symbol(), quoted(&self.value))
+        if is_legacy_label(&self.name) {
+            f.write_str(&self.name)?;
+        } else {
+            f.write_str(&quoted(&self.name))?;
+        }
+        write!(f, "{}{}", self.op.symbol(), quoted(&self.value))
     }
 }
 
@@ -92,11 +108,13 @@ mod tests {
 
     #[test]
     fn a_regular_expression_matches_the_whole_value() {
-        let matches = |op, pattern, value| Matcher::new("a", op, pattern).unwrap().matches(value);
+        let matches =
+            |op, pattern, value| LabelMatcher::new("a", op, pattern).unwrap().matches(value);
         assert!(matches(MatchOp::Matches, "a|b", "b"));
         assert!(!matches(MatchOp::Matches, "a|b", "bc"));
+        assert!(matches(MatchOp::Matches, "a.b", "a\nb"));
         assert!(matches(MatchOp::NotMatches, "a.*", "ba"));
         assert!(matches(MatchOp::NotEqual, "a", ""));
-        assert!(Matcher::new("a", MatchOp::Matches, "(").is_err());
+        assert!(LabelMatcher::new("a", MatchOp::Matches, "(").is_err());
     }
 }
