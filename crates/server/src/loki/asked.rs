@@ -64,7 +64,7 @@ impl question::Unanswered for Unanswered {
     fn response(self) -> Response {
         match self {
             Self::Wrong(message) => plain(StatusCode::BAD_REQUEST, message),
-            Self::Unread(failure) => refused(failure),
+            Self::Unread(failure) => refused(failure, plain),
             Self::Engine(error) => failed(&error, plain),
         }
     }
