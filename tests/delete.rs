@@ -120,14 +120,15 @@ fn a_user_is_hidden_at_once_and_then_in_no_file() {
     assert!(holds(&blocks.join("default"), NEEDLE.as_bytes()));
 
     let filter = format!("{{ span.user.id = \"{NEEDLE}\" }}");
-    let looked = delete(&server, &["--where", &filter, "--dry-run", "--json"]).expect(0);
+    let looked = delete(&server, &["--where", &filter, "--dry-run", "--format", "json"]).expect(0);
     let preview = document(&looked);
     assert_eq!(preview["signals"]["traces"]["records"], 6, "{preview}");
     assert_eq!(preview["everything"], false);
     assert_eq!(counts(&server, NEEDLE), [6; 3], "to look changes nothing");
 
     let mut ids = Vec::new();
-    let deleted = delete(&server, &["--where", &filter, "--yes", "--redact", "--json"]).expect(0);
+    let deleted =
+        delete(&server, &["--where", &filter, "--yes", "--redact", "--format", "json"]).expect(0);
     ids.push(document(&deleted)["id"].as_str().unwrap().to_owned());
     assert_eq!(counts(&server, NEEDLE), [0, 6, 6], "at once");
     assert_eq!(server.search(&filter), Vec::<String>::new());
@@ -135,7 +136,8 @@ fn a_user_is_hidden_at_once_and_then_in_no_file() {
     assert!(tags.contains("bob") && !tags.contains(NEEDLE), "{tags}");
     for (signal, scope) in [("logs", "log"), ("metrics", "label")] {
         let condition = format!("\"{scope}.user.id\" = '{NEEDLE}'");
-        let arguments = ["--where", &condition, "--signal", signal, "--yes", "--redact", "--json"];
+        let arguments =
+            ["--where", &condition, "--signal", signal, "--yes", "--redact", "--format", "json"];
         let deleted = document(&delete(&server, &arguments).expect(0));
         assert_eq!(deleted["records"], 6, "{deleted}");
         ids.push(deleted["id"].as_str().unwrap().to_owned());
@@ -188,7 +190,7 @@ fn a_trace_goes_whole_with_its_logs_and_from_the_archive() {
     let filter = format!("{{ span.user.id = \"{NEEDLE}\" }}");
     let looked = delete(&server, &["--where", &filter, "--whole-traces", "--dry-run"]).expect(0);
     assert!(looked.stdout.contains("traces"), "{}", looked.stdout);
-    let arguments = ["--where", &filter, "--whole-traces", "--yes", "--json"];
+    let arguments = ["--where", &filter, "--whole-traces", "--yes", "--format", "json"];
     let deleted = document(&delete(&server, &arguments).expect(0));
     assert_eq!((&deleted["records"], &deleted["archived_spans"]), (&json!(3), &json!(3)));
     assert_eq!(deleted["where"], filter);

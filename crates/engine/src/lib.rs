@@ -14,6 +14,7 @@
 //! | `engine`, `query`, `answer`, `rows` | the engine, the life of a query, its answer |
 //! | `export` | log records as they were sent |
 //! | `archive`, `settings` | what is written here: traces that are kept beyond retention, and settings of tenants |
+//! | [`array_text`] | arrays as PostgreSQL writes them |
 //! | `asked` | a question with its parameters, and what it will be answered with |
 //! | [`deletion`] | conditions of deletions as what the store can test, exactly |
 //! | `tenants` | whose data is read |
@@ -34,6 +35,7 @@
 
 mod answer;
 mod archive;
+pub mod array_text;
 mod asked;
 mod asking;
 mod asof;

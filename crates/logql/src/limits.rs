@@ -60,9 +60,9 @@ pub(crate) const MAX_JSON_DEPTH: usize = 128;
 /// The steps of a JSON path. Reading calls itself for each.
 pub(crate) const MAX_JSON_PATH_STEPS: usize = 64;
 
-/// The work that rendering a template once may take: each step counts one, and each byte that a
-/// function makes. Enough for a few functions on the longest line; a loop that never ends, or text
-/// that is repeated without end, stops within a second.
+/// The work that rendering a template once may take: steps, and each byte of text that a function
+/// makes or that is copied. Enough for a few functions on the longest line; a loop that never ends,
+/// or text that is repeated without end, stops within a second.
 pub(crate) const MAX_TEMPLATE_WORK: usize = 64 << 20;
 
 /// What one step of a template (a value, a call, a turn of a loop) counts as work.

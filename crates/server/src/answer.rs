@@ -94,11 +94,6 @@ impl Failure {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, "stopping", message)
             .retry(UNAVAILABLE_RETRY)
     }
-
-    /// Seconds for `Retry-After`: whole, and at least one.
-    pub(crate) fn retry_after_secs(&self) -> Option<u64> {
-        self.retry_after.map(|after| after.as_millis().div_ceil(1000).max(1) as u64)
-    }
 }
 
 impl From<Refusal> for Failure {

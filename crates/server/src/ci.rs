@@ -22,8 +22,8 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Request, StatusCode};
 use kymo_admit::{Compression, Format, Signal};
 use kymo_ci::encode;
 use kymo_ci::model::Conclusion;
@@ -36,7 +36,7 @@ use crate::answer::Failure;
 use crate::body;
 use crate::parameters::Parameters;
 use crate::receive::{Content, Incoming};
-use crate::reply::{json_error, typed};
+use crate::reply::{json_error, refused, typed};
 use crate::router::Shared;
 use crate::telemetry::Protocol;
 use crate::tenant;
@@ -66,11 +66,7 @@ async fn answer(shared: &Shared, secret: Option<&Secret>, request: Request<Body>
         Ok(done) => done,
         Err(failure) => {
             shared.receiver.refused(tenant::DEFAULT, Signal::Traces, &failure);
-            let mut response = json_error(failure.status, &failure.message);
-            if let Some(secs) = failure.retry_after_secs() {
-                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(secs));
-            }
-            response
+            refused(failure, |status, message| json_error(status, &message))
         }
     }
 }

@@ -192,13 +192,13 @@ async fn over_http(
         Ok(format) => format,
         Err(failure) => {
             body::drain(body).await;
-            return otlp::http::fail(&failure, Format::Json);
+            return otlp::http::fail(failure, Format::Json);
         }
     };
     let unwrap = |whole| Ok((otlp::http::compression_of(headers)?, whole));
     match shared.take(signal, format, body, 0, unwrap).await {
         Ok(partial) => otlp::http::accept(&Accepted { partial, written: None }, signal, format),
-        Err(failure) => otlp::http::fail(&failure, format),
+        Err(failure) => otlp::http::fail(failure, format),
     }
 }
 

@@ -37,7 +37,7 @@
 //! | `correlate` | what belongs together, over all signals |
 //! | `export` | log records as they were sent |
 //! | `rows` | answers of SQL as columns |
-//! | `question` | what questions of Prometheus' and Loki's APIs have in common |
+//! | `question` | what questions of Prometheus', Loki's and Tempo's APIs have in common |
 //! | `parameters`, `times` | what stands in URLs and forms: values, moments, durations |
 //! | [`mod@format`] | batches as JSON, CSV and Arrow |
 //! | [`collect`] | what the server gathers itself: the machine, targets that it scrapes |

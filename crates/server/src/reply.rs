@@ -44,7 +44,7 @@ pub(crate) fn json_error(status: StatusCode, message: &str) -> Response {
     typed(status, "application/json", serde_json::json!({ "error": message }).to_string())
 }
 
-/// A query that failed, in one of the two ways above.
+/// A query that failed, in the way of its API.
 pub(crate) fn failed(
     error: &EngineError,
     say: impl FnOnce(StatusCode, String) -> Response,
@@ -56,9 +56,12 @@ pub(crate) fn failed(
     }
 }
 
-/// A request that was not accepted, in plain text.
-pub(crate) fn refused(failure: Failure) -> Response {
-    let response = plain(failure.status, failure.message);
+/// A request that was not accepted, in the way of its API.
+pub(crate) fn refused(
+    failure: Failure,
+    say: impl FnOnce(StatusCode, String) -> Response,
+) -> Response {
+    let response = say(failure.status, failure.message);
     match failure.retry_after {
         Some(after) => retry(response, after),
         None => response,

@@ -21,7 +21,7 @@ use crate::answer::Failure;
 use crate::body::{self, Bounds};
 use crate::format::{Encoder, Format};
 use crate::limits::{BODY_PAUSE_TIMEOUT, MAX_QUERY_BYTES, PEER_TIMEOUT, RESPONSE_PIECES};
-use crate::reply::{self, json_error, retry, streamed};
+use crate::reply::{self, json_error, streamed};
 use crate::router::Shared;
 use crate::tenant;
 
@@ -64,11 +64,7 @@ pub(crate) async fn post(State(shared): State<Shared>, request: Request<Body>) -
 
 /// The answer to a query whose text could not be read.
 fn unread(failure: Failure) -> Response {
-    let response = json_error(failure.status, &failure.message);
-    match failure.retry_after {
-        Some(after) => retry(response, after),
-        None => response,
-    }
+    reply::refused(failure, |status, message| json_error(status, &message))
 }
 
 fn failed(error: &EngineError) -> Response {

@@ -8,11 +8,10 @@
 //! | `wildcard` | `*` stays what it is, whatever attributes a query names elsewhere |
 //! | `ids` | ids that are compared with hex text |
 //! | `suggest` | names that are nearly right |
-//! | `parameters`, `array_text` | values that are put in for parameters |
+//! | `parameters` | values that are put in for parameters |
 //! | `postgres` | what only PostgreSQL understands, as we say it |
 
 mod allowed;
-mod array_text;
 mod dialect;
 pub(crate) mod ids;
 mod names;

@@ -16,7 +16,8 @@ use datafusion::sql::sqlparser::ast::{
     Value as SqlValue, VisitMut, VisitorMut,
 };
 
-use super::{array_text, names};
+use super::names;
+use crate::array_text::{self, Unread};
 use crate::asked::{Parameter, Value};
 use crate::error::EngineError;
 use crate::limits::{PARAMETER_MAX_VALUES, QUERY_MAX_PARAMETERS};
@@ -125,10 +126,8 @@ impl<'a> Putting<'a> {
 /// The items of a list, as they would be written. None is known of NULL.
 fn items(value: &Value) -> Result<Vec<Expr>, String> {
     match value {
-        Value::List(values) => {
-            check_length(values.len())?;
-            values.iter().map(literal).collect()
-        }
+        Value::List(values) if values.len() > PARAMETER_MAX_VALUES => Err(too_many()),
+        Value::List(values) => values.iter().map(literal).collect(),
         Value::Text(text) => items_of_text(text),
         Value::Null => Ok(vec![Expr::value(SqlValue::Null)]),
         _ => Err("ANY and ALL take a list".to_owned()),
@@ -136,22 +135,20 @@ fn items(value: &Value) -> Result<Vec<Expr>, String> {
 }
 
 fn items_of_text(text: &str) -> Result<Vec<Expr>, String> {
-    let items = array_text::items(text)
-        .ok_or_else(|| format!("`{text:.40}` is no list: ANY and ALL take one, as '{{a,b}}'"))?;
-    check_length(items.len())?;
+    let items = array_text::items(text).map_err(|why| match why {
+        Unread::TooMany => too_many(),
+        Unread::NoArray | Unread::Nested => {
+            format!("`{text:.40}` is no list: ANY and ALL take one, as '{{a,b}}'")
+        }
+    })?;
     let written = |item: Option<String>| {
         Expr::value(item.map_or(SqlValue::Null, SqlValue::SingleQuotedString))
     };
     Ok(items.into_iter().map(written).collect())
 }
 
-fn check_length(values: usize) -> Result<(), String> {
-    match values > PARAMETER_MAX_VALUES {
-        true => Err(format!(
-            "a parameter has {values} values, at most {PARAMETER_MAX_VALUES} are possible"
-        )),
-        false => Ok(()),
-    }
+fn too_many() -> String {
+    format!("a list has too many values, at most {PARAMETER_MAX_VALUES} are possible")
 }
 
 /// What is written in brackets and casts.
@@ -330,6 +327,9 @@ mod tests {
         for query in ["SELECT $1", "SELECT 1 = ANY($1)"] {
             assert!(put(query, &many).unwrap_err().contains("at most"));
         }
+        let many = format!("{{{}0}}", "0,".repeat(PARAMETER_MAX_VALUES));
+        let many = put("SELECT 1 = ANY($1)", &[value(Value::Text(many))]);
+        assert!(many.unwrap_err().contains("at most"));
         for wrong in [Value::Int(1), Value::Text("a".into())] {
             assert!(put("SELECT 1 = ANY($1)", &[value(wrong)]).unwrap_err().contains("list"));
         }

@@ -12,7 +12,7 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     ExceptSelectItem, ExcludeSelectItem, Ident, JoinConstraint, JoinOperator, ObjectName,
     ObjectNamePart, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
-    VisitMut, VisitorMut, WildcardAdditionalOptions,
+    VisitMut, VisitorMut, WildcardAdditionalOptions, With,
 };
 
 use super::names::{constraint, inner};
@@ -23,7 +23,7 @@ pub(super) fn hide(statement: &mut Statement, attributes: &BTreeSet<String>) {
     if attributes.is_empty() {
         return;
     }
-    let mut hider = Hider { attributes, common: BTreeSet::new() };
+    let mut hider = Hider { attributes, common: BTreeSet::new(), around: Vec::new() };
     if let Some(statement) = inner(statement) {
         let _ = statement.visit(&mut hider);
     }
@@ -31,8 +31,11 @@ pub(super) fn hide(statement: &mut Statement, attributes: &BTreeSet<String>) {
 
 struct Hider<'a> {
     attributes: &'a BTreeSet<String>,
-    /// Names of common table expressions, which may stand before those of our tables.
+    /// Names of common table expressions that can be seen, which stand before those of our tables.
     common: BTreeSet<String>,
+    /// For each query that is being visited, its expressions, which were visited, and the names
+    /// that could be seen around it.
+    around: Vec<(Option<With>, BTreeSet<String>)>,
 }
 
 /// A relation of a FROM.
@@ -147,8 +150,27 @@ impl VisitorMut for Hider<'_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        for table in query.with.iter().flat_map(|with| &with.cte_tables) {
-            self.common.insert(table.alias.name.value.to_lowercase());
+        let seen_around = self.common.clone();
+        // Taken out, so that each is visited once, and before its name can be seen: in
+        // `WITH spans AS (SELECT * FROM spans)` the inner name is that of the table.
+        let mut with = query.with.take();
+        if let Some(With { recursive, cte_tables, .. }) = &mut with {
+            for table in cte_tables {
+                let name = table.alias.name.value.to_lowercase();
+                if *recursive {
+                    self.common.insert(name.clone());
+                }
+                let _ = table.visit(self);
+                self.common.insert(name);
+            }
+        }
+        self.around.push((with, seen_around));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        if let Some((with, seen_around)) = self.around.pop() {
+            (query.with, self.common) = (with, seen_around);
         }
         ControlFlow::Continue(())
     }
@@ -367,6 +389,22 @@ mod tests {
         assert_eq!(
             hidden("WITH spans2 AS (SELECT span.a FROM spans) SELECT * FROM spans2"),
             "WITH spans2 AS (SELECT \"span.a\" FROM spans) SELECT * FROM spans2"
+        );
+    }
+
+    #[test]
+    fn the_name_of_a_common_table_expression_counts_where_it_can_be_seen() {
+        assert_eq!(
+            hidden("WITH spans AS (SELECT * FROM spans WHERE span.a = 1) SELECT * FROM spans"),
+            "WITH spans AS (SELECT * EXCEPT (\"span.a\") FROM spans WHERE \"span.a\" = 1) SELECT * FROM spans"
+        );
+        assert_eq!(
+            hidden(
+                "(WITH spans AS (SELECT 1 AS x) SELECT * FROM spans) UNION ALL \
+                 (SELECT * FROM spans WHERE span.a = 1)"
+            ),
+            "(WITH spans AS (SELECT 1 AS x) SELECT * FROM spans) UNION ALL \
+             (SELECT * EXCEPT (\"span.a\") FROM spans WHERE \"span.a\" = 1)"
         );
     }
 }

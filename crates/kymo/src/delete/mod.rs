@@ -75,16 +75,13 @@ pub(crate) struct Args {
     /// How the result is written
     #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
-    /// The same as --format json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
     #[command(flatten)]
     server: ServerArgs,
 }
 
 impl Args {
     fn is_json(&self) -> bool {
-        self.json || self.format == OutputFormat::Json
+        self.format == OutputFormat::Json
     }
 
     /// What is asked for, as the API takes it.

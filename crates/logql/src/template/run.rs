@@ -1,4 +1,9 @@
 //! Rendering: walks the tree of a template.
+//!
+//! Copies of texts count as work, as texts do that functions make: variables would otherwise hold
+//! any number of long ones.
+
+use std::borrow::Cow;
 
 use super::functions::{Call, Function, Parameter};
 use super::tree::{Branch, Command, Node, Operand, Pipe};
@@ -72,8 +77,9 @@ impl<'a> Run<'a> {
     }
 
     fn template_body(&mut self, nodes: &'a [Node], dot: Value<'a>) -> Outcome<()> {
+        let root = copied(&dot, &mut self.work)?;
         let around = std::mem::take(&mut self.variables);
-        self.variables.push(("", dot.clone()));
+        self.variables.push(("", root));
         let result = self.list(nodes, &dot);
         self.variables = around;
         result.map(drop)
@@ -145,10 +151,14 @@ impl<'a> Run<'a> {
             run.step()?;
             let variables = branch.pipe.variables.as_slice();
             match variables {
-                [item_name] => run.set(&branch.pipe, item_name, item.clone()),
+                [item_name] => {
+                    let item = copied(&item, &mut run.work)?;
+                    run.set(&branch.pipe, item_name, item);
+                }
                 [key_name, item_name] => {
                     run.set(&branch.pipe, key_name, key);
-                    run.set(&branch.pipe, item_name, item.clone());
+                    let item = copied(&item, &mut run.work)?;
+                    run.set(&branch.pipe, item_name, item);
                 }
                 _ => {}
             }
@@ -159,20 +169,26 @@ impl<'a> Run<'a> {
         match value {
             Value::List(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    if !turn(self, Value::count(index), item.clone())? {
+                    let item = copied(item, &mut self.work)?;
+                    if !turn(self, Value::count(index), item)? {
                         break;
                     }
                 }
             }
             Value::Map(fields) => {
                 for (name, item) in fields.iter() {
-                    if !turn(self, Value::text(name.clone()), item.clone())? {
+                    spend(&mut self.work, name.len())?;
+                    let item = copied(item, &mut self.work)?;
+                    if !turn(self, Value::text(name.clone()), item)? {
                         break;
                     }
                 }
             }
             Value::Labels => {
-                for (name, item) in builtins::sorted_labels(self.around.labels) {
+                let labels = builtins::sorted_labels(self.around.labels);
+                let lengths = labels.iter().map(|(name, value)| name.len() + value.len());
+                spend(&mut self.work, lengths.sum())?;
+                for (name, item) in labels {
                     if !turn(self, Value::text(name), Value::text(item))? {
                         break;
                     }
@@ -220,7 +236,8 @@ impl<'a> Run<'a> {
     fn pipe(&mut self, pipe: &'a Pipe, dot: &Value<'a>) -> Outcome<Value<'a>> {
         let value = self.commands(pipe, dot)?;
         for name in &pipe.variables {
-            self.set(pipe, name, value.clone());
+            let value = copied(&value, &mut self.work)?;
+            self.set(pipe, name, value);
         }
         Ok(value)
     }
@@ -260,7 +277,7 @@ impl<'a> Run<'a> {
             Operand::Function(function) => self.function(function, command, arguments, dot, piped),
             Operand::Field(names) => self.fields(dot.clone(), names, arguments, dot, piped),
             Operand::Variable(name, names) if !names.is_empty() => {
-                let value = self.variable(name);
+                let value = self.variable(name)?;
                 self.fields(value, names, arguments, dot, piped)
             }
             Operand::Chain(base, names) => {
@@ -279,7 +296,7 @@ impl<'a> Run<'a> {
     fn operand(&mut self, operand: &'a Operand, dot: &Value<'a>) -> Outcome<Value<'a>> {
         self.step()?;
         match operand {
-            Operand::Dot => Ok(dot.clone()),
+            Operand::Dot => copied(dot, &mut self.work),
             Operand::Nil => Ok(Value::Nil),
             Operand::Bool(value) => Ok(Value::Bool(*value)),
             Operand::Text(text) => Ok(Value::text(text.as_str())),
@@ -289,7 +306,7 @@ impl<'a> Run<'a> {
             }
             Operand::Field(names) => self.fields(dot.clone(), names, &[], dot, None),
             Operand::Variable(name, names) => {
-                let value = self.variable(name);
+                let value = self.variable(name)?;
                 self.fields(value, names, &[], dot, None)
             }
             Operand::Function(function) => {
@@ -305,10 +322,10 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn variable(&self, name: &str) -> Value<'a> {
+    fn variable(&mut self, name: &str) -> Outcome<Value<'a>> {
         let known = self.variables.iter().rev().find(|(known, _)| *known == name);
         // The parser has refused templates with other variables.
-        known.map_or(Value::Nil, |(_, value)| value.clone())
+        known.map_or(Ok(Value::Nil), |(_, value)| copied(value, &mut self.work))
     }
 
     /// The field of a field of a value. The last may be a method, which alone takes arguments.
@@ -336,7 +353,11 @@ impl<'a> Run<'a> {
                 (_, true) if !arguments.is_empty() || piped.is_some() => {
                     return Err(format!("{name} is not a method but has arguments"));
                 }
-                _ => builtins::field(&value, name, self.around.labels)?,
+                _ => {
+                    let field = builtins::field(&value, name, self.around.labels)?;
+                    spend_copy(&field, &mut self.work)?;
+                    field
+                }
             };
         }
         Ok(value)
@@ -417,6 +438,20 @@ fn spend(work: &mut usize, amount: usize) -> Outcome<()> {
         return Err("the template takes too much work".to_owned());
     }
     Ok(())
+}
+
+/// A value once more.
+fn copied<'a>(value: &Value<'a>, work: &mut usize) -> Outcome<Value<'a>> {
+    spend_copy(value, work)?;
+    Ok(value.clone())
+}
+
+/// Counts what a copy of a value takes. Texts of the line, and all but texts, are shared.
+fn spend_copy(value: &Value<'_>, work: &mut usize) -> Outcome<()> {
+    match value {
+        Value::Text(Cow::Owned(text)) => spend(work, text.len()),
+        _ => Ok(()),
+    }
 }
 
 impl Call<'_, '_> {

@@ -455,6 +455,20 @@ fn work_and_output_are_bounded() {
     }
 }
 
+#[test]
+fn copies_of_a_text_count_as_work() {
+    for template in [
+        r#"{{$x := repeat 1000000 "a"}}{{range 1000}}{{$y := $x}}{{end}}"#,
+        r#"{{$x := repeat 1000000 "a"}}{{range 1000}}{{if $x}}{{end}}{{end}}"#,
+        r#"{{define "t"}}{{end}}{{$x := repeat 1000000 "a"}}{{range 1000}}{{template "t" $x}}{{end}}"#,
+        r#"{{$x := fromJson (print "{\"a\":\"" (repeat 100000 "a") "\"}")}}{{range 1000}}{{if $x.a}}{{end}}{{end}}"#,
+    ] {
+        let error = render(&ORDER, template).unwrap_err();
+        assert!(error.to_string().contains("too much work"), "{template}: {error}");
+    }
+    assert_eq!(made(r#"{{$x := repeat 3 "a"}}{{range 2}}{{$x}}{{end}}"#), "aaaaaa");
+}
+
 /// A small generator of numbers, so that a failure can be repeated.
 struct Seeded(u64);
 

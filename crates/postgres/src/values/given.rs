@@ -5,6 +5,7 @@
 
 use bytes::{Buf, Bytes};
 use kymo_engine::Value;
+use kymo_engine::array_text::{self, Unread};
 use kymo_engine::catalog::types::{NUMERIC, PgType, TYPES};
 use kymo_engine::limits::PARAMETER_MAX_VALUES;
 
@@ -164,7 +165,7 @@ fn of_array(element: &PgType, mut value: Bytes) -> Result<Value, PgError> {
         return Ok(Value::List(Vec::new()));
     }
     if dimensions != ARRAY_MAX_DEPTH as i32 {
-        return Err(PgError::new(code::NOT_OFFERED, "arrays of arrays are not read here"));
+        return Err(nested());
     }
     if oid != element.oid || value.len() < 8 {
         return Err(unread());
@@ -192,53 +193,26 @@ fn of_array(element: &PgType, mut value: Bytes) -> Result<Value, PgError> {
     Ok(Value::List(values))
 }
 
+fn nested() -> PgError {
+    PgError::new(code::NOT_OFFERED, "arrays of arrays are not read here")
+}
+
 fn too_many() -> PgError {
     let message = format!("an array has more than {PARAMETER_MAX_VALUES} values");
     PgError::new(code::TOO_MUCH, message)
 }
 
-/// `{a,"b c",NULL}`.
 fn of_array_text(element: &PgType, text: &str) -> Result<Value, PgError> {
-    let unread = || wrong(format!("{text:?} is no array"));
-    let inner = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    let inner = inner.ok_or_else(unread)?;
-    let mut values = Vec::new();
-    let (mut item, mut is_quoted, mut in_quotes) = (String::new(), false, false);
-    let mut letters = inner.chars();
-    let mut push = |item: &mut String, is_quoted: bool| {
-        if values.len() == PARAMETER_MAX_VALUES {
-            return Err(too_many());
-        }
-        let text = std::mem::take(item);
-        let is_null = !is_quoted && text.trim().eq_ignore_ascii_case("null");
-        values.push(match is_null {
-            true => Value::Null,
-            false if is_quoted => of_text(element.oid, &text)?,
-            false => of_text(element.oid, text.trim())?,
-        });
-        Ok::<(), PgError>(())
-    };
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\\' => item.push(letters.next().ok_or_else(unread)?),
-            '"' => (in_quotes, is_quoted) = (!in_quotes, true),
-            ',' if !in_quotes => {
-                push(&mut item, is_quoted)?;
-                is_quoted = false;
-            }
-            '{' | '}' if !in_quotes => {
-                return Err(PgError::new(code::NOT_OFFERED, "arrays of arrays are not read here"));
-            }
-            letter => item.push(letter),
-        }
-    }
-    if in_quotes {
-        return Err(unread());
-    }
-    if !inner.trim().is_empty() {
-        push(&mut item, is_quoted)?;
-    }
-    Ok(Value::List(values))
+    let items = array_text::items(text).map_err(|why| match why {
+        Unread::NoArray => wrong(format!("{text:?} is no array")),
+        Unread::Nested => nested(),
+        Unread::TooMany => too_many(),
+    })?;
+    let values = items.into_iter().map(|item| match item {
+        Some(text) => of_text(element.oid, &text),
+        None => Ok(Value::Null),
+    });
+    Ok(Value::List(values.collect::<Result<_, _>>()?))
 }
 
 #[cfg(test)]
@@ -340,7 +314,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_told() {
-        for (oid, value) in [(20, "x"), (16, "maybe"), (17, "\\x0"), (1016, "{x}"), (1009, "a")] {
+        for (oid, value) in
+            [(20, "x"), (16, "maybe"), (17, "\\x0"), (1016, "{x}"), (1009, "a"), (1009, "{a,}")]
+        {
             assert_eq!(text(oid, value).unwrap_err().code, "22P02", "{oid} {value}");
         }
         for (oid, value) in

@@ -1,7 +1,5 @@
 //! What went wrong, before an API says it in its own way.
 
-use std::time::Duration;
-
 use axum::response::Response;
 use http::StatusCode;
 use kymo_engine::EngineError;
@@ -35,26 +33,12 @@ impl From<EngineError> for Failed {
 impl Failed {
     /// A response over HTTP, with status and text as `say` writes them.
     pub(super) fn response(&self, say: impl FnOnce(StatusCode, String) -> Response) -> Response {
-        let (status, retry_after): (StatusCode, Option<Duration>) = match self {
-            Self::Engine(error) => return reply::failed(error, say),
-            Self::Unread(failure) => (failure.status, failure.retry_after),
-            Self::Invalid(_) => (StatusCode::BAD_REQUEST, None),
-            Self::Unknown(_) => (StatusCode::NOT_FOUND, None),
-            Self::Damaged(_) => (StatusCode::INTERNAL_SERVER_ERROR, None),
-        };
-        let response = say(status, self.message());
-        match retry_after {
-            Some(after) => reply::retry(response, after),
-            None => response,
-        }
-    }
-
-    fn message(&self) -> String {
         match self {
-            Self::Invalid(message) => message.clone(),
-            Self::Unknown(message) | Self::Damaged(message) => (*message).to_owned(),
-            Self::Unread(failure) => failure.message.clone(),
-            Self::Engine(error) => error.to_string(),
+            Self::Engine(error) => reply::failed(error, say),
+            Self::Unread(failure) => reply::refused(failure.clone(), say),
+            Self::Invalid(message) => say(StatusCode::BAD_REQUEST, message.clone()),
+            Self::Unknown(message) => say(StatusCode::NOT_FOUND, (*message).to_owned()),
+            Self::Damaged(message) => say(StatusCode::INTERNAL_SERVER_ERROR, (*message).to_owned()),
         }
     }
 }

@@ -6,69 +6,23 @@ use std::ops::Range;
 use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderMap, Request, StatusCode};
-use kymo_engine::{EngineError, Tenants};
+use kymo_engine::Tenants;
 use kymo_logql::ast::Expr;
 use kymo_logql::matcher::LabelMatcher;
 use kymo_logql::parser::{parse, parse_selector};
 use kymo_logql::request::Direction;
 
 use super::times::{self, DURATION, TIME};
-use crate::answer::Failure;
 use crate::limits::LOKI_DEFAULT_LINES;
 use crate::parameters::Parameters;
+pub(super) use crate::question::PlainUnanswered as Unanswered;
 use crate::question::{self, Question};
-use crate::reply::{failed, plain, refused, typed};
+use crate::reply::typed;
 use crate::router::Shared;
 use crate::times::{NANOS_PER_SECOND, now_nanos, timestamp};
 
 /// How far back a question looks that does not say.
 const HOUR_NANOS: i64 = 3600 * NANOS_PER_SECOND;
-
-/// Why a question is not answered.
-#[derive(Debug)]
-pub(super) enum Unanswered {
-    /// It is wrong: what is said about it.
-    Wrong(String),
-    /// It could not be read.
-    Unread(Failure),
-    /// The engine could not answer it.
-    Engine(EngineError),
-}
-
-impl From<EngineError> for Unanswered {
-    fn from(error: EngineError) -> Self {
-        Self::Engine(error)
-    }
-}
-
-impl From<String> for Unanswered {
-    fn from(why: String) -> Self {
-        Self::Wrong(why)
-    }
-}
-
-impl From<Failure> for Unanswered {
-    fn from(failure: Failure) -> Self {
-        Self::Unread(failure)
-    }
-}
-
-impl question::Unanswered for Unanswered {
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::Wrong(_) | Self::Unread(_) => "invalid",
-            Self::Engine(error) => error.kind(),
-        }
-    }
-
-    fn response(self) -> Response {
-        match self {
-            Self::Wrong(message) => plain(StatusCode::BAD_REQUEST, message),
-            Self::Unread(failure) => refused(failure),
-            Self::Engine(error) => failed(&error, plain),
-        }
-    }
-}
 
 /// A question: whose, and its parameters, from the URL or a form.
 #[derive(Debug)]

@@ -43,7 +43,7 @@ pub(super) async fn push(State(shared): State<Shared>, request: Request<Body>) -
         Ok(accepted) => accept(&accepted),
         Err(failure) => {
             shared.receiver.refused(&counted_for, Signal::Logs, &failure);
-            refused(failure)
+            refused(failure, plain)
         }
     }
 }

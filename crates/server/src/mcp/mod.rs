@@ -40,7 +40,7 @@ use self::version::Version;
 use crate::answer::Failure;
 use crate::body::{self, Bounds};
 use crate::limits::{BODY_PAUSE_TIMEOUT, MAX_QUERY_BYTES, MCP_MAX_BATCH};
-use crate::reply::{plain, retry, typed};
+use crate::reply::{self, plain, typed};
 use crate::router::Shared;
 
 pub(crate) const PATH: &str = "/tempo/api/mcp";
@@ -177,10 +177,7 @@ fn refused(refused: Refused) -> Response {
 
 /// The answer to a request whose body could not be read.
 fn unread(failure: Failure) -> Response {
-    let error = RpcError { status: failure.status, ..RpcError::invalid_request(failure.message) };
-    let response = refused(error.into());
-    match failure.retry_after {
-        Some(after) => retry(response, after),
-        None => response,
-    }
+    reply::refused(failure, |status, message| {
+        refused(RpcError { status, ..RpcError::invalid_request(message) }.into())
+    })
 }

@@ -3,13 +3,14 @@
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, Request, StatusCode};
 use kymo_admit::{Compression, Format, Signal};
 
 use super::{Wrapping, export, response};
 use crate::answer::{Failure, retry_info, rpc_status};
 use crate::receive::Accepted;
+use crate::reply::{refused, typed};
 use crate::router::Shared;
 use crate::telemetry::Protocol;
 
@@ -24,7 +25,7 @@ pub(crate) async fn answer(shared: Shared, signal: Signal, request: Request<Body
     let answer_format = *format.as_ref().unwrap_or(&Format::Json);
     match export(&shared, signal, &head.headers, body, format.map(Http)).await {
         Ok(accepted) => accept(&accepted, signal, answer_format),
-        Err(failure) => fail(&failure, answer_format),
+        Err(failure) => fail(failure, answer_format),
     }
 }
 
@@ -92,22 +93,20 @@ pub(crate) fn accept(accepted: &Accepted, signal: Signal, format: Format) -> Res
     message(StatusCode::OK, format, body)
 }
 
-pub(crate) fn fail(failure: &Failure, format: Format) -> Response {
-    let code = failure.code as i32;
-    let body = match format {
-        Format::Protobuf => {
-            let details: Vec<Vec<u8>> = failure.retry_after.map(retry_info).into_iter().collect();
-            rpc_status(code, &failure.message, &details)
-        }
-        Format::Json => {
-            serde_json::json!({ "code": code, "message": failure.message }).to_string().into_bytes()
-        }
-    };
-    let mut response = message(failure.status, format, body);
-    if let Some(secs) = failure.retry_after_secs() {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(secs));
-    }
-    response
+pub(crate) fn fail(failure: Failure, format: Format) -> Response {
+    let (code, retry_after) = (failure.code as i32, failure.retry_after);
+    refused(failure, |status, why| {
+        let body = match format {
+            Format::Protobuf => {
+                let details: Vec<Vec<u8>> = retry_after.map(retry_info).into_iter().collect();
+                rpc_status(code, &why, &details)
+            }
+            Format::Json => {
+                serde_json::json!({ "code": code, "message": why }).to_string().into_bytes()
+            }
+        };
+        message(status, format, body)
+    })
 }
 
 fn message(status: StatusCode, format: Format, body: Vec<u8>) -> Response {
@@ -115,8 +114,5 @@ fn message(status: StatusCode, format: Format, body: Vec<u8>) -> Response {
         Format::Protobuf => PROTOBUF,
         Format::Json => JSON,
     };
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    response
+    typed(status, content_type, body)
 }

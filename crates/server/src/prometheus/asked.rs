@@ -15,11 +15,10 @@ use serde_json::json;
 
 use super::times;
 use crate::answer::Failure;
-use crate::body::{self, Bounds};
-use crate::limits::{BODY_PAUSE_TIMEOUT, MAX_QUERY_BYTES};
+use crate::limits::MAX_QUERY_BYTES;
 use crate::parameters::Parameters;
 use crate::question::{self, Question};
-use crate::reply::{retry, typed};
+use crate::reply::{refused, retry, typed};
 use crate::router::Shared;
 use crate::tenant;
 
@@ -71,7 +70,9 @@ impl question::Unanswered for Unanswered {
         };
         let error = match self {
             Self::Wrong(message) => return say(StatusCode::BAD_REQUEST, "bad_data", &message),
-            Self::Unread(failure) => return say(failure.status, "bad_data", &failure.message),
+            Self::Unread(failure) => {
+                return refused(failure, |status, message| say(status, "bad_data", &message));
+            }
             Self::Unavailable(message) => {
                 return say(StatusCode::INTERNAL_SERVER_ERROR, "unavailable", &message);
             }
@@ -187,9 +188,7 @@ pub(super) async fn ask_with<F: Future<Output = Result<Response, Unanswered>>>(
     let answering = async {
         let (head, body) = request.into_parts();
         let tenants = tenant::readable(&head.headers).map_err(Unanswered::Wrong)?;
-        let bounds = Bounds::new(MAX_QUERY_BYTES, BODY_PAUSE_TIMEOUT);
-        let read = body::read(body, bounds, &shared.receiver.budget).await;
-        let (body, _reservation) = read.map_err(|error| Unanswered::Unread(error.into()))?;
+        let (body, _reservation) = question::read_body(&shared, body, MAX_QUERY_BYTES).await?;
         answer(shared.clone(), tenants, body).await
     };
     question::counted(&shared, api, answering).await

@@ -43,7 +43,7 @@ pub(super) async fn answer(State(shared): State<Shared>, request: Request<Body>)
         Ok((version, accepted)) => accept(version, &accepted),
         Err(failure) => {
             shared.receiver.refused(&counted_for, Signal::Metrics, &failure);
-            refused(failure)
+            refused(failure, plain)
         }
     }
 }

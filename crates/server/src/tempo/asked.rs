@@ -4,66 +4,20 @@ use std::future::Future;
 
 use axum::body::Body;
 use axum::response::Response;
-use bytes::Bytes;
 use http::header::ACCEPT;
 use http::{HeaderMap, Request, StatusCode};
-use kymo_engine::{EngineError, Tenants};
+use kymo_engine::Tenants;
 use kymo_traceql::ast::Query;
 use prost::Message;
 
 use super::llm;
-use crate::answer::Failure;
-use crate::body::{self, Bounds, Reservation};
 use crate::format::Format;
 use crate::grpc;
-use crate::limits::{BODY_PAUSE_TIMEOUT, MAX_QUERY_BYTES};
-use crate::parameters::{Parameters, is_form};
-use crate::reply::{self, plain, typed};
+use crate::parameters::Parameters;
+pub(super) use crate::question::PlainUnanswered as Unanswered;
+use crate::question::{self, Question};
+use crate::reply::{plain, typed};
 use crate::router::Shared;
-use crate::telemetry::Timed;
-use crate::tenant;
-
-/// Why a question is not answered.
-#[derive(Debug)]
-pub(super) enum Unanswered {
-    /// It is wrong: what is said about it.
-    Wrong(String),
-    /// Its form could not be read.
-    Unread(Failure),
-    /// The engine could not answer it.
-    Engine(EngineError),
-}
-
-impl From<String> for Unanswered {
-    fn from(message: String) -> Self {
-        Self::Wrong(message)
-    }
-}
-
-impl From<EngineError> for Unanswered {
-    fn from(error: EngineError) -> Self {
-        Self::Engine(error)
-    }
-}
-
-impl Unanswered {
-    /// A word for metrics.
-    pub(super) fn kind(&self) -> &'static str {
-        match self {
-            Self::Wrong(_) | Self::Unread(_) => "invalid",
-            Self::Engine(error) => error.kind(),
-        }
-    }
-
-    /// As HTTP says it, in plain text.
-    fn response(self) -> Response {
-        match self {
-            Self::Wrong(message) => plain(StatusCode::BAD_REQUEST, message),
-            Self::Unread(failure) => plain(failure.status, failure.message),
-            Self::Engine(error) => reply::failed(&error, plain),
-        }
-    }
-}
 
 impl From<Unanswered> for grpc::Status {
     fn from(unanswered: Unanswered) -> Self {
@@ -135,31 +89,9 @@ pub(super) struct Asked {
 
 impl Asked {
     async fn read(shared: &Shared, request: Request<Body>) -> Result<Self, Unanswered> {
-        let (head, body) = request.into_parts();
-        let tenants = tenant::readable(&head.headers)?;
-        let parameters = Parameters::of(&head.uri)?;
-        let parameters = match is_form(&head.headers) {
-            true => parameters.and(form(shared, body).await?),
-            false => parameters,
-        };
-        Ok(Self { tenants, parameters, form: Form::of(&head.headers) })
+        let Question { tenants, parameters, headers } = Question::read(shared, request).await?;
+        Ok(Self { tenants, parameters, form: Form::of(&headers) })
     }
-}
-
-async fn form(shared: &Shared, body: Body) -> Result<Parameters, Unanswered> {
-    let (text, _reservation) = text(shared, body, MAX_QUERY_BYTES).await?;
-    Ok(Parameters::of_form(&text)?)
-}
-
-/// The body of a question, and the memory that it takes.
-pub(super) async fn text(
-    shared: &Shared,
-    body: Body,
-    max_bytes: usize,
-) -> Result<(Bytes, Reservation), Unanswered> {
-    let bounds = Bounds::new(max_bytes, BODY_PAUSE_TIMEOUT);
-    let read = body::read(body, bounds, &shared.receiver.budget).await;
-    read.map_err(|error| Unanswered::Unread(error.into()))
 }
 
 /// Reads a question, has it answered, and counts it.
@@ -172,24 +104,8 @@ pub(super) async fn answer<A>(
 where
     A: Future<Output = Result<Response, Unanswered>>,
 {
-    counted(shared, kind, async { answer(Asked::read(shared, request).await?).await }).await
-}
-
-/// Waits for an answer, and counts it.
-pub(super) async fn counted(
-    shared: &Shared,
-    kind: &'static str,
-    answered: impl Future<Output = Result<Response, Unanswered>>,
-) -> Response {
-    let timed = Timed::new(&shared.telemetry, kind);
-    let answered = answered.await;
-    timed.ended(outcome(&answered));
-    answered.unwrap_or_else(Unanswered::response)
-}
-
-/// A word for metrics.
-pub(super) fn outcome<T>(answered: &Result<T, Unanswered>) -> &'static str {
-    answered.as_ref().err().map_or("ok", Unanswered::kind)
+    let answering = async { answer(Asked::read(shared, request).await?).await };
+    question::counted(shared, kind, answering).await
 }
 
 /// Reads a query.

@@ -11,13 +11,14 @@ use kymo_engine::Tenants;
 use kymo_engine::traceql::{Found, Searching};
 use prost::Message;
 
-use super::asked::{self, Unanswered};
+use super::asked::Unanswered;
 use super::messages::*;
 use super::metrics::{self, Shape};
 use super::tag_search::TagSearch;
 use super::{fit, range, search, tags};
 use crate::grpc::{self, Status};
 use crate::limits::STREAM_MESSAGE_BYTES;
+use crate::question::{self, Unanswered as _};
 use crate::router::Shared;
 use crate::telemetry::Timed;
 use crate::times;
@@ -173,7 +174,7 @@ async fn several<M: Message + Default, A: Message + 'static>(
     grpc::answer(shared, request, async |shared: Shared, tenants: Tenants, asked: M| {
         let timed = Timed::new(&shared.telemetry, kind);
         let answered = answer(&shared, &tenants, asked).await;
-        timed.ended(asked::outcome(&answered));
+        timed.ended(question::outcome(&answered));
         let messages = answered.map_err(Status::from)?;
         Ok(grpc::stream(&shared, stream::iter(messages.into_iter().map(Ok))))
     })

@@ -16,6 +16,7 @@ use kymo_store::otlp::TraceResult;
 use super::formats::{Undone, differences};
 use super::request::Wanted;
 use crate::limits::{DIFF_MAX_REQUEST_BYTES, DIFF_MAX_SPANS, DIFF_MAX_TRACES_BYTES};
+use crate::question;
 use crate::reply::typed;
 use crate::router::Shared;
 use crate::tempo::asked::{self, Asked, Failed};
@@ -50,7 +51,7 @@ pub(in crate::tempo) async fn answer(
 }
 
 async fn compared(shared: &Shared, asked: Asked, body: Body) -> Result<Vec<u8>, Failed> {
-    let (text, reservation) = asked::text(shared, body, DIFF_MAX_REQUEST_BYTES).await?;
+    let (text, reservation) = question::read_body(shared, body, DIFF_MAX_REQUEST_BYTES).await?;
     let wanted = Wanted::read(&text)?;
     drop((text, reservation));
     // Who waits holds nothing.

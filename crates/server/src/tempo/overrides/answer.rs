@@ -21,9 +21,10 @@ use super::document::{self, Document};
 use super::{patch, rules};
 use crate::limits::{OVERRIDES_MAX_BYTES, SETTING_TRIES};
 use crate::parameters::Parameters;
+use crate::question;
 use crate::reply::typed;
 use crate::router::Shared;
-use crate::tempo::asked::{self, Failed, Unanswered};
+use crate::tempo::asked::{Failed, Unanswered};
 use crate::tenant;
 
 /// Says that nothing must be set yet.
@@ -93,7 +94,8 @@ pub(super) async fn replace(State(shared): State<Shared>, request: Request<Body>
     let answered = async {
         let asked = Asked::new(request)?;
         let version = asked.version()?;
-        let (text, _reservation) = asked::text(&shared, asked.body, OVERRIDES_MAX_BYTES).await?;
+        let (text, _reservation) =
+            question::read_body(&shared, asked.body, OVERRIDES_MAX_BYTES).await?;
         let body = Some(checked(&shared, move || Document::read(&text)).await?);
         let change = shared.engine.set(&asked.tenant, Setting::Overrides, version, body).await?;
         match change {
@@ -108,7 +110,8 @@ pub(super) async fn replace(State(shared): State<Shared>, request: Request<Body>
 pub(super) async fn change(State(shared): State<Shared>, request: Request<Body>) -> Response {
     let answered = async {
         let asked = Asked::new(request)?;
-        let (text, _reservation) = asked::text(&shared, asked.body, OVERRIDES_MAX_BYTES).await?;
+        let (text, _reservation) =
+            question::read_body(&shared, asked.body, OVERRIDES_MAX_BYTES).await?;
         for _ in 0..SETTING_TRIES {
             let set = shared.engine.setting(&asked.tenant, Setting::Overrides).await?;
             let version = set.as_ref().map_or(UNSET, |set| set.version);
@@ -155,7 +158,7 @@ async fn ended(
     shared: &Shared,
     answered: impl Future<Output = Result<Response, Failed>>,
 ) -> Response {
-    asked::counted(shared, "overrides", async { answered.await.or_else(Failed::told) }).await
+    question::counted(shared, "overrides", async { answered.await.or_else(Failed::told) }).await
 }
 
 /// Reads a document, looks whether it makes sense, and writes it as it is kept. Not here, where it
