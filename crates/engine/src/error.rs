@@ -55,12 +55,26 @@ pub enum EngineError {
     /// The store could not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// All that can be read was given, but not all there is can be read.
+    #[error("{}", damaged_message(*.blocks))]
+    Damaged {
+        /// Blocks that are left out, all of each or a part.
+        blocks: usize,
+    },
     /// An expression in PromQL could not be evaluated.
     #[error(transparent)]
     Evaluation(Arc<kymo_promql::eval::EvalError>),
     /// A fault of this program.
     #[error("internal error, please report it: {0}")]
     Internal(String),
+}
+
+fn damaged_message(blocks: usize) -> String {
+    let blocks =
+        if blocks == 1 { "1 damaged block".to_owned() } else { format!("{blocks} damaged blocks") };
+    format!(
+        "{blocks} could not be read, records are missing: `kymo store check` names what is damaged"
+    )
 }
 
 /// What is wrong with a query, for people and for programs.
@@ -136,7 +150,7 @@ impl EngineError {
             Self::Timeout { .. } => "timeout",
             Self::Busy { .. } => "busy",
             Self::Cancelled => "cancelled",
-            Self::Store(_) => "store",
+            Self::Store(_) | Self::Damaged { .. } => "store",
             Self::Evaluation(_) => "evaluation",
             Self::Internal(_) => "internal",
         }

@@ -74,7 +74,7 @@ impl PgError {
             EngineError::Rows { .. } => code::TOO_MUCH,
             EngineError::Timeout { .. } | EngineError::Cancelled => code::CANCELLED,
             EngineError::Busy { .. } => code::BUSY,
-            EngineError::Store(_) => code::STORE,
+            EngineError::Store(_) | EngineError::Damaged { .. } => code::STORE,
             EngineError::Evaluation(_) => code::VALUE,
             EngineError::Internal(_) => code::INTERNAL,
         };
