@@ -5,7 +5,7 @@
 mod harness;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use harness::programs::{Ran, kymo, repository, run};
 use harness::{Encoding, Server, Signal};
@@ -93,4 +93,50 @@ fn traces_and_logs_go_out_as_otlp_and_come_back_whole() {
     ] {
         assert_eq!(rows(&copy, query), rows(&data, query), "{query}");
     }
+}
+
+/// Blocks below a directory.
+fn blocks(dir: &Path) -> Vec<PathBuf> {
+    let (mut found, mut dirs) = (Vec::new(), vec![dir.to_owned()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(&dir).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => dirs.push(path),
+                false if path.to_string_lossy().ends_with(".parquet") => found.push(path),
+                false => {}
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn an_export_of_logs_gives_what_is_readable_and_tells_of_damaged_blocks() {
+    let mut server = Server::with(&["--compaction", "false"]);
+    let lines = fs::read_to_string(repository("tests/sql").join("shop_logs.jsonl")).unwrap();
+    let (line, other) = lines.split_once('\n').unwrap();
+    let send = |server: &Server, line: &str| {
+        server.send(Signal::Logs, Encoding::Json, line.as_bytes().to_vec()).expect(200);
+    };
+    send(&server, line);
+    server.stop();
+    let logs = server.data().join("blocks/default/logs");
+    let first = blocks(&logs);
+    assert_eq!(first.len(), 1, "{first:?}");
+    server.start_again();
+    send(&server, other.lines().next().unwrap());
+    server.stop();
+    assert_eq!(blocks(&logs).len(), 2);
+    let size_bytes = fs::metadata(&first[0]).unwrap().len() as usize;
+    fs::write(&first[0], vec![0xa5; size_bytes]).unwrap();
+    let (data, file) = (server.data(), server.place().join("rest.otlp.jsonl"));
+    let ran = export(&["--data", data.to_str().unwrap()], &["--signal", "logs"], &file).expect(1);
+    assert!(ran.stderr.contains("1 damaged block could not be read"), "{}", ran.stderr);
+    assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 1);
+    server.start_again();
+    let url = format!("http://{}", server.http());
+    let file = server.place().join("broken.otlp.jsonl");
+    export(&["--url", &url], &["--signal", "logs"], &file).expect(1);
+    assert!(!file.exists());
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrow_schema::ArrowError;
 use datafusion::error::DataFusionError;
 use kymo_store::StoreError;
 
@@ -17,10 +18,11 @@ pub enum EngineError {
     /// The query is wrong: syntax, unknown names, types that do not fit, a value that cannot be
     /// computed.
     #[error("{0}")]
-    Invalid(String),
-    /// The query would do something other than read the tables.
+    Invalid(Fault),
+    /// The query would do something other than read the tables, or calls a function that is not
+    /// offered.
     #[error("{0}")]
-    NotAllowed(String),
+    NotAllowed(Fault),
     /// The query needs more memory than it may have.
     #[error("{}", memory_message(*.limit_bytes, *.of_all_queries))]
     Memory {
@@ -53,12 +55,76 @@ pub enum EngineError {
     /// The store could not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// All that can be read was given, but not all there is can be read.
+    #[error("{}", damaged_message(*.blocks))]
+    Damaged {
+        /// Blocks that are left out, all of each or a part.
+        blocks: usize,
+    },
     /// An expression in PromQL could not be evaluated.
     #[error(transparent)]
     Evaluation(Arc<kymo_promql::eval::EvalError>),
     /// A fault of this program.
     #[error("internal error, please report it: {0}")]
     Internal(String),
+}
+
+fn damaged_message(blocks: usize) -> String {
+    let blocks =
+        if blocks == 1 { "1 damaged block".to_owned() } else { format!("{blocks} damaged blocks") };
+    format!(
+        "{blocks} could not be read, records are missing: `kymo store check` names what is damaged"
+    )
+}
+
+/// What is wrong with a query, for people and for programs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    /// For programs.
+    pub kind: FaultKind,
+    /// For people.
+    pub message: String,
+}
+
+/// What in a query is wrong, as far as it is known where that is found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// It cannot be parsed.
+    Syntax,
+    /// There is no such table.
+    Table,
+    /// There is no such column.
+    Column,
+    /// There is no such function, or it is not offered.
+    Function,
+    /// There is no such setting.
+    Setting,
+    /// A parameter has no value, or is none of those that can be.
+    Parameter,
+    /// A value cannot be what it is to become, or nothing can be computed of it.
+    Value,
+    /// Anything else.
+    Other,
+}
+
+impl Fault {
+    /// A fault of a kind.
+    pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+}
+
+impl From<String> for Fault {
+    fn from(message: String) -> Self {
+        Self::new(FaultKind::Other, message)
+    }
+}
+
+impl From<&str> for Fault {
+    fn from(message: &str) -> Self {
+        Self::new(FaultKind::Other, message)
+    }
 }
 
 fn memory_message(limit_bytes: usize, of_all_queries: bool) -> String {
@@ -84,7 +150,7 @@ impl EngineError {
             Self::Timeout { .. } => "timeout",
             Self::Busy { .. } => "busy",
             Self::Cancelled => "cancelled",
-            Self::Store(_) => "store",
+            Self::Store(_) | Self::Damaged { .. } => "store",
             Self::Evaluation(_) => "evaluation",
             Self::Internal(_) => "internal",
         }
@@ -117,7 +183,7 @@ impl EngineError {
                 Some(error) => error,
                 None => clock.check().err().unwrap_or(Self::Cancelled),
             },
-            StoreError::Query(message) => Self::Invalid(message),
+            StoreError::Query(message) => Self::Invalid(message.into()),
             other => Self::Store(other),
         }
     }
@@ -127,7 +193,7 @@ impl EngineError {
         match error.find_root() {
             // A regular expression that is too large is found out by a kernel.
             DataFusionError::Internal(message) if message.contains("Regular expression") => {
-                Self::Invalid(message.clone())
+                Self::Invalid(message.clone().into())
             }
             DataFusionError::Internal(message) => Self::Internal(message.clone()),
             DataFusionError::IoError(error) => Self::Internal(error.to_string()),
@@ -138,24 +204,44 @@ impl EngineError {
             }
             DataFusionError::ExecutionJoin(error) => Self::Internal(error.to_string()),
             // Ours, or that of a function: a regular expression that cannot be compiled.
-            DataFusionError::External(error) => Self::Invalid(error.to_string()),
-            DataFusionError::SchemaError(error, _) => {
-                let message = suggest::column(error).unwrap_or_else(|| error.to_string());
-                Self::Invalid(message)
+            DataFusionError::External(error) => {
+                Self::Invalid(match error.downcast_ref::<Refusal>() {
+                    Some(Refusal(fault)) => fault.clone(),
+                    None => error.to_string().into(),
+                })
             }
-            root => Self::Invalid(message_of(root)),
+            DataFusionError::SchemaError(error, _) => {
+                Self::Invalid(suggest::column(error).unwrap_or_else(|| error.to_string().into()))
+            }
+            root => Self::Invalid(Fault::new(kind_of(root), message_of(root))),
         }
     }
 }
 
-/// A message of ours for whoever asked, on its way through DataFusion.
+/// What is wrong by the type of an error, where that says it.
+fn kind_of(error: &DataFusionError) -> FaultKind {
+    match error {
+        DataFusionError::SQL(..) => FaultKind::Syntax,
+        DataFusionError::ArrowError(error, _) => match **error {
+            ArrowError::CastError(_)
+            | ArrowError::ParseError(_)
+            | ArrowError::ComputeError(_)
+            | ArrowError::DivideByZero
+            | ArrowError::ArithmeticOverflow(_) => FaultKind::Value,
+            _ => FaultKind::Other,
+        },
+        _ => FaultKind::Other,
+    }
+}
+
+/// A fault that we found, on its way through DataFusion.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Refusal(pub(crate) String);
+pub(crate) struct Refusal(Fault);
 
 impl Refusal {
-    pub(crate) fn error(message: impl Into<String>) -> DataFusionError {
-        DataFusionError::External(Box::new(Self(message.into())))
+    pub(crate) fn error(fault: impl Into<Fault>) -> DataFusionError {
+        DataFusionError::External(Box::new(Self(fault.into())))
     }
 }
 

@@ -1,10 +1,12 @@
 //! Log records as they were sent: OTLP requests, rebuilt from what the store has of them.
 //!
 //! Nothing of a record is lost, and none is there twice unless it was sent twice. Requests are not
-//! those that came: records of a block are put together by resource and scope.
+//! those that came: records of a block are put together by resource and scope. What is damaged is left
+//! out, and told at the end.
 
 use std::cell::Cell;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use kymo_store::block::source::Source;
@@ -16,6 +18,7 @@ use crate::clock::{Asker, Clock};
 use crate::engine::{Core, Engine};
 use crate::error::EngineError;
 use crate::limits::{EXPORT_REQUEST_BYTES, EXPORT_REQUEST_ROWS, EXPORT_REQUESTS_WAITING};
+use crate::runtime::panic_message;
 use crate::stats::{Counters, Running};
 use crate::tenants::Tenants;
 
@@ -27,7 +30,8 @@ type Hand<'a> = dyn Fn(Vec<u8>) -> Result<(), EngineError> + 'a;
 
 impl Engine {
     /// Log records of some tenants, of a time in nanoseconds since 1970 or all, as OTLP requests. It
-    /// has its turn and its time as any other query.
+    /// has its turn and its time as any other query. An error is the last: [`EngineError::Damaged`]
+    /// after all that can be read, others before that.
     pub async fn export_logs(
         &self,
         tenants: impl Into<Tenants>,
@@ -45,7 +49,9 @@ impl Engine {
                     let _turn = turn;
                     let _running = Running::new(&core.counters);
                     let export = Export { core: &core, tenants: &tenants, time: time.as_ref() };
-                    export.run(&clock, &sender)
+                    // Who reads would take an end without an error for the whole.
+                    catch_unwind(AssertUnwindSafe(|| export.run(&clock, &sender)))
+                        .unwrap_or_else(|panic| Err(EngineError::Internal(panic_message(panic))))
                 };
                 match done {
                     Ok(()) => Counters::add(&core.counters.finished, 1),
@@ -102,12 +108,26 @@ impl Export<'_> {
     fn each_request(&self, send: &Hand<'_>) -> Result<(), EngineError> {
         let store = &self.core.reading.store;
         let snapshot = store.snapshot_of(self.tenants.names(), Signal::Logs)?;
-        for source in store.sources(&snapshot, self.time.cloned())? {
-            for rows in shown(&source).chunks(EXPORT_REQUEST_ROWS) {
-                self.send_rows(&source, rows, send)?;
+        let (sources, mut damaged_blocks) =
+            store.sources_and_damaged(&snapshot, self.time.cloned())?;
+        for source in sources {
+            match self.send_source(&source, send) {
+                Err(EngineError::Store(error @ StoreError::Corrupt(_))) => {
+                    tracing::warn!(%error, "left out what is damaged of a block");
+                    damaged_blocks += 1;
+                }
+                sent => sent?,
             }
         }
-        Ok(())
+        match damaged_blocks {
+            0 => Ok(()),
+            blocks => Err(EngineError::Damaged { blocks }),
+        }
+    }
+
+    fn send_source(&self, source: &Source, send: &Hand<'_>) -> Result<(), EngineError> {
+        let rows = shown(source);
+        rows.chunks(EXPORT_REQUEST_ROWS).try_for_each(|rows| self.send_rows(source, rows, send))
     }
 
     /// Some rows as one request, or as several if that is too large.

@@ -74,7 +74,7 @@ mod tests;
 
 pub use asked::{Asked, Description, Parameter, PgSession, Value, shown_name};
 pub use engine::Engine;
-pub use error::EngineError;
+pub use error::{EngineError, Fault, FaultKind};
 pub use export::Requests;
 pub use options::EngineOptions;
 pub use rows::Rows;

@@ -13,6 +13,7 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::context::SQLOptions;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
+use datafusion::sql::parser::Statement;
 use futures::{FutureExt, StreamExt};
 use kymo_store::StoreError;
 use kymo_store::schema::Signal;
@@ -24,13 +25,13 @@ use crate::asked::{Description, PgSession};
 use crate::catalog::{self, Catalogued, Contents};
 use crate::clock::Clock;
 use crate::engine::Core;
-use crate::error::EngineError;
+use crate::error::{EngineError, FaultKind};
 use crate::memory::QueryMemory;
 use crate::plan;
 use crate::queue::Turn;
 use crate::runtime::panic_message;
 use crate::session::NamedTable;
-use crate::sql::{Parameters, Parsed};
+use crate::sql::{Parameters, Parsed, with_nulls};
 use crate::state::QueryState;
 use crate::stats::Counters;
 use crate::tables::{self, TableName};
@@ -83,7 +84,18 @@ impl Query {
 
     fn begin(&self, state: &Arc<QueryState>) -> Result<SendableRecordBatchStream, EngineError> {
         let context = self.context(state)?;
-        self.stream(context, state).map_err(|error| EngineError::of(error, state))
+        self.stream(context, state).map_err(|error| match EngineError::of(error, state) {
+            EngineError::Invalid(mut fault) if self.may_lack_parameters(fault.kind) => {
+                fault.kind = FaultKind::Parameter;
+                EngineError::Invalid(fault)
+            }
+            error => error,
+        })
+    }
+
+    /// Whether a fault may be there because nothing is known of a parameter.
+    fn may_lack_parameters(&self, kind: FaultKind) -> bool {
+        self.parsed.parameters.has_open && kind == FaultKind::Other
     }
 
     /// DataFusion with everything that the query reads.
@@ -98,13 +110,22 @@ impl Query {
 
     /// What the query will be answered with.
     pub(crate) fn describe(&self) -> Result<Description, EngineError> {
+        match self.describe_statement(self.parsed.statement.clone()) {
+            // Where something without a type may not stand, NULL may.
+            Err(EngineError::Invalid(fault)) if self.may_lack_parameters(fault.kind) => {
+                self.describe_statement(with_nulls(&self.parsed.statement))
+            }
+            described => described,
+        }
+    }
+
+    fn describe_statement(&self, statement: Statement) -> Result<Description, EngineError> {
         let core = &self.core;
         let memory = QueryMemory::new(core.options.query_memory_bytes, &core.memory);
         let state = QueryState::new(memory, &self.clock, &core.counters, self.pushes_down);
         let state = Arc::new(state);
         let session = self.context(&state)?.state();
         let describing = async {
-            let statement = self.parsed.statement.clone();
             let logical = self.core.sessions.plan(&session, statement).await?;
             let found = logical.get_parameter_types()?;
             state.check()?;
@@ -118,7 +139,7 @@ impl Query {
         };
         let described = tokio::runtime::Handle::current().block_on(describing);
         let (schema, mut found) = described.map_err(|error| EngineError::of(error, &state))?;
-        let Parameters { count, lists } = &self.parsed.parameters;
+        let Parameters { count, lists, .. } = &self.parsed.parameters;
         let type_of = |place: usize| {
             let found = found.remove(&format!("${place}")).flatten();
             match lists.contains(&place) {

@@ -144,7 +144,7 @@ impl Sessions {
         let names = self.functions.iter().map(|known| known.name.as_str());
         let planned = session.statement_to_plan(statement).await;
         planned.map_err(|error| match suggest::function(&error, names) {
-            Some(message) => Refusal::error(message),
+            Some(fault) => Refusal::error(fault),
             None => error,
         })
     }

@@ -52,7 +52,7 @@ impl QueryState {
     /// Remembers why a scan failed; the first reason counts.
     pub(crate) fn fail(&self, error: StoreError) {
         let error = match error {
-            StoreError::Query(message) => EngineError::Invalid(message),
+            StoreError::Query(message) => EngineError::Invalid(message.into()),
             StoreError::Cancelled => EngineError::Cancelled,
             other => EngineError::Store(other),
         };

@@ -6,7 +6,7 @@ mod support;
 
 use std::time::Duration;
 
-use kymo_engine::{EngineError, EngineOptions};
+use kymo_engine::{EngineError, EngineOptions, FaultKind};
 use support::{Place, block_on};
 
 /// Queries that would make gigabytes of a few rows, or compute for hours.
@@ -239,4 +239,44 @@ fn no_query_breaks_the_engine() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert_eq!(block_on(place.lines("SELECT count(*) AS n FROM spans")).unwrap()[1], "3000");
     place.wait_until("all ended", |stats| stats.running == 0 && stats.scans_running == 0);
+}
+
+#[test]
+fn a_fault_says_for_programs_what_is_wrong() {
+    let place = Place::new(EngineOptions { threads: 2, ..EngineOptions::default() });
+    place.fill(3);
+    for (query, expected) in [
+        ("SELEC 1", FaultKind::Syntax),
+        ("SELECT 'a", FaultKind::Syntax),
+        ("SELECT * FROM span", FaultKind::Table),
+        ("SELECT nam FROM spans", FaultKind::Column),
+        ("SELECT lengt(name) FROM spans", FaultKind::Function),
+        ("SELECT * FROM trace_tre('a')", FaultKind::Function),
+        ("SELECT $1 AS a", FaultKind::Parameter),
+        ("SELECT $0", FaultKind::Parameter),
+        ("SELECT CAST('a' AS BIGINT) + duration_nanos FROM spans", FaultKind::Value),
+        ("SELECT 1 / 0", FaultKind::Value),
+        ("SELECT name, count(*) FROM spans", FaultKind::Other),
+    ] {
+        match block_on(place.lines(query)) {
+            Err(EngineError::Invalid(fault)) => {
+                assert_eq!(fault.kind, expected, "{query}: {fault}")
+            }
+            other => panic!("{query}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_takes_no_parameter_without_a_type_is_described_as_if_it_were_null() {
+    let place = Place::new(EngineOptions { threads: 2, ..EngineOptions::default() });
+    let query = "SELECT value FROM generate_series(1, $1)";
+    let described = block_on(place.engine.describe("default", query.into())).unwrap();
+    assert_eq!(described.schema.field(0).name(), "value");
+    assert!(matches!(described.parameters[..], [None]), "{:?}", described.parameters);
+    let unknown = "SELECT nothing FROM generate_series(1, 3) WHERE value = $1";
+    match block_on(place.engine.describe("default", unknown.into())) {
+        Err(EngineError::Invalid(fault)) => assert_eq!(fault.kind, FaultKind::Column, "{fault}"),
+        other => panic!("{other:?}"),
+    }
 }

@@ -32,7 +32,7 @@ pub(crate) fn status(error: &EngineError) -> Status {
         EngineError::Timeout { .. } => Status::deadline_exceeded(message),
         EngineError::Cancelled => Status::cancelled(message),
         EngineError::Internal(_) => Status::internal(message),
-        EngineError::Store(_) => Status::unavailable(message),
+        EngineError::Store(_) | EngineError::Damaged { .. } => Status::unavailable(message),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What went wrong, with its SQLSTATE, as clients are told.
 
-use kymo_engine::EngineError;
+use kymo_engine::{EngineError, FaultKind};
 use pgwire::error::ErrorInfo;
 use pgwire::messages::PgWireBackendMessage;
 
@@ -13,6 +13,7 @@ pub(crate) mod code {
     pub(crate) const NO_COLUMN: &str = "42703";
     pub(crate) const NO_FUNCTION: &str = "42883";
     pub(crate) const NO_SETTING: &str = "42704";
+    pub(crate) const NO_PARAMETER: &str = "42P02";
     pub(crate) const WRONG: &str = "42000";
     pub(crate) const READ_ONLY: &str = "25006";
     pub(crate) const FAILED_TRANSACTION: &str = "25P02";
@@ -64,14 +65,16 @@ impl PgError {
     pub(crate) fn of(error: &EngineError, text: &str, before: usize) -> Self {
         let message = error.to_string();
         let code = match error {
-            EngineError::Invalid(message) => code_of(message),
-            EngineError::NotAllowed(message) if message.contains("only read") => code::READ_ONLY,
-            EngineError::NotAllowed(_) => code::NOT_OFFERED,
+            EngineError::Invalid(fault) => code_of(fault.kind),
+            EngineError::NotAllowed(fault) if fault.kind == FaultKind::Function => {
+                code::NOT_OFFERED
+            }
+            EngineError::NotAllowed(_) => code::READ_ONLY,
             EngineError::Memory { .. } => code::MEMORY,
             EngineError::Rows { .. } => code::TOO_MUCH,
             EngineError::Timeout { .. } | EngineError::Cancelled => code::CANCELLED,
             EngineError::Busy { .. } => code::BUSY,
-            EngineError::Store(_) => code::STORE,
+            EngineError::Store(_) | EngineError::Damaged { .. } => code::STORE,
             EngineError::Evaluation(_) => code::VALUE,
             EngineError::Internal(_) => code::INTERNAL,
         };
@@ -90,20 +93,16 @@ impl PgError {
     }
 }
 
-/// What is wrong with a query, by how the engine begins to say it.
-fn code_of(message: &str) -> &'static str {
-    if message.starts_with("syntax:") {
-        code::SYNTAX
-    } else if message.starts_with("there is no table") {
-        code::NO_TABLE
-    } else if message.starts_with("there is no column") {
-        code::NO_COLUMN
-    } else if message.starts_with("there is no setting") {
-        code::NO_SETTING
-    } else if message.starts_with("there is no function") {
-        code::NO_FUNCTION
-    } else {
-        code::WRONG
+fn code_of(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::Syntax => code::SYNTAX,
+        FaultKind::Table => code::NO_TABLE,
+        FaultKind::Column => code::NO_COLUMN,
+        FaultKind::Function => code::NO_FUNCTION,
+        FaultKind::Setting => code::NO_SETTING,
+        FaultKind::Parameter => code::NO_PARAMETER,
+        FaultKind::Value => code::VALUE,
+        FaultKind::Other => code::WRONG,
     }
 }
 
@@ -120,17 +119,21 @@ fn position(message: &str, text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use kymo_engine::Fault;
+
     use super::*;
 
     #[test]
     fn errors_have_the_codes_that_clients_look_for() {
-        let of = |message: &str| PgError::of(&EngineError::Invalid(message.to_owned()), "", 0).code;
-        assert_eq!(of("there is no table `a`: the tables are spans"), "42P01");
-        assert_eq!(of("there is no column `a`"), "42703");
-        assert_eq!(of("syntax: Expected: an expression"), "42601");
-        assert_eq!(of("something else"), "42000");
-        let refused = EngineError::NotAllowed("DROP is not allowed: queries only read".to_owned());
-        assert_eq!(PgError::of(&refused, "", 0).code, "25006");
+        let of = |kind| PgError::of(&EngineError::Invalid(Fault::new(kind, "wrong")), "", 0).code;
+        assert_eq!(of(FaultKind::Table), "42P01");
+        assert_eq!(of(FaultKind::Column), "42703");
+        assert_eq!(of(FaultKind::Syntax), "42601");
+        assert_eq!(of(FaultKind::Other), "42000");
+        let refused =
+            |kind| PgError::of(&EngineError::NotAllowed(Fault::new(kind, "refused")), "", 0).code;
+        assert_eq!(refused(FaultKind::Other), "25006");
+        assert_eq!(refused(FaultKind::Function), "0A000");
     }
 
     #[test]
@@ -144,7 +147,7 @@ mod tests {
     #[test]
     fn the_place_of_an_error_is_counted_in_characters() {
         let text = "SELECT 'ü',\n  FROM spans";
-        let error = EngineError::Invalid("syntax: found: FROM at Line: 2, Column: 3".to_owned());
+        let error = EngineError::Invalid("syntax: found: FROM at Line: 2, Column: 3".into());
         assert_eq!(PgError::of(&error, text, 0).position, Some(15));
         assert_eq!(PgError::of(&error, text, 10).position, Some(25));
         assert_eq!(position("no place", text), None);

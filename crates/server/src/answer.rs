@@ -45,11 +45,33 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// When to try again; `None` if that is of no use.
     pub(crate) retry_after: Option<Duration>,
+    /// Whether the server could not take it: nothing is wrong with the request, and its tenant is
+    /// within his limits.
+    pub(crate) is_servers_fault: bool,
 }
 
 impl Failure {
     fn new(status: StatusCode, code: Code, reason: &'static str, message: String) -> Self {
-        Self { status, code, reason, message, retry_after: None }
+        Self { status, code, reason, message, retry_after: None, is_servers_fault: false }
+    }
+
+    /// The server cannot take the request now.
+    fn unavailable(reason: &'static str, message: String) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, reason, message)
+            .retry(UNAVAILABLE_RETRY)
+            .servers_fault()
+    }
+
+    /// The server has more to do than it can, and asks to wait.
+    fn busy(reason: &'static str, message: String, retry_after: Duration) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, Code::ResourceExhausted, reason, message)
+            .retry(retry_after)
+            .servers_fault()
+    }
+
+    fn servers_fault(mut self) -> Self {
+        self.is_servers_fault = true;
+        self
     }
 
     fn retry(mut self, after: Duration) -> Self {
@@ -84,15 +106,12 @@ impl Failure {
     /// It took too long to make the request durable.
     pub(crate) fn timeout(after: Duration) -> Self {
         let message = format!("not durable within {} s; send it again", after.as_secs());
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, "timeout", message)
-            .retry(UNAVAILABLE_RETRY)
+        Self::unavailable("timeout", message)
     }
 
     /// The server ends.
     pub(crate) fn stopping() -> Self {
-        let message = "the server is stopping; send it again".to_owned();
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, "stopping", message)
-            .retry(UNAVAILABLE_RETRY)
+        Self::unavailable("stopping", "the server is stopping; send it again".to_owned())
     }
 }
 
@@ -126,11 +145,7 @@ impl From<BodyError> for Failure {
                 Self::new(status, Code::Unavailable, "slow_body", message).retry(UNAVAILABLE_RETRY)
             }
             BodyError::Broken(_) => Self::invalid("broken_body", message),
-            BodyError::Crowded => {
-                let status = StatusCode::TOO_MANY_REQUESTS;
-                Self::new(status, Code::ResourceExhausted, "crowded", message)
-                    .retry(Duration::from_secs(1))
-            }
+            BodyError::Crowded => Self::busy("crowded", message, Duration::from_secs(1)),
         }
     }
 }
@@ -139,23 +154,16 @@ impl From<kymo_journal::Error> for Failure {
     fn from(error: kymo_journal::Error) -> Self {
         use kymo_journal::Error;
         let message = error.to_string();
-        let unavailable = |reason| {
-            let status = StatusCode::SERVICE_UNAVAILABLE;
-            Self::new(status, Code::Unavailable, reason, message.clone()).retry(UNAVAILABLE_RETRY)
-        };
         match error {
-            Error::Busy { retry_after } => {
-                let status = StatusCode::TOO_MANY_REQUESTS;
-                Self::new(status, Code::ResourceExhausted, "busy", message).retry(retry_after)
-            }
+            Error::Busy { retry_after } => Self::busy("busy", message, retry_after),
             Error::TooLarge { .. } => {
                 let status = StatusCode::PAYLOAD_TOO_LARGE;
                 Self::new(status, Code::ResourceExhausted, "too_large", message)
             }
             Error::TenantTooLong { .. } => Self::invalid("bad_tenant", message),
-            Error::DiskFull { .. } => unavailable("disk_full"),
+            Error::DiskFull { .. } => Self::unavailable("disk_full", message),
             Error::Closed => Self::stopping(),
-            _ => unavailable("disk_error"),
+            _ => Self::unavailable("disk_error", message),
         }
     }
 }
@@ -182,4 +190,20 @@ pub(crate) fn retry_info(after: Duration) -> Vec<u8> {
         });
     });
     writer.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn to_wait_for_the_server_is_not_to_wait_for_a_tenants_limit() {
+        let after = Duration::from_secs(1);
+        let limited = Failure::too_fast(after);
+        let busy = Failure::from(kymo_journal::Error::Busy { retry_after: after });
+        assert_eq!(limited.status, busy.status);
+        assert!(!limited.is_servers_fault && busy.is_servers_fault);
+        assert!(Failure::stopping().is_servers_fault && Failure::timeout(after).is_servers_fault);
+        assert!(!Failure::invalid("malformed", "not OTLP").is_servers_fault);
+    }
 }

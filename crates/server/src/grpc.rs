@@ -91,7 +91,7 @@ pub(crate) fn of_engine(error: &EngineError) -> Status {
         EngineError::Timeout { .. } => Code::DeadlineExceeded,
         EngineError::Cancelled => Code::Cancelled,
         EngineError::Internal(_) => Code::Internal,
-        EngineError::Store(_) => Code::Unavailable,
+        EngineError::Store(_) | EngineError::Damaged { .. } => Code::Unavailable,
     };
     let retry_after = match error {
         EngineError::Busy { retry_after } => Some(*retry_after),

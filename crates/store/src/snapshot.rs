@@ -328,7 +328,17 @@ impl Store {
         snapshot: &Snapshot,
         time_nanos: Option<Range<i64>>,
     ) -> Result<Vec<Source>, StoreError> {
+        self.sources_and_damaged(snapshot, time_nanos).map(|(sources, _)| sources)
+    }
+
+    /// The same, and how many blocks are left out because they are damaged.
+    pub fn sources_and_damaged(
+        &self,
+        snapshot: &Snapshot,
+        time_nanos: Option<Range<i64>>,
+    ) -> Result<(Vec<Source>, usize), StoreError> {
         let mut sources: Vec<Source> = snapshot.chunks().cloned().map(Source::Chunk).collect();
+        let mut damaged_blocks = 0;
         for (tenant, meta) in snapshot.owned_blocks() {
             if let Some(range) = &time_nanos
                 && (meta.max_time_nanos < range.start || meta.min_time_nanos >= range.end)
@@ -338,11 +348,14 @@ impl Store {
             let path = meta.path(&tenant.tenant, snapshot.signal);
             match self.open_visible(tenant, &path, meta) {
                 Ok(block) => sources.push(Source::Block(block)),
-                Err(error @ StoreError::Corrupt(_)) => self.warn_damaged(&path, &error),
+                Err(error @ StoreError::Corrupt(_)) => {
+                    self.warn_damaged(&path, &error);
+                    damaged_blocks += 1;
+                }
                 Err(error) => return Err(error),
             }
         }
-        Ok(sources)
+        Ok((sources, damaged_blocks))
     }
 
     /// The rows of a snapshot that may belong to a trace, and how many blocks may too but are

@@ -26,7 +26,7 @@ use kymo_store::schema::Signal;
 use kymo_store::tables::{logs, spans};
 
 use crate::engine::Engine;
-use crate::error::EngineError;
+use crate::error::{EngineError, Fault};
 
 /// What a condition is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,8 +161,8 @@ impl Engine {
     }
 }
 
-fn invalid(message: impl Into<String>) -> EngineError {
-    EngineError::Invalid(message.into())
+fn invalid(fault: impl Into<Fault>) -> EngineError {
+    EngineError::Invalid(fault.into())
 }
 
 /// Where the time of a row is.

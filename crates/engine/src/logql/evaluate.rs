@@ -136,9 +136,9 @@ fn read_leaf(
 
 /// What an error of the language is to the engine: something that whoever asked can mend.
 pub(super) fn failed(error: EvalError) -> EngineError {
-    EngineError::Invalid(error.to_string())
+    EngineError::Invalid(error.to_string().into())
 }
 
 fn unplanned(error: PlanError) -> EngineError {
-    EngineError::Invalid(error.to_string())
+    EngineError::Invalid(error.to_string().into())
 }

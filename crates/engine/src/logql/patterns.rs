@@ -58,7 +58,7 @@ fn mined(view: &View, query: &PatternQuery, time: &Range<i64>) -> Result<Miner, 
     let plan = match plan(&expr, &request) {
         Ok(Plan::Log(plan)) => plan,
         Ok(Plan::Metric(_)) => return Ok(Miner::new(limits)),
-        Err(error) => return Err(EngineError::Invalid(error.to_string())),
+        Err(error) => return Err(EngineError::Invalid(error.to_string().into())),
     };
     let selection = plan.selection();
     let candidates = view.candidates(&mut streams, selection, extent)?;

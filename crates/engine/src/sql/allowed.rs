@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::suggest;
-use crate::error::EngineError;
+use crate::error::{EngineError, Fault, FaultKind};
 use crate::functions;
 use crate::limits::FROM_MAX_RELATIONS;
 use crate::tables::TableName;
@@ -45,10 +45,9 @@ fn empty() -> Statement {
 }
 
 fn refused(what: &str) -> EngineError {
-    EngineError::NotAllowed(format!(
-        "{what} is not allowed: queries only read the tables {}",
-        TableName::list()
-    ))
+    let tables = TableName::list();
+    let message = format!("{what} is not allowed: queries only read the tables {tables}");
+    EngineError::NotAllowed(message.into())
 }
 
 fn check_sql(statement: &SqlStatement) -> Result<(), EngineError> {
@@ -138,7 +137,8 @@ impl Visitor for Checker {
             && let Some(name) = call.name.0.last().and_then(|part| part.as_ident())
             && let Some(message) = functions::left_out(&name.value)
         {
-            return ControlFlow::Break(Box::new(EngineError::NotAllowed(message)));
+            let fault = Fault::new(FaultKind::Function, message);
+            return ControlFlow::Break(Box::new(EngineError::NotAllowed(fault)));
         }
         ControlFlow::Continue(())
     }
@@ -165,7 +165,7 @@ impl Visitor for Checker {
             let message = format!(
                 "{relations} relations in one FROM, at most {FROM_MAX_RELATIONS} are possible"
             );
-            return ControlFlow::Break(Box::new(EngineError::Invalid(message)));
+            return ControlFlow::Break(Box::new(EngineError::Invalid(message.into())));
         }
         ControlFlow::Continue(())
     }
@@ -242,8 +242,8 @@ mod tests {
             "GRANT ALL ON spans TO a",
         ] {
             match parse(query) {
-                Err(EngineError::NotAllowed(message)) => {
-                    assert!(message.contains("not allowed"), "{query}: {message}");
+                Err(EngineError::NotAllowed(fault)) => {
+                    assert!(fault.message.contains("not allowed"), "{query}: {fault}");
                 }
                 other => panic!("{query}: {other:?}"),
             }

@@ -20,7 +20,7 @@ mod postgres;
 pub(crate) mod suggest;
 mod wildcard;
 
-pub(crate) use parameters::Parameters;
+pub(crate) use parameters::{Parameters, with_nulls};
 pub(crate) use postgres::shown;
 
 use std::collections::BTreeSet;
@@ -36,7 +36,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use crate::asked::Asked;
 use crate::asof;
 use crate::catalog;
-use crate::error::EngineError;
+use crate::error::{EngineError, Fault, FaultKind};
 use crate::limits::{
     QUERY_MAX_ATTRIBUTES, QUERY_MAX_BYTES, QUERY_MAX_DEPTH, QUERY_MAX_OPERATORS, QUERY_MAX_WORDS,
 };
@@ -70,10 +70,13 @@ pub(crate) fn parse(asked: &Asked) -> Result<Parsed, EngineError> {
     let mut statement = allowed::check(statement)?;
     let attributes = names::resolve(&mut statement);
     if attributes.len() > QUERY_MAX_ATTRIBUTES {
-        return Err(EngineError::Invalid(format!(
-            "the query names {} attributes, at most {QUERY_MAX_ATTRIBUTES} are possible",
-            attributes.len()
-        )));
+        let named = attributes.len();
+        return Err(EngineError::Invalid(
+            format!(
+                "the query names {named} attributes, at most {QUERY_MAX_ATTRIBUTES} are possible"
+            )
+            .into(),
+        ));
     }
     wildcard::hide(&mut statement, &attributes);
     let called = called(&mut statement)?;
@@ -86,14 +89,15 @@ pub(crate) fn parse(asked: &Asked) -> Result<Parsed, EngineError> {
 /// The one statement of a text.
 fn statement(query: &str) -> Result<Statement, EngineError> {
     if query.len() > QUERY_MAX_BYTES {
-        return Err(EngineError::Invalid(format!(
-            "the query has {} bytes, at most {QUERY_MAX_BYTES} are possible",
-            query.len()
-        )));
+        let size_bytes = query.len();
+        return Err(EngineError::Invalid(
+            format!("the query has {size_bytes} bytes, at most {QUERY_MAX_BYTES} are possible")
+                .into(),
+        ));
     }
     let tokens = Tokenizer::new(&dialect::Kymo, query)
         .tokenize_with_location()
-        .map_err(|error| EngineError::Invalid(format!("syntax: {error}")))?;
+        .map_err(|error| not_parsed(&error.to_string()))?;
     // Every level of an expression takes a word or an operator, so this bounds its depth, also
     // that of long chains (`1 + 1 + …`), which the parser's own limit does not see.
     let (words, operators) = count(&tokens);
@@ -102,13 +106,16 @@ fn statement(query: &str) -> Result<Statement, EngineError> {
         ("operators", operators, QUERY_MAX_OPERATORS),
     ] {
         if found > most {
-            return Err(EngineError::Invalid(format!(
-                "the query has {found} {what}, at most {most} are possible: use IN (…) for long lists"
-            )));
+            return Err(EngineError::Invalid(
+                format!(
+                    "the query has {found} {what}, at most {most} are possible: use IN (…) for long lists"
+                )
+                .into(),
+            ));
         }
     }
     let syntax = |error: DataFusionError| match EngineError::of_plan(&error) {
-        EngineError::Invalid(message) => EngineError::Invalid(format!("syntax: {message}")),
+        EngineError::Invalid(fault) => not_parsed(&fault.message),
         other => other,
     };
     let mut statements = DFParserBuilder::new(tokens)
@@ -119,11 +126,16 @@ fn statement(query: &str) -> Result<Statement, EngineError> {
         .map_err(syntax)?;
     match (statements.pop_front(), statements.len()) {
         (Some(statement), 0) => Ok(statement),
-        (None, _) => Err(EngineError::Invalid("there is no query".to_owned())),
+        (None, _) => Err(EngineError::Invalid("there is no query".into())),
         (Some(_), more) => {
-            Err(EngineError::Invalid(format!("one statement at a time: there are {}", more + 1)))
+            let message = format!("one statement at a time: there are {}", more + 1);
+            Err(EngineError::Invalid(message.into()))
         }
     }
+}
+
+fn not_parsed(why: &str) -> EngineError {
+    EngineError::Invalid(Fault::new(FaultKind::Syntax, format!("syntax: {why}")))
 }
 
 /// Whether a token can add a level to an expression.
@@ -256,7 +268,7 @@ mod tests {
     #[test]
     fn an_unknown_table_is_refused_with_the_names_of_those_there_are() {
         let error = parse("SELECT * FROM span").unwrap_err();
-        assert!(matches!(error, EngineError::Invalid(_)));
+        assert!(matches!(&error, EngineError::Invalid(fault) if fault.kind == FaultKind::Table));
         let text = error.to_string();
         assert!(text.contains("did you mean `spans`") && text.contains("points"), "{text}");
     }

@@ -19,7 +19,7 @@ use datafusion::sql::sqlparser::ast::{
 use super::names;
 use crate::array_text::{self, Unread};
 use crate::asked::{Parameter, Value};
-use crate::error::EngineError;
+use crate::error::{EngineError, Fault, FaultKind};
 use crate::limits::{PARAMETER_MAX_VALUES, QUERY_MAX_PARAMETERS};
 
 /// Parameters of a statement.
@@ -29,6 +29,8 @@ pub(crate) struct Parameters {
     pub(crate) count: usize,
     /// Numbers of those that have no value yet, and stand for a list of what is in their place.
     pub(crate) lists: BTreeSet<usize>,
+    /// Whether there are some that have neither value nor type. Such a query cannot run.
+    pub(crate) has_open: bool,
 }
 
 /// Puts in what is known of parameters, and says which there are.
@@ -38,10 +40,32 @@ pub(super) fn put_in(
 ) -> Result<Parameters, EngineError> {
     let Some(statement) = names::inner(statement) else { return Ok(Parameters::default()) };
     let mut putting = Putting { known, unnamed: 0, found: Parameters::default() };
-    if let ControlFlow::Break(message) = statement.visit(&mut putting) {
-        return Err(EngineError::Invalid(message));
+    if let ControlFlow::Break(fault) = statement.visit(&mut putting) {
+        return Err(EngineError::Invalid(fault));
     }
     Ok(putting.found)
+}
+
+/// A statement with NULL for parameters that are open.
+pub(crate) fn with_nulls(statement: &Statement) -> Statement {
+    let mut statement = statement.clone();
+    let _ = names::inner(&mut statement).map(|statement| statement.visit(&mut Nulls));
+    statement
+}
+
+struct Nulls;
+
+impl VisitorMut for Nulls {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Value(value) = &*expr
+            && matches!(value.value, SqlValue::Placeholder(_))
+        {
+            *expr = Expr::value(SqlValue::Null);
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 struct Putting<'a> {
@@ -53,7 +77,7 @@ struct Putting<'a> {
 
 impl<'a> Putting<'a> {
     /// The number of a parameter, from 1 on.
-    fn number(&mut self, name: &str) -> Result<usize, String> {
+    fn number(&mut self, name: &str) -> Result<usize, Fault> {
         let number = match name {
             "?" => {
                 self.unnamed += 1;
@@ -63,36 +87,46 @@ impl<'a> Putting<'a> {
         };
         let number = number.filter(|number| (1..=QUERY_MAX_PARAMETERS).contains(number));
         let number = number.ok_or_else(|| {
-            format!("the parameter {name} is none of $1 to ${QUERY_MAX_PARAMETERS}")
+            let message = format!("the parameter {name} is none of $1 to ${QUERY_MAX_PARAMETERS}");
+            Fault::new(FaultKind::Parameter, message)
         })?;
         self.found.count = self.found.count.max(number);
         Ok(number)
     }
 
     /// What stands for a parameter.
-    fn expr(&mut self, name: &str) -> Result<Expr, String> {
+    fn expr(&mut self, name: &str) -> Result<Expr, Fault> {
         let number = self.number(name)?;
         Ok(match self.known_of(number)? {
             Some(Parameter::Value(value)) => literal(value)?,
-            Some(Parameter::Type(data_type)) => typed_null(data_type, number),
-            Some(Parameter::Unknown) | None => placeholder(number),
+            Some(Parameter::Type(data_type)) => {
+                typed_null(data_type).unwrap_or_else(|| self.open(number))
+            }
+            Some(Parameter::Unknown) | None => self.open(number),
         })
     }
 
+    /// A parameter of which nothing is known.
+    fn open(&mut self, number: usize) -> Expr {
+        self.found.has_open = true;
+        Expr::value(SqlValue::Placeholder(format!("${number}")))
+    }
+
     /// What is known of a parameter: all values are, or none.
-    fn known_of(&self, number: usize) -> Result<Option<&'a Parameter>, String> {
+    fn known_of(&self, number: usize) -> Result<Option<&'a Parameter>, Fault> {
         let known = self.known.get(number - 1);
         let is_value = |known: &Parameter| matches!(known, Parameter::Value(_));
         if known.is_none() && self.known.iter().any(is_value) {
             let given = self.known.len();
-            return Err(format!("the query has a parameter ${number}, {given} values are given"));
+            let message = format!("the query has a parameter ${number}, {given} values are given");
+            return Err(Fault::new(FaultKind::Parameter, message));
         }
         Ok(known)
     }
 
     /// `x = ANY ($1)` as the list that it means, or as `x = $1` if there is no value yet; `None` if
     /// it is something else.
-    fn list(&mut self, expr: &mut Expr) -> Result<Option<Expr>, String> {
+    fn list(&mut self, expr: &mut Expr) -> Result<Option<Expr>, Fault> {
         let (left, right, negated) = match expr {
             Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } => (left, right, false),
             Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } => (left, right, true),
@@ -101,14 +135,14 @@ impl<'a> Putting<'a> {
         let list = match written(right) {
             Some(SqlValue::Placeholder(name)) => {
                 // Parameters on the left come first where they have no numbers.
-                if let ControlFlow::Break(message) = left.visit(self) {
-                    return Err(message);
+                if let ControlFlow::Break(fault) = left.visit(self) {
+                    return Err(fault);
                 }
                 let number = self.number(name)?;
                 let Some(Parameter::Value(value)) = self.known_of(number)? else {
                     self.found.lists.insert(number);
                     let op = if negated { BinaryOperator::NotEq } else { BinaryOperator::Eq };
-                    let right = Box::new(placeholder(number));
+                    let right = Box::new(self.open(number));
                     return Ok(Some(Expr::BinaryOp { left: left.clone(), op, right }));
                 };
                 items(value)?
@@ -160,28 +194,24 @@ fn written(expr: &Expr) -> Option<&SqlValue> {
     }
 }
 
-fn placeholder(number: usize) -> Expr {
-    Expr::value(SqlValue::Placeholder(format!("${number}")))
-}
-
 impl VisitorMut for Putting<'_> {
-    type Break = String;
+    type Break = Fault;
 
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Fault> {
         match self.list(expr) {
             Ok(Some(list)) => {
                 *expr = list;
                 return ControlFlow::Continue(());
             }
             Ok(None) => {}
-            Err(message) => return ControlFlow::Break(message),
+            Err(fault) => return ControlFlow::Break(fault),
         }
         if let Expr::Value(value) = expr
             && let SqlValue::Placeholder(name) = &value.value
         {
             match self.expr(name) {
                 Ok(known) => *expr = known,
-                Err(message) => return ControlFlow::Break(message),
+                Err(fault) => return ControlFlow::Break(fault),
             }
         }
         ControlFlow::Continue(())
@@ -217,17 +247,17 @@ fn whole(value: i64) -> Expr {
     }
 }
 
-/// NULL of a type. Text may stand for anything else, so it has none.
-fn typed_null(data_type: &DataType, number: usize) -> Expr {
+/// NULL of a type, if that can be written. Text may stand for anything else, so it has none.
+fn typed_null(data_type: &DataType) -> Option<Expr> {
     let sql = match data_type {
         DataType::Boolean => SqlType::Boolean,
         DataType::Int64 => SqlType::BigInt(None),
         DataType::Float64 => SqlType::DoublePrecision,
         DataType::Timestamp(..) => SqlType::Timestamp(None, TimezoneInfo::WithTimeZone),
-        DataType::Utf8 => return Expr::value(SqlValue::Null),
-        _ => return placeholder(number),
+        DataType::Utf8 => return Some(Expr::value(SqlValue::Null)),
+        _ => return None,
     };
-    cast(Expr::value(SqlValue::Null), sql)
+    Some(cast(Expr::value(SqlValue::Null), sql))
 }
 
 pub(super) fn cast(expr: Expr, data_type: SqlType) -> Expr {

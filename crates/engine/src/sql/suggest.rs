@@ -1,8 +1,9 @@
-//! Messages for names that are not there: what was nearly right, and what there is.
+//! Names that are not there: what was nearly right, and what there is.
 
 use datafusion::common::{Column, SchemaError, TableReference};
 use datafusion::error::DataFusionError;
 
+use crate::error::{Fault, FaultKind};
 use crate::tables::{AttributeScope, TableName};
 
 /// Names as unlike as this are not worth to be suggested.
@@ -13,35 +14,38 @@ pub(crate) const TABLE_FUNCTIONS: [&str; 4] =
     ["trace_tree", "critical_path", "generate_series", "range"];
 
 /// That there is no such function that stands for a table.
-pub(crate) fn table_function(name: &str) -> String {
+pub(crate) fn table_function(name: &str) -> Fault {
     let near = nearest(name, TABLE_FUNCTIONS.into_iter());
     let hint = near.map_or_else(|| ":".to_owned(), |near| format!(", did you mean `{near}`?"));
     let known = TABLE_FUNCTIONS.join(", ");
-    format!("there is no table function `{name}`{hint} the table functions are {known}")
+    let message =
+        format!("there is no table function `{name}`{hint} the table functions are {known}");
+    Fault::new(FaultKind::Function, message)
 }
 
 /// That there is no such table.
-pub(crate) fn table(name: &str) -> String {
+pub(crate) fn table(name: &str) -> Fault {
     let plain = name.trim_matches('"').to_lowercase();
     let near = nearest(&plain, TableName::ALL.iter().map(|table| table.name()));
     let hint = near.map_or_else(|| ":".to_owned(), |near| format!(", did you mean `{near}`?"));
-    format!("there is no table `{name}`{hint} the tables are {}", TableName::list())
+    let message = format!("there is no table `{name}`{hint} the tables are {}", TableName::list());
+    Fault::new(FaultKind::Table, message)
 }
 
 /// That there is no such function; `None` if the error is another one.
 pub(crate) fn function<'a>(
     error: &DataFusionError,
     known: impl Iterator<Item = &'a str>,
-) -> Option<String> {
+) -> Option<Fault> {
     let DataFusionError::Plan(message) = error.find_root() else { return None };
     let (name, _) = message.strip_prefix("Invalid function '")?.split_once('\'')?;
     let near = nearest(&name.to_lowercase(), known);
     let hint = near.map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
-    Some(format!("there is no function `{name}`{hint}"))
+    Some(Fault::new(FaultKind::Function, format!("there is no function `{name}`{hint}")))
 }
 
 /// That there is no such column; `None` if the error is another one.
-pub(crate) fn column(error: &SchemaError) -> Option<String> {
+pub(crate) fn column(error: &SchemaError) -> Option<Fault> {
     let SchemaError::FieldNotFound { field, valid_fields } = error else { return None };
     // What stands before the dot of `http.method` is taken for a table; if there is none of that
     // name, it belongs to the key.
@@ -59,7 +63,7 @@ pub(crate) fn column(error: &SchemaError) -> Option<String> {
         message += &format!(
             ": attributes are named by whose they are, for example \"span.{name}\" or \"resource.{name}\""
         );
-        return Some(message);
+        return Some(Fault::new(FaultKind::Column, message));
     }
     if AttributeScope::split(&name).is_some() {
         message += ", rows have no attributes of that kind";
@@ -76,7 +80,7 @@ pub(crate) fn column(error: &SchemaError) -> Option<String> {
         let separator = if message.ends_with('?') { " the" } else { ": the" };
         message += &format!("{separator} columns are {}", fixed.join(", "));
     }
-    Some(message)
+    Some(Fault::new(FaultKind::Column, message))
 }
 
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
@@ -93,9 +97,10 @@ mod tests {
 
     #[test]
     fn a_name_that_is_nearly_right_is_suggested() {
-        let text = table("spasn");
+        let text = table("spasn").message;
         assert!(text.starts_with("there is no table `spasn`, did you mean `spans`? the"), "{text}");
-        assert!(table("customers").starts_with("there is no table `customers`: the tables are"));
+        let text = table("customers").message;
+        assert!(text.starts_with("there is no table `customers`: the tables are"), "{text}");
     }
 
     #[test]
@@ -104,9 +109,9 @@ mod tests {
             field: Box::new(Column::new_unqualified(name)),
             valid_fields: ["name", "start_time"].map(Column::new_unqualified).to_vec(),
         };
-        let text = column(&error("http.method")).unwrap();
+        let text = column(&error("http.method")).unwrap().message;
         assert!(text.contains("\"span.http.method\""), "{text}");
-        let text = column(&error("start_tme")).unwrap();
+        let text = column(&error("start_tme")).unwrap().message;
         assert!(text.contains("did you mean `start_time`? the columns are name"), "{text}");
     }
 }

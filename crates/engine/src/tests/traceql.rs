@@ -247,8 +247,8 @@ fn search(
     text: &str,
     change: impl FnOnce(&mut Search),
 ) -> Result<Vec<String>, EngineError> {
-    let query =
-        kymo_traceql::parse(text).map_err(|error| EngineError::Invalid(error.to_string()))?;
+    let query = kymo_traceql::parse(text)
+        .map_err(|error| EngineError::Invalid(error.to_string().into()))?;
     let mut search = Search {
         query,
         time: None,
@@ -264,8 +264,8 @@ fn search(
 
 /// Series of points of their own, and of windows that overlap.
 fn series(engine: &Engine, text: &str) -> Result<Vec<String>, EngineError> {
-    let query =
-        kymo_traceql::parse(text).map_err(|error| EngineError::Invalid(error.to_string()))?;
+    let query = kymo_traceql::parse(text)
+        .map_err(|error| EngineError::Invalid(error.to_string().into()))?;
     let mut shown = Vec::new();
     let step_nanos = 500_000_000;
     for points in [Points::Every(step_nanos), Points::Sliding { step_nanos, window: 3 }] {

@@ -152,9 +152,12 @@ fn attributes(look: &Look, time: Option<&Range<i64>>) -> Result<Vec<Name>, Engin
         };
         names.push(Name::Keyed { scope, key });
         if names.len() > COMPARE_MAX_ATTRIBUTES {
-            return Err(EngineError::Invalid(format!(
-                "spans have more than {COMPARE_MAX_ATTRIBUTES} attributes: too many to compare"
-            )));
+            return Err(EngineError::Invalid(
+                format!(
+                    "spans have more than {COMPARE_MAX_ATTRIBUTES} attributes: too many to compare"
+                )
+                .into(),
+            ));
         }
     }
     Ok(names)

@@ -86,7 +86,7 @@ impl Worker<'_> {
 }
 
 pub(super) fn invalid(error: kymo_traceql::QueryError) -> EngineError {
-    EngineError::Invalid(error.to_string())
+    EngineError::Invalid(error.to_string().into())
 }
 
 /// Evaluates all traces of a walk. Each thread makes a state of its own; `each` puts into it what

@@ -73,7 +73,8 @@ fn series(
 ) -> Result<(), EngineError> {
     let found = Candidates::of(look, leaf.pipeline).map_err(|error| look.failed(error))?;
     // Which columns series are counted by does not depend on the time.
-    let grid = Grid::instant(0, 1).map_err(|error| EngineError::Invalid(error.to_string()))?;
+    let grid =
+        Grid::instant(0, 1).map_err(|error| EngineError::Invalid(error.to_string().into()))?;
     let counting = Counting { look, leaf, grid: &grid, candidates: found, keeps_candidates: false };
     let (what, layout, rest) = match leaf.function {
         MetricsFunction::Compare { selection, .. } => {

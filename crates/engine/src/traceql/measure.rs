@@ -27,7 +27,7 @@ pub(super) fn grid_of(query: &MetricsQuery) -> Result<Grid, EngineError> {
         Points::Every(step) => Grid::range(start, end, step),
         Points::Sliding { step_nanos, window } => Grid::sliding(start, end, step_nanos, window),
     };
-    grid.map_err(|error| EngineError::Invalid(error.to_string()))
+    grid.map_err(|error| EngineError::Invalid(error.to_string().into()))
 }
 
 /// The queries that a metrics expression is made of, in order.
@@ -48,7 +48,7 @@ pub(super) fn leaves<'q>(metrics: &'q Metrics, found: &mut Vec<Leaf<'q>>) {
 pub(super) fn answer(look: &Look, query: &MetricsQuery) -> Result<MetricsAnswer, EngineError> {
     let Body::Metrics(metrics) = &query.query.body else {
         return Err(EngineError::Invalid(
-            "not a metrics query: add a function, as in { … } | rate()".to_owned(),
+            "not a metrics query: add a function, as in { … } | rate()".into(),
         ));
     };
     let grid = grid_of(query)?;
@@ -60,7 +60,7 @@ pub(super) fn answer(look: &Look, query: &MetricsQuery) -> Result<MetricsAnswer,
         answers.push(measure(look, leaf, &grid, query.exemplars, &mut stats)?);
     }
     let series = combine(metrics, &mut answers.into_iter(), &grid)
-        .map_err(|error| EngineError::Invalid(error.to_string()))?;
+        .map_err(|error| EngineError::Invalid(error.to_string().into()))?;
     Ok(MetricsAnswer { series, stats })
 }
 
@@ -73,7 +73,7 @@ fn measure(
 ) -> Result<Vec<Series>, EngineError> {
     if let MetricsFunction::Compare { .. } = leaf.function {
         if grid.window() > 1 {
-            return Err(EngineError::Invalid("compare() has no sliding windows".to_owned()));
+            return Err(EngineError::Invalid("compare() has no sliding windows".into()));
         }
         return compare::answer(look, leaf, grid, stats);
     }

@@ -36,8 +36,9 @@ pub(super) fn pipeline_of(query: &Query) -> Result<&Pipeline, EngineError> {
     }
     match &query.body {
         Body::Spans(pipeline) => Ok(pipeline),
-        Body::Metrics(metrics) => first(metrics)
-            .ok_or_else(|| EngineError::Invalid("the query is about no spans".to_owned())),
+        Body::Metrics(metrics) => {
+            first(metrics).ok_or_else(|| EngineError::Invalid("the query is about no spans".into()))
+        }
     }
 }
 

@@ -275,7 +275,7 @@ fn scanned(
         None => {
             let time = query.time.clone().unwrap_or(i64::MIN / 4..i64::MAX / 4);
             let grid = Grid::instant(time.start, time.end.saturating_sub(1))
-                .map_err(|error| EngineError::Invalid(error.to_string()))?;
+                .map_err(|error| EngineError::Invalid(error.to_string().into()))?;
             let by = std::slice::from_ref(attribute);
             let leaf = Leaf { pipeline: &pipeline, function: &MetricsFunction::CountOverTime, by };
             let counted: Aggregation =

@@ -140,13 +140,16 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
     check(args, format)?;
     let source = args.source.open()?;
     let mut out = Output::create(&args.output, args.force, format.is_binary())?;
+    let mut missing = None;
     let (count, what) = match (format.is_otlp(), &args.traceql, args.signal) {
         (true, Some(query), _) => {
             let ids = otlp::found(&source, search(args, query)?)?;
             (otlp::traces(&source, ids, format, &mut out)?, "traces")
         }
         (true, None, Some(Exported::Logs)) => {
-            (otlp::logs(&source, args.times.range()?, format, &mut out)?, "requests of logs")
+            let (count, damage) = otlp::logs(&source, args.times.range()?, format, &mut out)?;
+            missing = damage;
+            (count, "requests of logs")
         }
         (true, ..) => {
             let ids = otlp::all(&source, args.times.range()?)?;
@@ -169,7 +172,10 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
     let bytes = out.finish()?;
     let name = args.output.display();
     output::say(&format!("{count} {what}, {} in {name}", units::bytes(bytes)));
-    Ok(true)
+    if let Some(missing) = &missing {
+        output::warning(missing);
+    }
+    Ok(missing.is_none())
 }
 
 /// Refuses what would be ignored or lost.

@@ -4,6 +4,7 @@ use std::io::{BufReader, Write};
 use std::ops::Range;
 
 use arrow_array::cast::AsArray;
+use kymo_engine::EngineError;
 use kymo_engine::traceql::Search;
 use kymo_wire::Signal;
 
@@ -68,14 +69,14 @@ pub(super) fn traces(
     Ok(count)
 }
 
-/// Writes log records; says in how many requests.
+/// Writes log records; says in how many requests, and what is missing because it is damaged.
 pub(super) fn logs(
     source: &Source,
     time: Option<Range<i64>>,
     format: Format,
     out: &mut Output,
-) -> Result<u64, Failure> {
-    let mut count = 0;
+) -> Result<(u64, Option<String>), Failure> {
+    let (mut count, mut missing) = (0, None);
     let mut take = |request: Result<Vec<u8>, Failure>| {
         write(Signal::Logs, &request?, format, out)?;
         count += 1;
@@ -88,11 +89,16 @@ pub(super) fn logs(
             let Directory { engine, runtime, tenants, .. } = &**directory;
             let mut requests = runtime.block_on(engine.export_logs(tenants, time))?;
             while let Some(request) = runtime.block_on(requests.recv()) {
-                take(request.map_err(Failure::from))?;
+                match request {
+                    Err(damaged @ EngineError::Damaged { .. }) => {
+                        missing = Some(damaged.to_string());
+                    }
+                    request => take(request.map_err(Failure::from))?,
+                }
             }
         }
     }
-    Ok(count)
+    Ok((count, missing))
 }
 
 /// Requests of logs that a server has. A time is in whole seconds.

@@ -111,16 +111,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<S> {
     /// Finds out what a statement has for columns and parameters.
     async fn look_up(&mut self, statement: &Arc<Statement>) -> Result<Description, Failed> {
         let parameters = statement.types.iter().map(|oid| known(*oid)).collect();
-        let described = self.described(statement, parameters).await;
-        let described = match described {
-            // A parameter of which nothing can be told may be text.
-            Err(Failed::Statement(error)) if error.message.contains("laceholder") => {
-                let text = Parameter::Type(arrow_schema::DataType::Utf8);
-                let most = kymo_engine::limits::QUERY_MAX_PARAMETERS.min(256);
-                self.described(statement, vec![text; most]).await?
-            }
-            described => described?,
-        };
+        let described = self.described(statement, parameters).await?;
         let found = described.parameters.iter().enumerate().map(|(place, found)| {
             let said = statement.types.get(place).copied().filter(|oid| *oid != 0);
             let found = found.as_ref().map(|data_type| {

@@ -29,7 +29,7 @@ impl Asked<'_> {
             Subject::Key { key, value } => format!("{{ {} }}", attribute_is(key, value)),
         };
         let query = kymo_traceql::parse(&text).map_err(|error| {
-            EngineError::Invalid(format!("no share key that can be looked for: {error}"))
+            EngineError::Invalid(format!("no share key that can be looked for: {error}").into())
         })?;
         let is_any = self.question.is_of_any_time();
         let search = Search {

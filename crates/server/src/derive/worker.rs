@@ -8,7 +8,6 @@ use std::sync::mpsc::{Receiver as Calls, TryRecvError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use http::StatusCode;
 use kymo_admit::{Compression, Format, Signal};
 use kymo_journal::{Entry, Error, Journal, Reader};
 use kymo_spanmetrics::Generator;
@@ -181,7 +180,9 @@ impl Worker {
             match store(&self.parts, name, &mut tenant.generator, now_nanos) {
                 Ok(()) => tenant.generator.written(),
                 Err(failure) => {
-                    is_held |= is_servers_fault(&failure);
+                    // To be counted again after a crash. What a tenant's own limits refuse would
+                    // hold up the journal, and have others counted twice.
+                    is_held |= failure.is_servers_fault;
                     stored = Err(format!("tenant {name}: {}", failure.message));
                 }
             }
@@ -303,12 +304,6 @@ fn store(
         }
     }
     Ok(())
-}
-
-/// Whether the server could not store metrics, so that they are to be counted again after a crash.
-/// What a tenant's own limits refuse would hold up the journal, and have others counted twice.
-fn is_servers_fault(failure: &Failure) -> bool {
-    failure.status == StatusCode::SERVICE_UNAVAILABLE || failure.reason == "busy"
 }
 
 fn now_nanos() -> u64 {

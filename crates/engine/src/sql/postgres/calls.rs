@@ -8,6 +8,7 @@ use super::super::parameters::call;
 use super::casts::text;
 use super::subqueries;
 use crate::asked::PgSession;
+use crate::error::{Fault, FaultKind};
 
 /// The schema that tables are in.
 const SCHEMA: &str = "public";
@@ -15,7 +16,7 @@ const SCHEMA: &str = "public";
 const SEARCHED: [&str; 2] = ["pg_catalog", SCHEMA];
 
 /// What a call becomes; `None` if it stays.
-pub(super) fn rewrite(function: &Function, session: &PgSession) -> Result<Option<Expr>, String> {
+pub(super) fn rewrite(function: &Function, session: &PgSession) -> Result<Option<Expr>, Fault> {
     let [name] = &function.name.0[..] else { return Ok(None) };
     let Some(name) = name.as_ident() else { return Ok(None) };
     let args = args_of(function);
@@ -36,7 +37,10 @@ pub(super) fn rewrite(function: &Function, session: &PgSession) -> Result<Option
             match session.settings.get(&name.to_lowercase()) {
                 Some(value) => said(value),
                 None if args.len() > 1 => Expr::value(SqlValue::Null),
-                None => return Err(format!("there is no setting `{name}`")),
+                None => {
+                    let message = format!("there is no setting `{name}`");
+                    return Err(Fault::new(FaultKind::Setting, message));
+                }
             }
         }
         // Settings belong to the connection; what is asked for here holds for this query only.

@@ -10,9 +10,10 @@ use datafusion::sql::sqlparser::ast::{
 use super::super::parameters::call;
 use crate::catalog::types::TYPES;
 use crate::catalog::{relation_oid, schema_oid};
+use crate::error::Fault;
 
 /// What a cast becomes; `None` if it stays.
-pub(super) fn rewrite(expr: &Expr, data_type: &mut SqlType) -> Result<Option<Expr>, String> {
+pub(super) fn rewrite(expr: &Expr, data_type: &mut SqlType) -> Result<Option<Expr>, Fault> {
     match data_type {
         SqlType::Regclass => return registered(expr, "regclass").map(Some),
         SqlType::JSON | SqlType::JSONB | SqlType::Uuid => *data_type = SqlType::Text,
@@ -64,7 +65,7 @@ fn known(name: &str) -> Option<SqlType> {
 }
 
 /// A name as its number, or a number as its name.
-fn registered(expr: &Expr, kind: &str) -> Result<Expr, String> {
+fn registered(expr: &Expr, kind: &str) -> Result<Expr, Fault> {
     let Some(name) = text(expr) else {
         return Ok(match kind {
             "regclass" => call("regclass_name", vec![expr.clone()]),
@@ -91,7 +92,7 @@ fn registered(expr: &Expr, kind: &str) -> Result<Expr, String> {
     match found {
         Some(oid) => Ok(Expr::value(SqlValue::Number(oid.to_string(), false))),
         None if kind == "regclass" => Err(crate::sql::suggest::table(name)),
-        None => Err(format!("there is no {} `{name}`", &kind[3..])),
+        None => Err(format!("there is no {} `{name}`", &kind[3..]).into()),
     }
 }
 

@@ -28,7 +28,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::names;
 use crate::asked::PgSession;
-use crate::error::EngineError;
+use crate::error::{EngineError, Fault};
 
 pub(crate) use columns::shown;
 
@@ -36,7 +36,7 @@ pub(crate) use columns::shown;
 pub(super) fn rewrite(statement: &mut Statement, session: &PgSession) -> Result<(), EngineError> {
     let Some(statement) = names::inner(statement) else { return Ok(()) };
     match statement.visit(&mut Rewriter { session }) {
-        ControlFlow::Break(message) => Err(EngineError::Invalid(message)),
+        ControlFlow::Break(fault) => Err(EngineError::Invalid(fault)),
         ControlFlow::Continue(()) => Ok(()),
     }
 }
@@ -46,26 +46,26 @@ struct Rewriter<'a> {
 }
 
 impl VisitorMut for Rewriter<'_> {
-    type Break = String;
+    type Break = Fault;
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<String> {
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Fault> {
         empty::prune(query);
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Fault> {
         columns::name(select);
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<String> {
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Fault> {
         if let TableFactor::Table { name, args: Some(_), .. } = factor {
             without_schema(name);
         }
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Fault> {
         if let Expr::Function(call) = expr {
             without_schema(&mut call.name);
         }
@@ -77,7 +77,7 @@ impl VisitorMut for Rewriter<'_> {
         let rewritten = match expr {
             Expr::Collate { expr, .. } => Ok(Some((**expr).clone())),
             Expr::BinaryOp { left, op: BinaryOperator::PGCustomBinaryOperator(words), right } => {
-                operator(left, words, right).map(Some)
+                operator(left, words, right).map(Some).map_err(Fault::from)
             }
             Expr::Cast { expr, data_type, .. } => casts::rewrite(expr, data_type),
             Expr::Function(call) => calls::rewrite(call, self.session),
@@ -99,14 +99,14 @@ impl VisitorMut for Rewriter<'_> {
                 }
             }
             Ok(None) => ControlFlow::Continue(()),
-            Err(message) => ControlFlow::Break(message),
+            Err(fault) => ControlFlow::Break(fault),
         }
     }
 }
 
 impl Rewriter<'_> {
     /// Each step takes something away that no later step adds, so this ends.
-    fn again(&mut self, expr: &mut Expr) -> ControlFlow<String> {
+    fn again(&mut self, expr: &mut Expr) -> ControlFlow<Fault> {
         self.pre_visit_expr(expr)
     }
 }

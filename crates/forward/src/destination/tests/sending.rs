@@ -1,11 +1,14 @@
 //! What arrives: the same bytes, in order, once if nothing goes wrong.
 
+use kymo_journal::Edit;
+
 use super::sink::{Reply, Sink};
 use super::*;
 use crate::destination::pack::pack;
 use crate::destination::settings::{
     CompressionSetting, RouteSettings, SamplingSettings, SignalName, TailSettings,
 };
+use crate::destination::testing::spans;
 
 fn gzip(body: &[u8]) -> Vec<u8> {
     pack(&[body.to_vec().into()], Compression::Gzip).unwrap().to_vec()
@@ -192,4 +195,26 @@ async fn late_spans_follow_a_decision_that_was_made_before_a_crash() {
     let destinations = node.start(&[settings]);
     until_status(&destinations, |status| status.lag_bytes == 0).await;
     assert_eq!(sink.spans(), ["error", "late"], "the second trace was not chosen");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cursor_passes_records_that_were_erased_at_the_end() {
+    let mut node = Node::new();
+    let sink = Sink::taking().await;
+    let settings = to(DestinationProtocol::Grpc, sink.url());
+    let destinations = node.start(std::slice::from_ref(&settings));
+    node.append_numbers(0..1);
+    until_status(&destinations, |status| status.lag_bytes == 0).await;
+    node.crash(destinations);
+    node.append_numbers(1..4);
+    // Nothing comes behind the last one with which the cursor would pass it.
+    let journal = node.journal();
+    let erased = journal.erase(journal.end(), |entry| {
+        let is_last = spans(&entry.body) == ["3"];
+        Ok::<_, kymo_journal::Error>(if is_last { Edit::Erase } else { Edit::Keep })
+    });
+    assert_eq!(erased.unwrap().erased, 1);
+    let destinations = node.start(&[settings]);
+    until_status(&destinations, |status| status.lag_bytes == 0).await;
+    assert_eq!(sink.spans().last().map(String::as_str), Some("2"));
 }
