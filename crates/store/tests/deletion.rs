@@ -146,7 +146,8 @@ fn order() -> Order {
     }
 }
 
-/// Rows of each table that a user has.
+/// Spans, log records and series that a user has. A series may have several rows, and fewer once
+/// blocks are joined.
 fn rows(store: &Store, name: &str) -> [usize; 3] {
     [
         (Signal::Spans, spans::field::SPAN_ID),
@@ -157,7 +158,13 @@ fn rows(store: &Store, name: &str) -> [usize; 3] {
         let columns = vec![ColumnRef::Field(field)];
         let scan = Scan { columns, predicate: Some(is_user(name)), ..Scan::default() };
         let (batches, _) = store.scan(TENANT, signal, &scan).unwrap();
-        batches.iter().map(|batch| batch.num_rows()).sum()
+        let values = batches.iter().map(|batch| batch.column(0));
+        let mut rows: Vec<_> =
+            values.flat_map(|all| (0..all.len()).map(|row| all.slice(row, 1))).collect();
+        if signal == Signal::Series {
+            rows.dedup();
+        }
+        rows.len()
     })
 }
 
@@ -220,7 +227,7 @@ fn what_is_deleted_is_hidden_at_once_and_then_in_no_file() {
     let preview = store.preview_deletion(TENANT, &order().targets).unwrap();
     let counts: Vec<_> = preview.iter().map(|one| (one.records, one.archived_spans)).collect();
     assert_eq!(counts, [(4, 2), (4, 0), (4, 0)]);
-    assert_eq!(rows(&store, NEEDLE), [4, 4, 3], "to look changes nothing");
+    assert_eq!(rows(&store, NEEDLE), [4, 4, 1], "to look changes nothing");
 
     let deletion = store.begin_deletion(TENANT, order()).unwrap();
     assert_eq!(deletion.state(), State::Hidden);

@@ -1,6 +1,6 @@
 //! What the relations of the catalogue say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
@@ -109,6 +109,12 @@ pub(crate) fn relation_names() -> BTreeMap<i64, String> {
         }
     });
     ours.chain(known).collect()
+}
+
+/// Numbers of relations that are found by their schema only.
+pub(crate) fn relations_out_of_sight() -> BTreeSet<i64> {
+    let is_hidden = |within: &Within| matches!(within, Within::InformationSchema);
+    RELATIONS.iter().filter(|known| is_hidden(&known.within)).map(|known| known.oid).collect()
 }
 
 /// The number of a schema by its name.

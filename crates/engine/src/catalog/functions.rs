@@ -1,15 +1,15 @@
 //! Functions of PostgreSQL that clients call about the catalogue.
 //!
-//! Most of them say the same of everything, since there is nothing else here: everything is visible,
-//! nothing has a default. Some look a name up by its number.
+//! Most of them say the same of everything, since there is nothing else here: nothing has a default,
+//! everything may be read. Some look a name up by its number.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, StringArray};
+use arrow_array::{Array, BooleanArray, StringArray};
 use arrow_schema::DataType;
 use datafusion::arrow::compute::cast;
 use datafusion::common::{Result, ScalarValue};
@@ -26,6 +26,8 @@ use super::types::TYPES;
 enum Act {
     /// Says the same, whatever it is asked.
     Same(ScalarValue),
+    /// Says whether a number is none of these.
+    NoneOf(Arc<BTreeSet<i64>>),
     /// Says what a number stands for; NULL if for nothing.
     Named(Arc<BTreeMap<i64, String>>),
     /// Quotes a name where it has to be.
@@ -79,6 +81,7 @@ impl ScalarUDFImpl for Told {
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
         Ok(match &self.act {
             Act::Same(value) => value.data_type(),
+            Act::NoneOf(_) => DataType::Boolean,
             Act::Named(_) | Act::Quoted | Act::Size => DataType::Utf8,
         })
     }
@@ -86,6 +89,7 @@ impl ScalarUDFImpl for Told {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let told: Box<Telling<'_>> = match &self.act {
             Act::Same(value) => return Ok(ColumnarValue::Scalar(value.clone())),
+            Act::NoneOf(numbers) => return none_of(numbers, &args),
             Act::Named(names) => {
                 let names = names.clone();
                 Box::new(move |numbers, row| {
@@ -117,6 +121,17 @@ impl ScalarUDFImpl for Told {
     }
 }
 
+fn none_of(numbers: &BTreeSet<i64>, args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
+    let Some(first) = args.args.first() else {
+        return Ok(ColumnarValue::Scalar(ScalarValue::Boolean(None)));
+    };
+    let asked = cast(&first.to_array(args.number_rows)?, &DataType::Int64)?;
+    let asked = asked.as_primitive::<Int64Type>().iter();
+    let answers: BooleanArray =
+        asked.map(|number| number.map(|number| !numbers.contains(&number))).collect();
+    Ok(ColumnarValue::Array(Arc::new(answers)))
+}
+
 /// A name as it can stand in SQL.
 pub(crate) fn quoted(name: &str) -> String {
     let begins = name.starts_with(|letter: char| letter.is_ascii_lowercase() || letter == '_');
@@ -140,8 +155,7 @@ fn sized(bytes: i64) -> String {
 }
 
 /// Names of functions that say yes.
-const YES: [&str; 14] = [
-    "pg_table_is_visible",
+const YES: [&str; 13] = [
     "pg_function_is_visible",
     "pg_type_is_visible",
     "pg_operator_is_visible",
@@ -207,6 +221,8 @@ pub(crate) fn functions(offered: &[FunctionText]) -> Vec<Arc<ScalarUDF>> {
     for name in ZERO {
         all.push(Told::function(name, Act::Same(ScalarValue::Int64(Some(0)))));
     }
+    let hidden = Arc::new(contents::relations_out_of_sight());
+    all.push(Told::function("pg_table_is_visible", Act::NoneOf(hidden)));
     let arguments = Arc::new(contents::function_arguments(offered));
     let results = arguments.keys().map(|oid| (*oid, "any".to_owned())).collect();
     let types = Arc::new(type_names());

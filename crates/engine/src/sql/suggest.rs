@@ -8,6 +8,8 @@ use crate::tables::{AttributeScope, TableName};
 
 /// Names as unlike as this are not worth to be suggested.
 const LEAST_LIKENESS: f64 = 0.7;
+/// The same of functions: of hundreds one is a little like anything.
+const LEAST_LIKENESS_OF_FUNCTIONS: f64 = 0.85;
 
 /// Functions that stand for tables.
 pub(crate) const TABLE_FUNCTIONS: [&str; 4] =
@@ -39,7 +41,7 @@ pub(crate) fn function<'a>(
 ) -> Option<Fault> {
     let DataFusionError::Plan(message) = error.find_root() else { return None };
     let (name, _) = message.strip_prefix("Invalid function '")?.split_once('\'')?;
-    let near = nearest(&name.to_lowercase(), known);
+    let near = nearest_within(LEAST_LIKENESS_OF_FUNCTIONS, &name.to_lowercase(), known);
     let hint = near.map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
     Some(Fault::new(FaultKind::Function, format!("there is no function `{name}`{hint}")))
 }
@@ -84,9 +86,17 @@ pub(crate) fn column(error: &SchemaError) -> Option<Fault> {
 }
 
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_within(LEAST_LIKENESS, name, known)
+}
+
+fn nearest_within<'a>(
+    least_likeness: f64,
+    name: &str,
+    known: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
     known
         .map(|known| (strsim::jaro_winkler(name, known), known))
-        .filter(|(likeness, _)| *likeness >= LEAST_LIKENESS)
+        .filter(|(likeness, _)| *likeness >= least_likeness)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, known)| known)
 }

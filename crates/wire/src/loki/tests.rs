@@ -51,11 +51,11 @@ fn a_push_becomes_records_under_the_labels_of_their_streams() {
     let trace = "5b8efff798038103d269b633813fc60c";
     let push = json!({ "other": 1, "streams": [
         { "values": [["1", "a", { "trace_id": trace, "span_id": "EEE19B7EC3C1B174", "k.2-x": "v" }],
-                     ["2", "b\n\u{1f600}"], ["1", "a"]],
+                     ["2", "b\n\u{1f600}"], ["1", "a"], ["1", "a"]],
           "stream": { "pod": "p-1", "app": "shop", "empty": "" } },
         { "stream": { "app": "edge" }, "values": [["3", ""]] },
         { "stream": { "app": "shop", "pod": "p-1" },
-          "values": [["2", "b\n\u{1f600}", { "late": "1" }], ["2", "c"], ["9", "d", { "1st": "x" }]] },
+          "values": [["2", "b\n\u{1f600}"], ["2", "b\n\u{1f600}", { "late": "1" }], ["2", "c"], ["9", "d", { "1st": "x" }]] },
         { "stream": { "app": "silent" }, "values": [] },
     ]});
     let push = of_json(&push).unwrap();
@@ -65,12 +65,14 @@ fn a_push_becomes_records_under_the_labels_of_their_streams() {
         [
             format!("app=shop pod=p-1 | 1 a | k_2_x=v span_id=EEE19B7EC3C1B174 | {trace} "),
             "app=shop pod=p-1 | 2 b\n\u{1f600} |  |  ".to_owned(),
+            "app=shop pod=p-1 | 1 a |  |  ".to_owned(),
+            "app=shop pod=p-1 | 2 b\n\u{1f600} | late=1 |  ".to_owned(),
             "app=shop pod=p-1 | 2 c |  |  ".to_owned(),
             "app=shop pod=p-1 | 9 d | key_1st=x |  ".to_owned(),
             "app=edge | 3  |  |  ".to_owned(),
         ]
     );
-    assert_eq!(inspect_logs(&push.body, &crate::Limits::default()).unwrap().items, 5);
+    assert_eq!(inspect_logs(&push.body, &crate::Limits::default()).unwrap().items, 7);
 }
 
 #[test]
