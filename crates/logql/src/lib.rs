@@ -48,7 +48,7 @@
 //! | [`print`], [`error`] | a tree to text; errors |
 //! | [`labels`], [`entry`] | what goes in |
 //! | [`request`], [`selection`], [`plan`] | what is asked, what is wanted of a store, answers |
-//! | `pipeline`, `operate` | stages, compiled and run; operators on numbers |
+//! | `pipeline`, `operate`, `number` | stages, compiled and run; operators on numbers; numbers as text |
 //! | [`extract`], [`template`], [`ip`], [`units`], [`decolorize`] | what stages do with a line |
 //! | [`miner`] | which patterns lines are written after |
 //! | [`limits`] | every limit, with its reason |
@@ -63,6 +63,7 @@ pub mod labels;
 mod lexer;
 pub mod limits;
 pub mod miner;
+mod number;
 mod operate;
 pub mod parser;
 mod pipeline;

@@ -11,7 +11,7 @@ pub(crate) use token::{Token, TokenKind, Word};
 use crate::ast::Span;
 use crate::error::ParseError;
 use crate::text::unquoted;
-use crate::units;
+use crate::{number, units};
 
 /// Splits a text. The last token is the end.
 pub(crate) fn tokens(text: &str) -> std::result::Result<Vec<Token>, ParseError> {
@@ -132,7 +132,7 @@ impl<'a> Lexer<'a> {
     /// A number, or a duration or size that begins with one.
     fn number(&mut self) -> Result<TokenKind> {
         let rest = self.rest();
-        let digits = number_length(rest);
+        let digits = number::literal_length(rest);
         let duration = digits + run_length(&rest[digits..], is_duration_letter);
         if duration > digits
             && let Some(nanos) = parse_duration(&rest[..duration])
@@ -184,23 +184,6 @@ fn is_called(rest: &str) -> bool {
         return false;
     };
     rest[length..].trim_start().starts_with('(')
-}
-
-/// The length of the digits, fraction and exponent that a text begins with.
-fn number_length(text: &str) -> usize {
-    let digits = |from: usize| from + run_length(&text[from..], |letter| letter.is_ascii_digit());
-    let mut end = digits(0);
-    if text[end..].starts_with('.') {
-        end = digits(end + 1);
-    }
-    if text[end..].starts_with(['e', 'E']) {
-        let sign = usize::from(text[end + 1..].starts_with(['+', '-']));
-        let exponent = digits(end + 1 + sign);
-        if exponent > end + 1 + sign {
-            end = exponent;
-        }
-    }
-    end
 }
 
 /// A duration as queries have it: that of Prometheus, or else that of Go.

@@ -53,7 +53,7 @@ impl Parser<'_> {
             }
             let op_span = self.span();
             self.skip();
-            let modifier = self.modifier(op)?;
+            let modifier = self.modifier()?;
             // The one operator that groups to the right takes its equals as its operand.
             let right_above = if op == BinaryOp::Pow { strength - 1 } else { strength };
             let right = self.nested(|parser| parser.operands(right_above))?;

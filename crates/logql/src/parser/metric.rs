@@ -7,6 +7,7 @@ use crate::ast::{
 };
 use crate::extract::is_label_name;
 use crate::lexer::{TokenKind, Word};
+use crate::number;
 
 impl Parser<'_> {
     /// What is no log query and no operator.
@@ -47,7 +48,7 @@ impl Parser<'_> {
         }
         self.skip();
         let text = self.text_of(span);
-        text.parse().map_err(|_| self.error(span, format!("{text} is no number")))
+        number::parse(text).ok_or_else(|| self.error(span, format!("{text} is no number")))
     }
 
     /// A number that may have a sign.

@@ -11,7 +11,7 @@ use crate::ip::IpMatcher;
 use crate::labels::{ERROR, ERROR_DETAILS};
 use crate::limits::MAX_PATTERN_BYTES;
 use crate::matcher::LabelMatcher;
-use crate::units;
+use crate::{number, units};
 
 /// What a condition on labels sets if a value is no number.
 const LABEL_FILTER_ERROR: &str = "LabelFilterErr";
@@ -116,7 +116,9 @@ impl LabelTest {
     pub(crate) fn passes(&self, entry: &Entry<'_>, labels: &mut RowLabels) -> bool {
         match self {
             Self::Text(matcher) => matcher.matches(text_of(entry, labels, &matcher.name)),
-            Self::Number(name, op, value) => compare(entry, labels, name, *op, value, parse_number),
+            Self::Number(name, op, value) => {
+                compare(entry, labels, name, *op, value, number::parse)
+            }
             Self::Duration(name, op, value) => {
                 compare(entry, labels, name, *op, value, units::parse_go_duration)
             }
@@ -164,12 +166,4 @@ fn compare<T: PartialOrd>(
         labels.set_error(LABEL_FILTER_ERROR, details);
     }
     true
-}
-
-/// A number as Go reads it.
-pub(crate) fn parse_number(text: &str) -> Option<f64> {
-    let value: f64 = text.parse().ok()?;
-    // What is written in digits and is too large is no number; `inf` is one.
-    let is_overflow = value.is_infinite() && text.contains(|letter: char| letter.is_ascii_digit());
-    (!is_overflow).then_some(value)
 }

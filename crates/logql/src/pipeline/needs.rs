@@ -2,8 +2,8 @@
 //!
 //! From what the result needs, each stage says what it needs itself. Where a query asks for no
 //! label at all, parsers are not run and so cannot fail, as in Loki:
-//! `sum(count_over_time({…} | json [5m]))` counts lines. If it asks for one, be it of the stream, a
-//! line that a parser cannot read is noticed.
+//! `sum(count_over_time({…} | json [5m]))` counts lines, and behind `unpack` lines stay packed. If
+//! it asks for one, be it of the stream, a line that a parser cannot read is noticed.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +28,8 @@ impl Behind {
             self.labels.has(name) || self.labels.has(&format!("{name}{EXTRACTED}"))
         };
         match stage {
-            Stage::Unpack => self.line || !asked.is_empty(),
-            Stage::Json | Stage::JsonPaths(_) => !asked.is_empty(),
+            // The line too stays packed where no label is asked for.
+            Stage::Unpack | Stage::Json | Stage::JsonPaths(_) => !asked.is_empty(),
             Stage::Logfmt(logfmt) if logfmt.is_strict => !asked.is_empty(),
             // The others do not fail.
             Stage::Logfmt(logfmt) if !logfmt.extractions.is_empty() => {
@@ -216,6 +216,7 @@ mod tests {
             (r#"{a="b"} | logfmt x="z""#, &["x"], "x + line"),
             (r#"{a="b"} | y > 5 or z="1""#, &["x"], "x y z"),
             (r#"{a="b"} | decolorize | unpack"#, &[], ""),
+            (r#"{a="b"} | unpack |= "x""#, &[], " + line"),
             (r#"{a="b"} | drop x"#, &["x", "y"], "y"),
             (r#"{a="b"} | drop x="1""#, &["x", "y"], "x y"),
             (r#"{a="b"} | keep x, z"#, &["x", "y"], "x"),

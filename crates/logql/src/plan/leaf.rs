@@ -16,13 +16,13 @@ use crate::entry::Entry;
 use crate::error::{EvalError, PlanError};
 use crate::labels::{ERROR, Labels};
 use crate::pipeline::Pipeline;
-use crate::pipeline::filter::{LabelTest, parse_number};
+use crate::pipeline::filter::LabelTest;
 use crate::pipeline::needs::{Behind, Needed, add_unwrap};
 use crate::pipeline::pushdown::Pushdown;
 use crate::pipeline::row::Row;
 use crate::request::{Bounds, Request};
 use crate::selection::{Names, Selection, Tested};
-use crate::units;
+use crate::{number, units};
 
 const SAMPLE_ERROR: &str = "SampleExtractionErr";
 
@@ -207,7 +207,7 @@ impl ValueOf {
             Self::Label { name, conversion, filters } => {
                 let text = row.labels.get(entry, name).filter(|text| !text.is_empty())?;
                 let value = match conversion {
-                    Conversion::Number => parse_number(text),
+                    Conversion::Number => number::parse(text),
                     Conversion::Bytes => units::parse_bytes(text).map(|bytes| bytes as f64),
                     Conversion::Duration | Conversion::DurationSeconds => {
                         units::parse_go_duration_secs(text)

@@ -11,6 +11,7 @@
 
 mod absent;
 mod binary;
+mod counter;
 mod grid;
 mod leaf;
 mod log;

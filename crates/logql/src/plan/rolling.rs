@@ -1,9 +1,9 @@
 //! Pieces of time to windows: the points of a series.
 
+use super::counter::Counter;
 use super::leaf::LeafPlan;
 use super::quantile::Ranked;
 use super::state::{State, Timed};
-use super::windows::Windows;
 use crate::ast::RangeOp;
 
 /// The points of a series: step and value, by step.
@@ -43,7 +43,7 @@ fn folded(leaf: &LeafPlan, states: &[(i64, State)]) -> Points {
 /// States that come in at one end and go out at the other, and all of them together: two stacks,
 /// of which the front one holds at each place all that is behind it.
 #[derive(Default)]
-struct Sliding {
+pub(super) struct Sliding {
     /// The last is the oldest.
     front: Vec<(i64, State)>,
     back: Vec<(i64, State)>,
@@ -51,7 +51,7 @@ struct Sliding {
 }
 
 impl Sliding {
-    fn push(&mut self, piece: i64, state: &State) {
+    pub(super) fn push(&mut self, piece: i64, state: &State) {
         match &mut self.back_total {
             Some(total) => total.merge(state),
             None => self.back_total = Some(state.clone()),
@@ -59,7 +59,7 @@ impl Sliding {
         self.back.push((piece, state.clone()));
     }
 
-    fn drop_before(&mut self, first: i64) {
+    pub(super) fn drop_before(&mut self, first: i64) {
         loop {
             if self.front.is_empty() {
                 if self.back.first().is_none_or(|(piece, _)| *piece >= first) {
@@ -84,7 +84,7 @@ impl Sliding {
         }
     }
 
-    fn total(&self) -> Option<State> {
+    pub(super) fn total(&self) -> Option<State> {
         match (self.front.last(), &self.back_total) {
             (Some((_, front)), Some(back)) => {
                 let mut total = front.clone();
@@ -121,6 +121,12 @@ fn value(leaf: &LeafPlan, state: &State) -> f64 {
     }
 }
 
+/// Functions that need every sample, and what they keep while windows slide.
+enum Sampled<'a> {
+    Quantile(Ranked<'a>),
+    Counter(Counter<'a>),
+}
+
 /// Windows of functions that need every sample.
 fn sampled(leaf: &LeafPlan, states: &[(i64, State)]) -> Points {
     let mut samples: Vec<Timed> = Vec::new();
@@ -134,7 +140,10 @@ fn sampled(leaf: &LeafPlan, states: &[(i64, State)]) -> Points {
     }
     // Pieces are in order of time, so this puts each in order.
     samples.sort_by_key(|sample| (sample.time, sample.sequence));
-    let mut ranked = (leaf.op == RangeOp::QuantileOverTime).then(|| Ranked::new(&samples));
+    let mut over = match leaf.op {
+        RangeOp::QuantileOverTime => Sampled::Quantile(Ranked::new(&samples)),
+        _ => Sampled::Counter(Counter::new(&samples)),
+    };
     let mut points = Points::new();
     for nth in 0..leaf.windows.count() {
         let (first, last) = leaf.windows.pieces(nth);
@@ -142,15 +151,18 @@ fn sampled(leaf: &LeafPlan, states: &[(i64, State)]) -> Points {
         let begin = begin.checked_sub(1).map_or(0, |at| ends[at].1);
         let end = ends.partition_point(|(piece, _)| *piece <= last);
         let end = end.checked_sub(1).map_or(0, |at| ends[at].1);
-        let Some(window) = samples.get(begin..end).filter(|window| !window.is_empty()) else {
+        if begin >= end {
             continue;
-        };
-        let value = match &mut ranked {
-            Some(ranked) => {
+        }
+        let value = match &mut over {
+            Sampled::Quantile(ranked) => {
                 ranked.slide(begin, end);
                 ranked.quantile(leaf.parameter)
             }
-            None => counter_rate(window, &leaf.windows, nth),
+            Sampled::Counter(counter) => {
+                counter.slide(begin, end);
+                counter.rate(leaf.windows.time(nth), leaf.windows.range_secs())
+            }
         };
         points.push((step(nth), value));
     }
@@ -160,36 +172,4 @@ fn sampled(leaf: &LeafPlan, states: &[(i64, State)]) -> Points {
 fn step(nth: usize) -> u32 {
     // There are at most as many steps as a series has points.
     u32::try_from(nth).unwrap_or(u32::MAX)
-}
-
-/// How much a counter grew each second. What it lost when it began anew is added; where the first
-/// and last sample are close to the ends of the window the growth is extended to these, otherwise
-/// by half the usual distance of two samples. It is not extended below zero.
-fn counter_rate(window: &[Timed], windows: &Windows, nth: usize) -> f64 {
-    let [first, .., last] = window else { return 0.0 };
-    let mut growth = last.value - first.value;
-    let mut before = 0.0;
-    for sample in window {
-        if sample.value < before {
-            growth += before;
-        }
-        before = sample.value;
-    }
-    let seconds = |from: i64, to: i64| to.saturating_sub(from) as f64 / 1e9;
-    let end = windows.time(nth);
-    let range_secs = windows.range_secs();
-    let sampled = seconds(first.time, last.time);
-    let average = sampled / (window.len() - 1) as f64;
-    let mut to_start = range_secs - seconds(first.time, end);
-    let mut to_end = seconds(last.time, end);
-    if to_start >= average * 1.1 {
-        to_start = average / 2.0;
-    }
-    if growth > 0.0 && first.value >= 0.0 {
-        to_start = to_start.min(sampled * (first.value / growth));
-    }
-    if to_end >= average * 1.1 {
-        to_end = average / 2.0;
-    }
-    growth * ((sampled + to_start + to_end) / sampled) / range_secs
 }

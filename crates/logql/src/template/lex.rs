@@ -189,8 +189,9 @@ impl<'a> Lexer<'a> {
         let mut before = ' ';
         for c in self.rest.chars() {
             let is_sign = matches!(c, '+' | '-');
-            let continues =
-                is_name(c) || c == '.' || (is_sign && (end == 0 || matches!(before, 'e' | 'E')));
+            let continues = is_name(c)
+                || c == '.'
+                || (is_sign && (end == 0 || matches!(before, 'e' | 'E' | 'p' | 'P')));
             if !continues {
                 break;
             }

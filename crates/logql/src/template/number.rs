@@ -1,5 +1,7 @@
 //! Numbers as templates write them, and texts as numbers.
 
+use crate::number;
+
 /// A number in a template: of no type until it is used.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Number {
@@ -12,7 +14,7 @@ pub(super) struct Number {
 }
 
 impl Number {
-    /// Reads `12`, `-0x1F`, `1_000`, `1.5e3`.
+    /// Reads `12`, `-0x1F`, `1_000`, `1.5e3`, `0x1p3`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if let Some(int) = parse_int(text) {
             return Some(Self {
@@ -22,9 +24,9 @@ impl Number {
                 is_float: false,
             });
         }
-        let is_decimal = text.bytes().all(|b| b.is_ascii_digit() || b"+-.eE_".contains(&b));
-        let float: f64 = text.replace('_', "").parse().ok().filter(|_| is_decimal)?;
-        let is_float = text.contains(['.', 'e', 'E']);
+        let float = number::parse(text)?;
+        // Hexadecimal digits were read above, unless there is an exponent.
+        let is_float = text.contains(['.', 'e', 'E', 'p', 'P']);
         let is_whole = float.fract() == 0.0 && float.abs() < 9.2e18;
         (is_float && float.is_finite()).then(|| Self {
             text: text.to_owned(),
@@ -85,7 +87,7 @@ pub(super) fn text_to_int(text: &str) -> i64 {
 
 /// A text as a number; what is none is 0.
 pub(super) fn text_to_float(text: &str) -> f64 {
-    text.parse().unwrap_or(0.0)
+    number::parse(text).unwrap_or(0.0)
 }
 
 #[cfg(test)]
