@@ -281,7 +281,8 @@ impl LeafWorker {
         }
         let Some(value) = leaf.value.of(entry, &mut self.row) else { return Ok(()) };
         let labels = &self.row.labels;
-        if !labels.error().is_empty() && !(leaf.counts_unread && labels.is_unread()) {
+        let is_counted = labels.error().is_empty() || (leaf.counts_unread && labels.is_unread());
+        if !is_counted {
             return Err(pipeline_error(entry, &self.row));
         }
         let max = leaf.bounds.max_series;
