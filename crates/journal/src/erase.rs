@@ -96,18 +96,19 @@ impl Shared {
             return Err(Error::OpenedReadOnly.into());
         }
         let _erasing = lock(&self.erasing);
-        {
+        let growing = {
             // Whoever appends holds the writer: from here on no segment with such records grows.
             let mut writer = lock(&self.writer);
             writer.seal_before(below);
             lock(&self.state).synced = writer.synced();
-        }
+            writer.active_start()
+        };
         self.tidy(true);
         self.remove_passed().map_err(|error| Error::io("clear", &self.dir, error))?;
         let segments: Vec<Segment> = {
             let state = lock(&self.state);
             let held = state.segments.iter().filter(|segment| segment.start < below);
-            held.filter(|segment| segment.record_bytes() > 0).copied().collect()
+            held.filter(|segment| Some(segment.start) != growing).copied().collect()
         };
         let mut erased = Erased::default();
         for segment in &segments {
@@ -118,6 +119,8 @@ impl Shared {
                 Err(_) if !self.has_segment(segment) => continue,
                 Err(error) => return Err(Error::io("open", &path, error).into()),
             };
+            cut_rest(segment, &*file)
+                .map_err(|error| Error::io("cut", &path, error).in_dir(&self.dir))?;
             let patches = self.patches(segment, &path, &file, below, &mut edit, &mut erased)?;
             if !patches.is_empty() {
                 let replaced = self.replace_segment(segment, &path, &*file, &patches);
@@ -270,6 +273,17 @@ impl Shared {
         }
         copy.sync_data()
     }
+}
+
+/// Takes away what stands behind the records: of a write that failed it may still be there, or again
+/// after a crash, and nobody reads it.
+fn cut_rest(segment: &Segment, file: &dyn DiskFile) -> io::Result<()> {
+    let len_bytes = (segment.end - segment.start).max(HEADER_BYTES);
+    if file.len()? > len_bytes {
+        file.set_len(len_bytes)?;
+        file.sync_data()?;
+    }
+    Ok(())
 }
 
 /// Where a segment starts, by the name of its file; none if it is another file.

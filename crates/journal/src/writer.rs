@@ -186,6 +186,11 @@ impl Writer {
         }
     }
 
+    /// Where the segment begins that is being written.
+    pub(crate) fn active_start(&self) -> Option<Position> {
+        self.active.as_ref().map(|active| active.start)
+    }
+
     /// Ends the segment being written; the next record begins a new one.
     pub(crate) fn seal(&mut self) {
         let Some(active) = self.active.take() else { return };
