@@ -1,0 +1,1 @@
+//! Grafana's dashboards.

@@ -1,0 +1,1 @@
+//! Living data of four kinds of users.

@@ -1,0 +1,40 @@
+//! What the page asks for, over the engine: documents and columns that are ready to be drawn.
+//!
+//! Logic lives here and in the crates below; the page (`web/app`) draws. Whose data is meant is decided
+//! before: the server puts [`Tenants`](kymo_engine::Tenants) into the extensions of every request.
+//!
+//! | path | module | what |
+//! |---|---|---|
+//! | `/api/trace/{id}`, … | `trace` | one trace: columns, details, flame, comparison, export, upload |
+//! | `/api/traces/…` | `traces` | searches as they find, facets, flame over a result |
+//! | `/api/ci/…` | `ci` | pipelines, runs, runners, caches |
+//! | `/api/fleet…` | `fleet` | hosts and GPUs |
+//! | `/api/dashboards…` | `dashboards` | dashboards: kept, imported, asked |
+
+mod answer;
+mod ci;
+mod dashboards;
+mod fleet;
+mod trace;
+mod traces;
+
+use axum::Router;
+use kymo_engine::Engine;
+
+/// What handlers share.
+#[derive(Clone)]
+pub struct Page {
+    /// What is asked.
+    pub engine: Engine,
+}
+
+/// Every path.
+pub fn over_http(page: Page) -> Router {
+    Router::new()
+        .merge(trace::over_http())
+        .merge(traces::over_http())
+        .merge(ci::over_http())
+        .merge(fleet::over_http())
+        .merge(dashboards::over_http())
+        .with_state(page)
+}

@@ -1,0 +1,1 @@
+//! Traces as people look at them.
