@@ -1,1 +1,3 @@
 //! Grafana's dashboards.
+
+pub mod frame;
