@@ -1,0 +1,1 @@
+import{n as e,t}from"./app.js";function n({title:n,actions:r,children:i,wide:a}){return e(()=>{document.title=`${n} · Kymograph`},[n]),t(`main`,{class:a?`page page-wide`:`page`,id:`main`,tabIndex:-1,children:[t(`div`,{class:`page-head`,children:[t(`h1`,{children:n}),t(`div`,{class:`page-actions`,children:r})]}),i]})}export{n as t};

@@ -1,0 +1,76 @@
+/**
+ * The keyboard: keys and sequences of keys (`g t`) that do something, of the frame and of the page that is
+ * shown; those of the page go first. `?` lists them all.
+ */
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+/** Keys that do something. */
+export interface Binding {
+  /** As pressed: `j`, `Enter`, `shift+ArrowLeft`, `ctrl+k`, `g t`. `ctrl` is also the Mac's command key. */
+  keys: string;
+  label: string;
+  run: (event: KeyboardEvent) => void;
+  /** Also while somebody types. */
+  whileTyping?: boolean;
+}
+
+/** What is bound, by whom: the page last. */
+export const bindings = signal<readonly { scope: string; list: readonly Binding[] }[]>([]);
+
+/** Binds keys while a component is shown. */
+export function useKeys(scope: string, list: readonly Binding[], about: readonly unknown[] = []): void {
+  useEffect(() => {
+    const entry = { scope, list };
+    bindings.value = [...bindings.peek(), entry];
+    return () => {
+      bindings.value = bindings.peek().filter((one) => one !== entry);
+    };
+  }, about);
+}
+
+function pressed(event: KeyboardEvent): string {
+  const parts: string[] = [];
+  if (event.ctrlKey || event.metaKey) parts.push("ctrl");
+  if (event.altKey) parts.push("alt");
+  const isLetter = event.key.length === 1;
+  // Shift is part of the character where there is one.
+  if (event.shiftKey && !isLetter) parts.push("shift");
+  parts.push(isLetter && parts.length > 0 ? event.key.toLowerCase() : event.key);
+  return parts.join("+");
+}
+
+/** Whether the keyboard is somebody's who types. */
+export function isTyping(event: Event): boolean {
+  const target = event.composedPath()[0] as HTMLElement | undefined;
+  if (!target?.tagName) return false;
+  return /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable;
+}
+
+const SEQUENCE_MILLIS = 900;
+let before = "";
+let beforeAt = 0;
+
+function handle(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.isComposing) return;
+  const typing = isTyping(event);
+  const key = pressed(event);
+  const sequence = event.timeStamp - beforeAt < SEQUENCE_MILLIS ? `${before} ${key}` : key;
+  const all = bindings
+    .peek()
+    .flatMap(({ list }) => list)
+    .reverse();
+  const usable = all.filter((binding) => !typing || binding.whileTyping);
+  const found = usable.find(({ keys }) => keys === sequence) ?? usable.find(({ keys }) => keys === key);
+  const begins = usable.some(({ keys }) => keys.startsWith(`${key} `));
+  before = found || !begins ? "" : key;
+  beforeAt = event.timeStamp;
+  if (!found) return;
+  event.preventDefault();
+  found.run(event);
+}
+
+/** Begins to listen. */
+export function listenToKeys(): void {
+  document.addEventListener("keydown", handle);
+}

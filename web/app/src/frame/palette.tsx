@@ -1,0 +1,163 @@
+/**
+ * The palette: pages, what was looked at lately, dashboards, a trace by its id, a search by what was typed.
+ */
+import uFuzzy from "@leeoniya/ufuzzy";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { RAIL } from "../pages";
+import { Icon, type IconName } from "../ui/icon";
+import { getJson } from "./api";
+import { recents } from "./recents";
+import { link, navigate } from "./router";
+import { toggleTheme } from "./theme";
+
+interface Choice {
+  label: string;
+  hint: string;
+  icon: IconName;
+  run: () => void;
+}
+
+const MOST = 12;
+const fuzzy = new uFuzzy({ intraMode: 1 });
+
+export function Palette({ close }: { close: () => void }) {
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const [dashboards, setDashboards] = useState<readonly { uid: string; title: string }[]>([]);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
+    input.current?.focus();
+    getJson<{ dashboards: { uid: string; title: string }[] }>("/api/dashboards").then(
+      (list) => setDashboards(list.dashboards),
+      () => setDashboards([]),
+    );
+    return () => before?.focus();
+  }, []);
+  const choices = useMemo(() => found(text, dashboards), [text, dashboards, recents.value]);
+  const pick = (choice: Choice | undefined) => {
+    if (!choice) return;
+    close();
+    choice.run();
+  };
+  const keys = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (event.key === "Escape") close();
+    else if (event.key === "Enter") pick(choices[at]);
+    else if (step !== 0) setAt((at + step + choices.length) % Math.max(1, choices.length));
+    else return;
+    event.preventDefault();
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: a click beside the dialog closes it, as Escape does
+    <div class="overlay" onPointerDown={(event) => event.target === event.currentTarget && close()}>
+      <div class="dialog" role="dialog" aria-label="Search" aria-modal="true">
+        <input
+          ref={input}
+          class="palette-input"
+          aria-label="Search, or paste a trace id"
+          role="combobox"
+          aria-expanded="true"
+          aria-controls="palette-list"
+          aria-activedescendant={choices[at] ? `palette-${at}` : undefined}
+          placeholder="A page, a dashboard, a trace id, TraceQL in braces…"
+          value={text}
+          spellcheck={false}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            setAt(0);
+          }}
+          onKeyDown={keys}
+        />
+        <div class="palette-list" id="palette-list" role="listbox" aria-label="Found">
+          {choices.map((choice, index) => (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the input takes keys for the list
+            <div
+              key={choice.label + choice.hint}
+              id={`palette-${index}`}
+              class="palette-item"
+              role="option"
+              tabIndex={-1}
+              aria-selected={index === at}
+              onPointerMove={() => setAt(index)}
+              onClick={() => pick(choice)}
+            >
+              <Icon name={choice.icon} />
+              <span class="ellipsis">{choice.label}</span>
+              <span class="palette-hint">{choice.hint}</span>
+            </div>
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function found(text: string, dashboards: readonly { uid: string; title: string }[]): readonly Choice[] {
+  const typed = text.trim();
+  const go = (to: string) => () => navigate(to);
+  const fixed: Choice[] = [
+    ...recents.value.map(({ path, title }) => ({
+      label: title,
+      hint: "recent",
+      icon: "clock" as const,
+      run: go(path),
+    })),
+    ...RAIL.map(({ path, label, icon, key }) => ({ label, hint: `g ${key}`, icon, run: go(path) })),
+    ...dashboards.map(({ uid, title }) => ({
+      label: title,
+      hint: "dashboard",
+      icon: "dashboards" as const,
+      run: go(`/d/${encodeURIComponent(uid)}`),
+    })),
+    { label: "SQL", hint: "explore", icon: "columns", run: go("/explore/sql") },
+    { label: "Alerts", hint: "page", icon: "warning", run: go("/alerts") },
+    { label: "Import a dashboard", hint: "page", icon: "upload", run: go("/dashboards/import") },
+    { label: "Dark or light", hint: "d", icon: "theme", run: toggleTheme },
+  ];
+  if (typed === "") return fixed.slice(0, MOST);
+  const direct: Choice[] = [];
+  if (/^[0-9a-fA-F]{1,32}$/.test(typed) && typed.length >= 8) {
+    direct.push({
+      label: `Trace ${typed}`,
+      hint: "open",
+      icon: "traces",
+      run: go(`/trace/${typed.toLowerCase()}`),
+    });
+  }
+  if (typed.startsWith("{")) {
+    direct.push({
+      label: `Search traces: ${typed}`,
+      hint: "TraceQL",
+      icon: "traces",
+      run: go(link("/traces", { q: typed })),
+    });
+    direct.push({
+      label: `Search logs: ${typed}`,
+      hint: "LogQL",
+      icon: "logs",
+      run: go(link("/explore/logs", { q: typed })),
+    });
+  }
+  const order = fuzzy.search(
+    fixed.map(({ label }) => label),
+    typed,
+  );
+  const indexes = order[2] && order[1] ? order[2].map((at) => order[1]!.idx[at]!) : (order[0] ?? []);
+  const matching = indexes.map((index) => fixed[index]!);
+  const words: Choice[] = [
+    {
+      label: `Logs with “${typed}”`,
+      hint: "search",
+      icon: "logs",
+      run: go(link("/explore/logs", { text: typed })),
+    },
+    {
+      label: `Metrics like “${typed}”`,
+      hint: "search",
+      icon: "metrics",
+      run: go(link("/explore/metrics", { find: typed })),
+    },
+  ];
+  return [...direct, ...matching, ...(typed.startsWith("{") ? [] : words)].slice(0, MOST);
+}

@@ -1,0 +1,95 @@
+/**
+ * Which page is shown, and the state that is in its address. Links are ordinary `<a href>`: clicks on
+ * those that lead to a page of ours are taken here, so that nothing is loaded again.
+ */
+import { computed, signal } from "@preact/signals";
+import { href, pathOf } from "./base";
+
+/** Where the page is. */
+export interface Place {
+  /** The path below the prefix, without a slash at its end. */
+  path: string;
+  query: URLSearchParams;
+}
+
+function read(): Place {
+  const path = (pathOf(window.location.pathname) ?? "/").replace(/(.)\/+$/, "$1");
+  return { path, query: new URLSearchParams(window.location.search) };
+}
+
+/** Where the page is now. */
+export const place = signal<Place>(read());
+/** Its path alone, so that a change of parameters does not draw the frame again. */
+export const path = computed(() => place.value.path);
+
+/** What may be given for parameters: nothing takes one away. */
+export type Params = Record<string, string | number | boolean | readonly string[] | null | undefined>;
+
+/** Goes to a page: a path with parameters, such as `/traces?q=…`. */
+export function navigate(to: string, options: { replace?: boolean } = {}): void {
+  const address = href(to);
+  if (options.replace) history.replaceState(null, "", address);
+  else history.pushState(null, "", address);
+  place.value = read();
+}
+
+/** A path with parameters. */
+export function link(to: string, params: Params = {}): string {
+  const query = new URLSearchParams();
+  assign(query, params);
+  const text = query.toString();
+  return text === "" ? to : `${to}?${text}`;
+}
+
+/** Changes parameters of the page that is shown; others stay. */
+export function setParams(params: Params, options: { replace?: boolean } = {}): void {
+  const query = new URLSearchParams(place.value.query);
+  assign(query, params);
+  const text = query.toString();
+  navigate(text === "" ? place.value.path : `${place.value.path}?${text}`, options);
+}
+
+function assign(query: URLSearchParams, params: Params): void {
+  for (const [name, value] of Object.entries(params)) {
+    query.delete(name);
+    if (value === undefined || value === null || value === false) continue;
+    if (Array.isArray(value)) for (const one of value) query.append(name, one);
+    else query.set(name, value === true ? "1" : String(value));
+  }
+}
+
+/** A parameter of the page that is shown. Reading it in a component draws that again on a change. */
+export function param(name: string): string | undefined {
+  return place.value.query.get(name) ?? undefined;
+}
+
+/** All values of a parameter. */
+export function paramAll(name: string): string[] {
+  return place.value.query.getAll(name);
+}
+
+/** Begins to listen. */
+export function listen(): void {
+  window.addEventListener("popstate", () => {
+    place.value = read();
+  });
+  document.addEventListener("click", (event) => {
+    if (event.defaultPrevented || event.button !== 0) return;
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    const anchor = (event.target as Element | null)?.closest?.("a");
+    if (!anchor?.href || anchor.target || anchor.hasAttribute("download")) return;
+    const url = new URL(anchor.href);
+    if (url.origin !== window.location.origin) return;
+    const to = pathOf(url.pathname);
+    if (to === undefined || !isPage(to)) return;
+    event.preventDefault();
+    navigate(to + url.search + url.hash);
+  });
+}
+
+let isPage: (path: string) => boolean = () => false;
+
+/** Says which paths are pages; others are loaded by the browser. */
+export function pagesAre(test: (path: string) => boolean): void {
+  isPage = test;
+}

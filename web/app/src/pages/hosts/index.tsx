@@ -1,0 +1,6 @@
+/** Being written. */
+import { PageBody } from "../../ui/page";
+
+export default function Page() {
+  return <PageBody title="Being written">{null}</PageBody>;
+}

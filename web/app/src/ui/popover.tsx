@@ -1,0 +1,59 @@
+/** Something that opens below a button, and closes by Escape, a click elsewhere or a choice. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+interface PopoverProps {
+  /** What is on the button. */
+  button: ComponentChildren;
+  label: string;
+  /** What opens; gets what closes it. */
+  children: (close: () => void) => ComponentChildren;
+  align?: "left" | "right";
+  kind?: "plain" | "quiet";
+}
+
+export function Popover({ button, label, children, align = "left", kind = "plain" }: PopoverProps) {
+  const [isOpen, setOpen] = useState(false);
+  const root = useRef<HTMLDivElement>(null);
+  const trigger = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!isOpen) return;
+    const outside = (event: Event) => {
+      if (!event.composedPath().includes(root.current!)) setOpen(false);
+    };
+    const escape = (event: KeyboardEvent) => {
+      if (event.key !== "Escape") return;
+      event.preventDefault();
+      setOpen(false);
+      trigger.current?.focus();
+    };
+    document.addEventListener("pointerdown", outside);
+    document.addEventListener("keydown", escape, true);
+    root.current?.querySelector<HTMLElement>(".popover input, .popover button, .popover [tabindex]")?.focus();
+    return () => {
+      document.removeEventListener("pointerdown", outside);
+      document.removeEventListener("keydown", escape, true);
+    };
+  }, [isOpen]);
+  return (
+    <div class="popover-root" ref={root}>
+      <button
+        ref={trigger}
+        type="button"
+        class={`button button-${kind}`}
+        aria-haspopup="dialog"
+        aria-expanded={isOpen}
+        aria-label={label}
+        title={label}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {button}
+      </button>
+      {isOpen && (
+        <div class={`popover popover-${align}`} role="dialog" aria-label={label}>
+          {children(() => setOpen(false))}
+        </div>
+      )}
+    </div>
+  );
+}
