@@ -21,6 +21,7 @@
 //! | `asking`, `queue`, `memory`, `clock` | who may run, what it may hold, for how long |
 //! | `runtime`, `threads`, `state` | where it runs, what its parts share |
 //! | `sql` | text to a statement that may run |
+//! | [`table`] | answers that are read whole, by column |
 //! | `tables` | the tables, and where their columns come from |
 //! | [`catalog`] | what there is, as PostgreSQL's clients ask for it |
 //! | `scan` | the leaf of every plan: rows of a snapshot |
@@ -62,6 +63,7 @@ mod settings;
 mod sql;
 mod state;
 mod stats;
+pub mod table;
 mod tables;
 mod tenants;
 mod threads;

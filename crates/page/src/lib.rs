@@ -8,18 +8,24 @@
 //! | `/api/trace/{id}`, … | `trace` | one trace: columns, details, flame, comparison, export, upload |
 //! | `/api/traces/…` | `traces` | searches as they find, facets, flame over a result |
 //! | `/api/ci/…` | `ci` | pipelines, runs, runners, caches |
+//! | `/api/board/…` | `board` | sessions as they run, and as they ran |
 //! | `/api/fleet…` | `fleet` | hosts and GPUs |
 //! | `/api/dashboards…` | `dashboards` | dashboards: kept, imported, asked |
 
 mod answer;
+mod board;
 mod ci;
 mod dashboards;
 mod fleet;
+mod sql;
+mod times;
 mod trace;
 mod traces;
 
 use axum::Router;
 use kymo_engine::Engine;
+
+pub use board::{StoredError, StoredSession};
 
 /// What handlers share.
 #[derive(Clone)]
@@ -34,6 +40,7 @@ pub fn over_http(page: Page) -> Router {
         .merge(trace::over_http())
         .merge(traces::over_http())
         .merge(ci::over_http())
+        .merge(board::over_http())
         .merge(fleet::over_http())
         .merge(dashboards::over_http())
         .with_state(page)

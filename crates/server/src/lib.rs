@@ -36,7 +36,6 @@
 //! | `mcp` | queries as tools of language models |
 //! | `correlate` | what belongs together, over all signals |
 //! | `export` | log records as they were sent |
-//! | `rows` | answers of SQL as columns |
 //! | `question` | what questions of Prometheus', Loki's and Tempo's APIs have in common |
 //! | `parameters`, `times` | what stands in URLs and forms: values, moments, durations |
 //! | [`mod@format`] | batches as JSON, CSV and Arrow |
@@ -82,7 +81,6 @@ mod question;
 mod receive;
 mod reply;
 mod router;
-mod rows;
 pub mod server;
 mod sessions;
 mod sql;
@@ -101,6 +99,5 @@ pub use loki::loki_json;
 pub use options::{Parts, RetentionOptions, ServerOptions};
 pub use prometheus::prometheus_json;
 pub use server::{Addresses, Server};
-pub use sessions::{StoredError, StoredSession};
 pub use tempo::{DAMAGED_BLOCKS, NEXT_CURSOR, NO_ROOT, spans_table};
 pub use tenant::joined_tenants;

@@ -5,9 +5,9 @@
 
 use std::path::PathBuf;
 
+use kymo_page::StoredSession;
 use kymo_report::Session;
 use kymo_report::limits::Limits;
-use kymo_server::StoredSession;
 
 use crate::failure::Failure;
 use crate::source::{Source, SourceArgs};

@@ -16,7 +16,7 @@ use super::answer::{Measure, Points};
 use super::question::{Part, Subject};
 use super::traces::{Asked, listed};
 use crate::limits::{CORRELATE_MAX_HOSTS, CORRELATE_POINTS};
-use crate::rows::Table;
+use kymo_engine::table::Table;
 
 const NANOS_PER_MILLI: i64 = 1_000_000;
 /// Steps are no finer than machines are looked at.

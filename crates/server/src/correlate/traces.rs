@@ -7,7 +7,7 @@ use kymo_traceql::ast::{Literal, Name, Scope};
 use super::answer::{Exception, Trace};
 use super::question::{Question, Subject};
 use crate::limits::CORRELATE_MAX_EXCEPTIONS;
-use crate::rows::{Table, hex};
+use kymo_engine::table::{Table, hex};
 
 /// A question, and who answers it for whom.
 pub(super) struct Asked<'a> {

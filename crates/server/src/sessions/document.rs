@@ -11,8 +11,8 @@ use super::summary::Session;
 use super::tasks::{Attributes, Task, Tasks, attributes_of};
 use crate::limits::{DEFAULT_SESSION_ROWS, ROWS_PER_TASK};
 use crate::router::Shared;
-use crate::rows::Table;
 use crate::times::rfc3339_text;
+use kymo_engine::table::Table;
 
 /// A session, its tasks and what else it told.
 #[derive(Debug, Serialize)]

@@ -11,8 +11,8 @@ use super::sql::Which;
 use super::summary::{Counts, Seen, Session, TaskCounts};
 use crate::limits::{MAX_SESSIONS, SESSION_ID_MAX_BYTES, SESSIONS_LOOKBACK, SESSIONS_REACH};
 use crate::router::Shared;
-use crate::rows::Table;
 use crate::times::rfc3339_text;
+use kymo_engine::table::Table;
 
 /// Sessions by their names.
 type Found = BTreeMap<String, Seen>;

@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 
 use super::sql::SESSION_SCOPES;
 use super::tasks::Attributes;
-use crate::rows::hex;
 use crate::times::rfc3339_text;
+use kymo_engine::table::hex;
 
 /// Names of messages that are no events of the session.
 pub(super) const SNAPSHOT: &str = "snapshot";

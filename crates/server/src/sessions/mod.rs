@@ -10,19 +10,15 @@
 //! | `/api/sessions` | `find`, `summary` | sessions of some time, the newest first |
 //! | `/api/sessions/{id}` | `document`, `tasks` | one, with tasks, resources, events, open spans |
 //! | `/api/sessions/{id}/events` | `watch`, `heard` | the same as it happens |
-//! | `/api/sessions/{id}/report` | `stored`, `requests`, crate `report` | its analysis, as a page |
+//! | `/api/sessions/{id}/report` | crates `page` and `report` | its analysis, as a page |
 //!
-//! `asked` reads what is asked and says what is wrong with it, `sql` has the queries, `rows` their
-//! answers.
+//! `asked` reads what is asked and says what is wrong with it, `sql` has the queries.
 
 mod asked;
-mod attributes;
 mod document;
 mod find;
 mod heard;
-mod requests;
 mod sql;
-mod stored;
 mod summary;
 mod tasks;
 mod watch;
@@ -34,9 +30,9 @@ use axum::response::Response;
 use axum::routing::get;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use futures::StreamExt;
 use http::header::CONTENT_SECURITY_POLICY;
 use http::{HeaderValue, Request, StatusCode};
+use kymo_page::{StoredError, StoredSession};
 use kymo_report::limits::Limits;
 use tokio::sync::Semaphore;
 
@@ -45,8 +41,6 @@ use crate::reply::typed;
 use crate::router::Shared;
 use crate::telemetry::Timed;
 use asked::{Asked, Failed};
-
-pub use stored::{StoredError, StoredSession};
 
 /// Turns of those who make a page.
 static PAGES: Semaphore = Semaphore::const_new(REPORT_PAGES);
@@ -133,18 +127,12 @@ async fn report(
 /// All of a session that a page has room for.
 async fn stored(shared: &Shared, asked: &Asked, id: &str) -> Result<kymo_report::Session, Failed> {
     let stored = StoredSession::new(id, asked.now, Limits::for_tasks(REPORT_PAGE_TASKS));
-    let mut stored = stored.within(asked.since, asked.until);
-    while let Some(query) = stored.next_query() {
-        let mut rows = shared.engine.sql(&asked.tenants, &query).await?;
-        while let Some(batch) = rows.next().await {
-            let batch = batch?;
-            // Where it delays no acknowledgement.
-            let adding = move || stored.add(&batch).map(|()| stored);
-            let added = shared.engine.blocking(adding).await?;
-            stored = added.map_err(|error| Failed::Internal(error.to_string()))?;
-        }
-    }
-    let finished = shared.engine.blocking(move || stored.finish()).await?;
+    let stored = stored.within(asked.since, asked.until);
+    let finished = stored.read(&shared.engine, &asked.tenants).await;
+    let finished = finished.map_err(|error| match error {
+        StoredError::Engine(error) => Failed::from(error),
+        error => Failed::Internal(error.to_string()),
+    })?;
     finished.ok_or_else(|| Failed::Unknown(id.to_owned()))
 }
 

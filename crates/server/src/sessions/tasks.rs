@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use super::asked::Failed;
 use super::sql::{TASK_EVENTS, TASK_STATUSES, bit};
 use super::summary::State;
-use crate::rows::Table;
 use crate::times::rfc3339_text;
+use kymo_engine::table::Table;
 
 /// Attributes, as JSON has them.
 pub(super) type Attributes = Map<String, Value>;

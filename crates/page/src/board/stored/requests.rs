@@ -13,9 +13,9 @@ use kymo_report::limits::{Limits, MAX_TEXT_BYTES};
 use kymo_wire::encode::{EventFields, LogFields, PointFields, PointValue, SpanFields, Writer};
 use kymo_wire::{AnyValueView, NumberValue, text};
 
+use super::StoredError;
 use super::attributes::{each_attribute, write_attributes};
-use super::stored::StoredError;
-use crate::rows::integers;
+use kymo_engine::table::integers;
 
 /// A request of logs.
 pub(super) fn logs(rows: &RecordBatch) -> Result<Vec<u8>, StoredError> {

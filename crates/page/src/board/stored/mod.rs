@@ -12,17 +12,22 @@
 //! Every query is a plain scan, whose rows come as they are found: neither side holds more than a
 //! batch beside the recording, whose room is bounded ([`Limits`]).
 
+mod attributes;
+mod requests;
+
+use std::time::Duration;
+
 use arrow_array::RecordBatch;
+use futures::StreamExt;
+use kymo_engine::table::hex;
+use kymo_engine::{Engine, EngineError, Tenants};
 use kymo_report::limits::Limits;
 use kymo_report::recording::METRICS;
 use kymo_report::{Recording, ReportError, Session};
 use kymo_wire::Signal;
 
-use super::requests::{self, SPAN_EVENTS, SpanEvents};
-use super::sql::{SESSION, list, quoted};
-use crate::limits::SESSIONS_LOOKBACK;
-use crate::rows::hex;
-use crate::times::rfc3339_text;
+use crate::sql::{list, moment, quoted};
+use requests::{SPAN_EVENTS, SpanEvents};
 
 /// Why rows cannot be reported on.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +43,9 @@ pub enum StoredError {
     /// The request that was made of rows.
     #[error(transparent)]
     Report(#[from] ReportError),
+    /// A query failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
 }
 
 /// What is asked for, one after the other.
@@ -79,7 +87,7 @@ impl Stage {
 ///
 /// ```
 /// use kymo_report::limits::Limits;
-/// use kymo_server::StoredSession;
+/// use kymo_page::StoredSession;
 ///
 /// let mut stored = StoredSession::new("train.1", 0, Limits::default());
 /// while let Some(query) = stored.next_query() {
@@ -146,7 +154,7 @@ impl StoredSession {
                 "SELECT min(time) AS began FROM logs WHERE {} AND event_name = 'SessionStarted' \
                  AND time >= '{}'",
                 self.timed("time", of_session()),
-                rfc3339_text(self.lately)
+                moment(self.lately)
             ),
             Stage::Logs => logs(&self.timed("time", of_session())),
             Stage::Events => events(&of_session()),
@@ -184,6 +192,23 @@ impl StoredSession {
         Ok(self.recording.add(signal, &request)?)
     }
 
+    /// Asks everything of an engine; the session, if there is something of it.
+    pub async fn read(
+        mut self,
+        engine: &Engine,
+        tenants: &Tenants,
+    ) -> Result<Option<Session>, StoredError> {
+        while let Some(query) = self.next_query() {
+            let mut rows = engine.sql(tenants, &query).await?;
+            while let Some(batch) = rows.next().await {
+                let batch = batch?;
+                // Where it delays no acknowledgement.
+                self = engine.blocking(move || self.add(&batch).map(|()| self)).await??;
+            }
+        }
+        Ok(engine.blocking(move || self.finish()).await?)
+    }
+
     /// The session, if there is something of it.
     #[must_use]
     pub fn finish(self) -> Option<Session> {
@@ -194,16 +219,20 @@ impl StoredSession {
 
     /// Conditions, with those on time.
     fn timed(&self, column: &str, mut conditions: String) -> String {
-        for (moment, sign) in [(self.since, ">="), (self.until, "<")] {
-            if let Some(moment) = moment {
-                conditions += &format!(" AND {column} {sign} '{}'", rfc3339_text(moment));
+        for (bound, sign) in [(self.since, ">="), (self.until, "<")] {
+            if let Some(bound) = bound {
+                conditions += &format!(" AND {column} {sign} '{}'", moment(bound));
             }
         }
         conditions
     }
 }
 
-const DAY: i64 = SESSIONS_LOOKBACK.as_nanos() as i64;
+/// Time before now in which a session is looked for first.
+const LOOKBACK: Duration = Duration::from_secs(24 * 3600);
+const DAY: i64 = LOOKBACK.as_nanos() as i64;
+/// The id of a session, whatever its type: what is no text counts by the text that SQL has for it.
+const SESSION: &str = "CAST(\"resource.session_id\" AS VARCHAR)";
 
 fn logs(conditions: &str) -> String {
     format!(

@@ -1,26 +1,25 @@
-//! Answers of queries as columns.
+//! Answers of queries as columns, for those who read them whole.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, TimeUnit};
+use datafusion::arrow::compute::cast;
 use futures::StreamExt;
-use kymo_engine::{Engine, EngineError, Tenants};
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::tenants::Tenants;
 
 /// All rows of an answer, which the query bounds.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub struct Table {
     batches: Vec<RecordBatch>,
 }
 
 impl Table {
     /// Asks a query.
-    pub(crate) async fn ask(
-        engine: &Engine,
-        tenants: &Tenants,
-        query: &str,
-    ) -> Result<Self, EngineError> {
+    pub async fn ask(engine: &Engine, tenants: &Tenants, query: &str) -> Result<Self, EngineError> {
         let mut rows = engine.sql(tenants, query).await?;
         let mut batches = Vec::new();
         while let Some(batch) = rows.next().await {
@@ -29,18 +28,23 @@ impl Table {
         Ok(Self { batches })
     }
 
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// How many rows.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
     /// Whether there is such a column.
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.batches.iter().all(|batch| batch.column_by_name(name).is_some())
     }
 
     /// A column of texts; ids are written in hexadecimal.
-    pub(crate) fn texts(&self, name: &str) -> Result<Vec<Option<String>>, EngineError> {
+    pub fn texts(&self, name: &str) -> Result<Vec<Option<String>>, EngineError> {
         self.collect(name, |column| {
             if let DataType::FixedSizeBinary(_) = column.data_type() {
                 let ids = column.as_fixed_size_binary().iter();
@@ -52,7 +56,7 @@ impl Table {
     }
 
     /// A column of ids of sessions, as texts. A double is none: it has no one text.
-    pub(crate) fn ids(&self, name: &str) -> Result<Vec<Option<String>>, EngineError> {
+    pub fn ids(&self, name: &str) -> Result<Vec<Option<String>>, EngineError> {
         let is_double = |batch: &RecordBatch| {
             let column = batch.column_by_name(name);
             column.is_some_and(|column| *column.data_type() == DataType::Float64)
@@ -63,8 +67,16 @@ impl Table {
         }
     }
 
+    /// A column of numbers.
+    pub fn numbers(&self, name: &str) -> Result<Vec<Option<f64>>, EngineError> {
+        self.collect(name, |column| {
+            let numbers = cast(column, &DataType::Float64)?;
+            Ok(numbers.as_primitive::<Float64Type>().iter().collect())
+        })
+    }
+
     /// A column of whole numbers, or of moments in nanoseconds since 1970.
-    pub(crate) fn integers(&self, name: &str) -> Result<Vec<Option<i64>>, EngineError> {
+    pub fn integers(&self, name: &str) -> Result<Vec<Option<i64>>, EngineError> {
         self.collect(name, |column| Ok(integers(column)?.iter().collect()))
     }
 
@@ -86,7 +98,7 @@ impl Table {
 }
 
 /// Whole numbers, or moments in nanoseconds since 1970.
-pub(crate) fn integers(column: &ArrayRef) -> Result<Int64Array, ArrowError> {
+pub fn integers(column: &ArrayRef) -> Result<Int64Array, ArrowError> {
     let numbers = match column.data_type() {
         DataType::Timestamp(_, zone) => {
             let nanos = DataType::Timestamp(TimeUnit::Nanosecond, zone.clone());
@@ -97,6 +109,7 @@ pub(crate) fn integers(column: &ArrayRef) -> Result<Int64Array, ArrowError> {
     Ok(numbers.as_primitive::<Int64Type>().clone())
 }
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
+/// Bytes in hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
