@@ -11,7 +11,6 @@ export function Help({ close }: { close: () => void }) {
     return () => before?.focus();
   }, []);
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: a click beside the dialog closes it, as Escape does
     <div
       class="overlay"
       onPointerDown={(event) => event.target === event.currentTarget && close()}

@@ -49,7 +49,6 @@ export function Palette({ close }: { close: () => void }) {
     event.preventDefault();
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: a click beside the dialog closes it, as Escape does
     <div class="overlay" onPointerDown={(event) => event.target === event.currentTarget && close()}>
       <div class="dialog" role="dialog" aria-label="Search" aria-modal="true">
         <input
@@ -71,7 +70,6 @@ export function Palette({ close }: { close: () => void }) {
         />
         <div class="palette-list" id="palette-list" role="listbox" aria-label="Found">
           {choices.map((choice, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the input takes keys for the list
             <div
               key={choice.label + choice.hint}
               id={`palette-${index}`}

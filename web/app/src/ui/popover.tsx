@@ -21,18 +21,18 @@ export function Popover({ button, label, children, align = "left", kind = "plain
     const outside = (event: Event) => {
       if (!event.composedPath().includes(root.current!)) setOpen(false);
     };
-    const escape = (event: KeyboardEvent) => {
+    const onEscape = (event: KeyboardEvent) => {
       if (event.key !== "Escape") return;
       event.preventDefault();
       setOpen(false);
       trigger.current?.focus();
     };
     document.addEventListener("pointerdown", outside);
-    document.addEventListener("keydown", escape, true);
+    document.addEventListener("keydown", onEscape, true);
     root.current?.querySelector<HTMLElement>(".popover input, .popover button, .popover [tabindex]")?.focus();
     return () => {
       document.removeEventListener("pointerdown", outside);
-      document.removeEventListener("keydown", escape, true);
+      document.removeEventListener("keydown", onEscape, true);
     };
   }, [isOpen]);
   return (

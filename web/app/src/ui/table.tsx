@@ -138,7 +138,6 @@ export function Table<Row>(props: TableProps<Row>) {
             const index = first + offset;
             const classes = ["table-row", rowClass?.(row), index === focused ? "table-focused" : ""];
             return (
-              // biome-ignore lint/a11y/useKeyWithClickEvents: the body of the table takes keys for its rows
               <div
                 key={rowKey(row, index)}
                 role="row"
