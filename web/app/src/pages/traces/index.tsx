@@ -1,6 +1,226 @@
-/** Being written. */
+/**
+ * Search for traces. The query, what is shown of its answer, and what is selected in it are in the address;
+ * the builder and the editor are two ways to write the same query.
+ */
+import { useEffect, useState } from "preact/hooks";
+import { href } from "../../frame/base";
+import { ran } from "../../frame/recents";
+import { link, param, setParams } from "../../frame/router";
+import { range } from "../../frame/time";
+import { Button } from "../../ui/button";
+import { Editor } from "../../ui/editor";
+import { queryError } from "../../ui/editor/errors";
+import { QueryMenu, useQueryKeys } from "../../ui/editor/queries";
+import { SelectField } from "../../ui/field";
+import { count } from "../../ui/format";
+import { Icon } from "../../ui/icon";
 import { PageBody } from "../../ui/page";
+import { ErrorBox, Skeleton, Warning } from "../../ui/states";
+import type { Sorting } from "../../ui/table";
+import { Tabs } from "../../ui/tabs";
+import { Builder } from "./builder";
+import { Charts } from "./charts";
+import { ColumnPicker } from "./columns";
+import { DifferenceExplorer } from "./explorer";
+import { Facets } from "./facets";
+import { Nothing } from "./nothing";
+import { filterOf, isMetrics, parse, withSelect } from "./query";
+import { Results } from "./results";
+import { type Search, useSearch } from "./search";
+import { Upload } from "./upload";
+import "./traces.css";
 
-export default function Page() {
-  return <PageBody title="Being written">{null}</PageBody>;
+const DEFAULT_LIMIT = 100;
+/** What rows of spans show besides chosen attributes. */
+const SPAN_FIELDS = ["name", "status", "resource.service.name"];
+
+/** How the address says an order: the column, with `-` before it for the greatest first. */
+function sortingOf(text: string | undefined): Sorting {
+  const value = text ?? "-start";
+  return { column: value.replace(/^-/, ""), descending: value.startsWith("-") };
+}
+
+function search(q: string, also: Record<string, undefined> = {}): void {
+  ran("traceql", q);
+  setParams({ q, ...also });
+}
+
+export default function TracesPage() {
+  const query = param("q") ?? "{}";
+  const kind = param("rows") === "spans" ? "spans" : "traces";
+  const fields = (param("cols") ?? "").split(",").filter(Boolean);
+  const limit = Math.max(1, Math.min(10_000, Number(param("limit") ?? DEFAULT_LIMIT) || DEFAULT_LIMIT));
+  const shown = range.value;
+  const asked = isMetrics(query) ? filterOf(query) : query;
+  const selected = kind === "spans" ? [...SPAN_FIELDS, ...fields] : fields;
+  const found = useSearch({ query: withSelect(asked, selected), from: shown.from, to: shown.to, limit });
+  const filter = filterOf(query);
+  useQueryKeys("Traces", "traceql", query, (q) => setParams({ q }));
+  return (
+    <PageBody
+      title="Traces"
+      actions={
+        <>
+          <Button icon="compare" onClick={() => setParams({ sel: "{ status = error }", box: undefined })}>
+            Errors against the rest
+          </Button>
+          <a
+            class="button button-plain"
+            href={href(link("/traces/flame", { q: query, from: param("from"), to: param("to") }))}
+          >
+            Flame
+          </a>
+          <Upload />
+        </>
+      }
+    >
+      <QueryBar query={query} error={found.error} />
+      {isMetrics(query) && (
+        <Warning>This query asks for numbers over time; the traces below are those of its filter.</Warning>
+      )}
+      {found.error && !queryError(query, found.error) && <ErrorBox error={found.error} again={found.again} />}
+      {!found.error && (
+        <div class="traces-body">
+          <div class="traces-main">
+            <Charts filter={filter} traces={found.traces} />
+            <DifferenceExplorer filter={filter} query={query} onQuery={search} />
+            <div class="traces-status">
+              <Status found={found} limit={limit} />
+              <span class="page-actions">
+                <SelectField
+                  label="Rows"
+                  hideLabel
+                  value={kind}
+                  options={[
+                    ["traces", "Traces"],
+                    ["spans", "Spans"],
+                  ]}
+                  onChange={(rows) => setParams({ rows: rows === "spans" ? rows : undefined })}
+                />
+                <ColumnPicker
+                  chosen={fields}
+                  onChange={(cols) => setParams({ cols: cols.join(",") || undefined }, { replace: true })}
+                />
+              </span>
+            </div>
+            <Found found={found} query={query}>
+              <Results
+                traces={found.traces}
+                fields={fields}
+                kind={kind}
+                sorting={sortingOf(param("sort"))}
+                onSort={({ column, descending }) =>
+                  setParams({ sort: `${descending ? "-" : ""}${column}` }, { replace: true })
+                }
+              />
+            </Found>
+          </div>
+          <Facets filter={filter} query={query} onQuery={search} />
+        </div>
+      )}
+    </PageBody>
+  );
+}
+
+function Found({
+  found,
+  query,
+  children,
+}: {
+  found: Search;
+  query: string;
+  children: preact.ComponentChildren;
+}) {
+  if (found.traces.length > 0)
+    return <div class={found.isRunning ? "answer dimmed" : "answer"}>{children}</div>;
+  if (found.isRunning) return <Skeleton lines={10} />;
+  return <Nothing query={query} onQuery={search} />;
+}
+
+function Status({ found, limit }: { found: Search; limit: number }) {
+  const words = [
+    `${count(found.traces.length)} traces`,
+    found.inspectedSpans > 0 ? `${count(found.inspectedSpans)} spans inspected` : "",
+    found.elapsedMillis > 0 ? `${(found.elapsedMillis / 1000).toFixed(2)} s` : "",
+  ];
+  return (
+    <span class="row" role="status">
+      <span>{words.filter(Boolean).join(" · ")}</span>
+      {found.isRunning && (
+        <Button icon="close" onClick={found.stop}>
+          Stop, keep what is found
+        </Button>
+      )}
+      {found.isStopped && <span class="badge badge-warn">stopped: not all</span>}
+      {!found.isRunning && found.traces.length >= limit && (
+        <span class="badge badge-warn">
+          <Icon name="warning" size={11} /> the first {count(limit)}
+          <button
+            type="button"
+            class="text-button"
+            onClick={() => setParams({ limit: limit * 5 }, { replace: true })}
+          >
+            up to {count(limit * 5)}
+          </button>
+        </span>
+      )}
+    </span>
+  );
+}
+
+function QueryBar({ query, error }: { query: string; error?: Error }) {
+  const [draft, setDraft] = useState(query);
+  useEffect(() => setDraft(query), [query]);
+  const built = parse(draft);
+  const wanted = param("mode") === "code" ? "code" : "builder";
+  const mode = built ? wanted : "code";
+  const run = (text = draft) => search(text.trim() || "{}", { box: undefined, sel: undefined });
+  return (
+    <section class="card query-card" aria-label="Query">
+      <div class="query-head">
+        <Tabs
+          label="How the query is written"
+          current={mode}
+          tabs={[
+            { id: "builder", label: "Builder" },
+            { id: "code", label: "TraceQL" },
+          ]}
+          onChange={(id) => setParams({ mode: id === "code" ? id : undefined }, { replace: true })}
+        />
+        {!built && wanted === "builder" && (
+          <span class="muted">This query is more than the builder shows.</span>
+        )}
+        <span class="page-actions">
+          <QueryMenu language="traceql" current={draft} onPick={(picked) => run(picked)} />
+          <Button kind="primary" onClick={() => run()} title="Run (Ctrl Enter)">
+            Run
+          </Button>
+        </span>
+      </div>
+      {mode === "builder" && built && (
+        <Builder
+          built={built}
+          onRun={() => run()}
+          onChange={(text) => {
+            setDraft(text);
+            run(text);
+          }}
+        />
+      )}
+      {mode === "code" ? (
+        <Editor
+          language="traceql"
+          label="TraceQL"
+          value={draft}
+          placeholder='{ resource.service.name = "…" && duration > 1s }'
+          onChange={setDraft}
+          onRun={run}
+          error={draft === query ? queryError(query, error) : undefined}
+        />
+      ) : (
+        <code class="query-text">{draft}</code>
+      )}
+      {draft === query && queryError(query, error) && <p class="bad">{error?.message}</p>}
+    </section>
+  );
 }

@@ -1,8 +1,116 @@
-/** TraceQL. */
+/** TraceQL: colours, and completion from the tags and values that the server has in the time shown. */
+import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import { LanguageSupport, LRLanguage } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
 import { parser } from "@grafana/lezer-traceql";
+import { getJson } from "../../frame/api";
+import { range } from "../../frame/time";
+import { remembered } from "./remember";
+import { placeIn, type TracePlace } from "./traceqlplace";
+import { COMPARISONS, fieldName, quote } from "./traceqltokens";
 
 export function traceql(): Extension {
-  return new LanguageSupport(LRLanguage.define({ name: "traceql", parser }));
+  const language = LRLanguage.define({ name: "traceql", parser });
+  return new LanguageSupport(language, language.data.of({ autocomplete: complete }));
+}
+
+const STAGES: readonly (readonly [string, string])[] = [
+  ["select()", "show fields of spans"],
+  ["by()", "group spans"],
+  ["count() > ", "number of spans in a trace"],
+  ["avg(duration) > ", "mean over the spans of a trace"],
+  ["max(duration) > ", "longest of the spans of a trace"],
+  ["coalesce()", "groups back to one"],
+  ["rate()", "spans per second"],
+  ["count_over_time()", "spans per step"],
+  ["quantile_over_time(duration, .95)", "a quantile over time"],
+  ["histogram_over_time(duration)", "a histogram over time"],
+  ["compare({ status = error })", "how a selection differs from the rest"],
+];
+
+async function complete(context: CompletionContext): Promise<CompletionResult | null> {
+  const place = placeIn(context.state.doc.toString(), context.pos);
+  if (!place) return null;
+  const options = await offered(place);
+  return options.length === 0 ? null : { from: place.from, options, validFor: /^[\w.:/"`-]*$/ };
+}
+
+async function offered(place: TracePlace): Promise<Completion[]> {
+  switch (place.kind) {
+    case "field":
+      return [...place.also.map((label) => ({ label, type: "keyword" })), ...(await fields())];
+    case "value":
+      return values(place.field, place.given, place.quoted);
+    case "comparison":
+      return COMPARISONS.map((label) => ({ label, type: "keyword", apply: `${label} ` }));
+    case "join":
+      return ["&&", "||"].map((label) => ({ label, type: "keyword", apply: `${label} ` }));
+    case "stage":
+      return STAGES.map(([label, detail]) => ({ label, detail, type: "function" }));
+    case "behind":
+      return ["|", "&&", "||", ">>", ">", "~"].map((label) => ({
+        label,
+        type: "keyword",
+        apply: `${label} `,
+      }));
+  }
+}
+
+/** Seconds of the time shown, to the minute: typing for a while keeps asking the same. */
+export function shownSeconds(): { start: number; end: number } {
+  const { from, to } = range.peek();
+  return { start: Math.floor(from / 60_000) * 60, end: Math.ceil(to / 60_000) * 60 };
+}
+
+export interface TagScopes {
+  scopes: readonly { name: string; tags: readonly string[] }[];
+}
+
+/** All tags of the time shown, by scope. */
+export function tagScopes(): Promise<TagScopes> {
+  const asked = shownSeconds();
+  return remembered(
+    `tags ${asked.start} ${asked.end}`,
+    () => getJson<TagScopes>("/tempo/api/v2/search/tags", asked),
+    { scopes: [] },
+  );
+}
+
+async function fields(): Promise<Completion[]> {
+  const { scopes } = await tagScopes();
+  const boosts: Record<string, number> = { span: 1, resource: 1 };
+  return scopes.flatMap(({ name: scope, tags }) =>
+    tags.map((tag) => ({
+      label: fieldName(scope, tag),
+      detail: scope === "intrinsic" ? "" : scope,
+      type: "property",
+      boost: boosts[scope] ?? 0,
+    })),
+  );
+}
+
+export interface TagValue {
+  type: string;
+  value: string;
+}
+
+/** Values that a field has in the time shown, among spans that pass `given`. */
+export async function tagValues(field: string, given: string): Promise<readonly TagValue[]> {
+  const asked = { ...shownSeconds(), q: given };
+  const path = `/tempo/api/v2/search/tag/${encodeURIComponent(field)}/values`;
+  const found = await remembered(
+    `${path} ${asked.start} ${asked.end} ${given}`,
+    () => getJson<{ tagValues: readonly TagValue[] }>(path, asked),
+    { tagValues: [] },
+  );
+  return found.tagValues;
+}
+
+async function values(field: string, given: string, quoted: boolean): Promise<Completion[]> {
+  const found = await tagValues(field, given);
+  return found.map(({ type, value }) => ({
+    label: type === "string" || quoted ? quote(value) : value,
+    detail: type,
+    type: "text",
+  }));
 }

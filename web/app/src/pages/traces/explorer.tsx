@@ -1,0 +1,177 @@
+/**
+ * The difference explorer: what the spans of a box, or of another selection, have that the rest has not. Each
+ * value can be filtered by or left out.
+ */
+import { useState } from "preact/hooks";
+import { param, setParams } from "../../frame/router";
+import { range } from "../../frame/time";
+import { useAsk } from "../../frame/useask";
+import { Button } from "../../ui/button";
+import { Check } from "../../ui/field";
+import { count, duration, percent, time } from "../../ui/format";
+import type { HeatBox } from "../../ui/heatmap";
+import { Card } from "../../ui/page";
+import { Answer, Empty, Warning } from "../../ui/states";
+import { boxOf } from "./charts";
+import { byField, certainty, compared, type Difference, literal } from "./difference";
+import { askOverTime } from "./overtime";
+import { durationText, withCondition } from "./query";
+
+const VALUES_TOLD = 12;
+const VALUES_SHOWN = 4;
+const FIELDS_SHOWN = 12;
+
+/** What is selected, as `compare()` takes it. */
+function comparison(box: HeatBox | undefined, selected: string | undefined): string | undefined {
+  if (box) {
+    const inside = `{ duration >= ${durationText(box.low)} && duration <= ${durationText(box.high)} }`;
+    return `compare(${inside}, ${VALUES_TOLD}, ${nanos(box.from)}, ${nanos(box.to)})`;
+  }
+  return selected ? `compare(${selected}, ${VALUES_TOLD})` : undefined;
+}
+
+function nanos(millis: number): string {
+  return `${Math.round(millis)}000000`;
+}
+
+export function DifferenceExplorer({
+  filter,
+  query,
+  onQuery,
+}: {
+  filter: string;
+  query: string;
+  onQuery: (query: string) => void;
+}) {
+  const box = boxOf(param("box"));
+  const selected = param("sel");
+  const stage = comparison(box, selected);
+  const shown = range.value;
+  const [isAll, setAll] = useState(false);
+  const step = Math.max(1, Math.ceil((shown.to - shown.from) / 1000));
+  const asked = useAsk(
+    stage === undefined
+      ? undefined
+      : async (signal) => compared(await askOverTime(`${filter} | ${stage}`, shown, step, signal)),
+    [filter, stage, shown.from, shown.to],
+  );
+  if (stage === undefined) return null;
+  const close = () => setParams({ box: undefined, sel: undefined });
+  const zoom = (to: HeatBox) => {
+    const low = withCondition(query, { field: "duration", operator: ">=", value: durationText(to.low) });
+    const q = withCondition(low, { field: "duration", operator: "<=", value: durationText(to.high) });
+    setParams({ q, from: Math.round(to.from), to: Math.round(to.to), box: undefined, sel: undefined });
+  };
+  return (
+    <Card
+      title={<SelectionName box={box} selected={selected} />}
+      actions={
+        <>
+          {box && <Button onClick={() => zoom(box)}>Zoom to the box</Button>}
+          <Button kind="quiet" icon="close" label="Close the comparison" onClick={close} />
+        </>
+      }
+    >
+      <Answer of={asked} lines={6}>
+        {(data) => {
+          if (data.selectedTotal === 0) return <Empty title="No span is in the selection" />;
+          const fields = byField(data.differences);
+          const telling = fields.filter(({ values }) => isAll || Math.abs(values[0]!.score) >= 2.5);
+          return (
+            <>
+              <p class="muted">
+                {count(data.selectedTotal)} selected spans, {count(data.restTotal)} others. Parts of either
+                that have a value; the most telling first.
+              </p>
+              {telling.length === 0 && <Empty title="The selection does not differ from the rest" />}
+              <div class="differences">
+                {telling.slice(0, isAll ? undefined : FIELDS_SHOWN).map(({ field, values }) => (
+                  <FieldDifference
+                    key={field}
+                    field={field}
+                    values={values}
+                    query={query}
+                    onQuery={onQuery}
+                  />
+                ))}
+              </div>
+              {data.cut.length > 0 && (
+                <Warning>Only the most frequent values are told of: {data.cut.join(", ")}.</Warning>
+              )}
+              <Check label="Also what may be chance" checked={isAll} onChange={setAll} />
+            </>
+          );
+        }}
+      </Answer>
+    </Card>
+  );
+}
+
+function SelectionName({ box, selected }: { box?: HeatBox; selected?: string }) {
+  if (!box) {
+    return (
+      <>
+        Selection <code>{selected}</code> against the rest
+      </>
+    );
+  }
+  return (
+    <>
+      {time(box.from)} to {time(box.to)}, {duration(box.low)} to {duration(box.high)} against the rest
+    </>
+  );
+}
+
+function FieldDifference(props: {
+  field: string;
+  values: Difference[];
+  query: string;
+  onQuery: (query: string) => void;
+}) {
+  const { field, values, query, onQuery } = props;
+  const filter = (one: Difference, operator: string) =>
+    onQuery(withCondition(query, { field: one.field, operator, value: literal(one) }));
+  return (
+    <section class="difference">
+      <h3 class="ellipsis" title={field}>
+        {field}
+      </h3>
+      {values.slice(0, VALUES_SHOWN).map((one) => (
+        <div
+          key={one.value}
+          class="difference-row"
+          title={`${certainty(one.score)} (${one.score.toFixed(1)} standard errors)`}
+        >
+          <span class="ellipsis" title={one.value}>
+            {one.value}
+          </span>
+          <span class="difference-bars" aria-hidden="true">
+            <span class="difference-bar difference-selected" style={{ width: percentOf(one.selectedPart) }} />
+            <span class="difference-bar difference-rest" style={{ width: percentOf(one.restPart) }} />
+          </span>
+          <span class="difference-parts">
+            <b>{percent(one.selectedPart)}</b> <span class="muted">{percent(one.restPart)}</span>
+          </span>
+          <span class="difference-actions">
+            <Button
+              kind="quiet"
+              icon="plus"
+              label={`Only ${field} = ${one.value}`}
+              onClick={() => filter(one, "=")}
+            />
+            <Button
+              kind="quiet"
+              icon="minus"
+              label={`Without ${field} = ${one.value}`}
+              onClick={() => filter(one, "!=")}
+            />
+          </span>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+function percentOf(part: number): string {
+  return `${Math.min(100, Math.max(0.5, part * 100))}%`;
+}

@@ -1,0 +1,149 @@
+/**
+ * TraceQL as the builder sees it: one filter of conditions joined by `&&`, and stages behind it that stay as
+ * they are. What cannot be read so is left to the editor.
+ */
+import { COMPARISONS, quote, type Token, tokens, unquote } from "../../ui/editor/traceqltokens";
+
+export interface Condition {
+  field: string;
+  operator: string;
+  /** As it is written in the query: texts with their quotes. */
+  value: string;
+}
+
+export interface Built {
+  conditions: Condition[];
+  /** What stands behind the filter, with its `|`. */
+  stages: string;
+}
+
+/** A query as conditions; `undefined` if it is more than that. */
+export function parse(text: string): Built | undefined {
+  if (text.trim() === "") return { conditions: [], stages: "" };
+  const all = tokens(text);
+  if (all[0]?.text !== "{") return undefined;
+  const close = all.findIndex((token) => token.text === "}");
+  if (close < 0) return undefined;
+  const behind = all[close + 1];
+  if (behind && behind.text !== "|") return undefined;
+  const conditions = conditionsOf(all.slice(1, close));
+  if (!conditions) return undefined;
+  return { conditions, stages: behind ? text.slice(behind.from).trim() : "" };
+}
+
+function conditionsOf(inside: readonly Token[]): Condition[] | undefined {
+  const found: Condition[] = [];
+  for (let at = 0; at < inside.length; at += 4) {
+    const [field, operator, value, join] = inside.slice(at, at + 4);
+    if (field?.kind !== "word" || !operator || !COMPARISONS.includes(operator.text)) return undefined;
+    if (!value || !["text", "number", "word"].includes(value.kind)) return undefined;
+    // A field on the right side is more than the builder shows.
+    if (value.kind === "word" && /[.:]/.test(value.text)) return undefined;
+    const isLast = at + 3 >= inside.length;
+    if (isLast !== (join === undefined) || (join && join.text !== "&&")) return undefined;
+    if (join && at + 4 >= inside.length) return undefined;
+    found.push({ field: field.text, operator: operator.text, value: value.text });
+  }
+  return found;
+}
+
+/** The query of conditions. */
+export function write({ conditions, stages }: Built): string {
+  const inside = conditions.map(({ field, operator, value }) => `${field} ${operator} ${value}`).join(" && ");
+  const filter = inside === "" ? "{}" : `{ ${inside} }`;
+  return stages === "" ? filter : `${filter} ${stages}`;
+}
+
+/** A query without its stages: what metrics can be made of. */
+export function filterOf(text: string): string {
+  return split(text).filter;
+}
+
+/** A query cut at its first `|` outside of brackets. */
+export function split(text: string): { filter: string; stages: string } {
+  let depth = 0;
+  for (const token of tokens(text)) {
+    if (token.text === "{" || token.text === "(") depth += 1;
+    else if (token.text === "}" || token.text === ")") depth -= 1;
+    else if (token.text === "|" && depth === 0) {
+      return { filter: text.slice(0, token.from).trim() || "{}", stages: text.slice(token.from).trim() };
+    }
+  }
+  return { filter: text.trim() || "{}", stages: "" };
+}
+
+/** A query with one more condition; an opposite one or one of the same is replaced. */
+export function withCondition(text: string, condition: Condition): string {
+  const built = parse(text);
+  if (built) {
+    const rest = built.conditions.filter(
+      ({ field, value }) => field !== condition.field || value !== condition.value,
+    );
+    return write({ ...built, conditions: [...rest, condition] });
+  }
+  const { filter, stages } = split(text);
+  const added = `{ ${condition.field} ${condition.operator} ${condition.value} }`;
+  const joined = filter === "{}" ? added : `(${filter}) && ${added}`;
+  return stages === "" ? joined : `${joined} ${stages}`;
+}
+
+/** A query without the conditions that `is` names. */
+export function withoutConditions(text: string, is: (condition: Condition) => boolean): string {
+  const built = parse(text);
+  return built ? write({ ...built, conditions: built.conditions.filter((one) => !is(one)) }) : text;
+}
+
+/** A query that also answers `fields` of its spans, unless it does something else with them. */
+export function withSelect(text: string, fields: readonly string[]): string {
+  const { filter, stages } = split(text);
+  if (fields.length === 0) return text.trim() || "{}";
+  const own = /^\|\s*select\s*\(([^)]*)\)\s*$/.exec(stages);
+  if (stages !== "" && !own)
+    return /\bselect\s*\(/.test(stages) ? text : `${filter} ${stages} | select(${fields.join(", ")})`;
+  const already = (own?.[1] ?? "").split(",").map((one) => one.trim());
+  const all = [...new Set([...already, ...fields])].filter(Boolean);
+  return `${filter} | select(${all.join(", ")})`;
+}
+
+/** Whether a query asks for numbers over time rather than for traces. */
+export function isMetrics(text: string): boolean {
+  return /\|\s*(?:rate|count_over_time|min_over_time|max_over_time|sum_over_time|avg_over_time|quantile_over_time|histogram_over_time|compare)\s*\(/.test(
+    text,
+  );
+}
+
+const PLAIN = /^(?:true|false|nil|error|ok|unset|server|client|internal|producer|consumer|unspecified)$/;
+const NUMBER = /^-?\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h)?$|^(?:\d+(?:\.\d+)?(?:h|m|s|ms))+$/;
+
+/** A value as it is written in a query: numbers and words of the language plain, others in quotes. */
+export function writtenValue(field: string, typed: string): string {
+  const text = typed.trim();
+  if (/^".*"$|^`.*`$/.test(text)) return text;
+  const isWord = /^(?:(?:span:)?(?:status|kind))$/.test(field)
+    ? PLAIN.test(text)
+    : /^(?:true|false|nil)$/.test(text);
+  const takesText =
+    /^(?:name|(?:span:|trace:)?(?:name|rootName|rootService|rootServiceName|statusMessage|id|parentID))$|service\.name$/.test(
+      field,
+    );
+  if (isWord || (NUMBER.test(text) && !takesText)) return text;
+  return quote(text);
+}
+
+/** A value as people type it. */
+export function typedOf(value: string): string {
+  return unquote(value);
+}
+
+/** A duration of nanoseconds as TraceQL writes it. */
+export function durationText(nanos: number): string {
+  const units: readonly (readonly [number, string])[] = [
+    [1e9, "s"],
+    [1e6, "ms"],
+    [1e3, "us"],
+  ];
+  for (const [size, unit] of units) {
+    if (nanos >= size) return `${Number((nanos / size).toPrecision(6))}${unit}`;
+  }
+  return `${Math.round(nanos)}ns`;
+}

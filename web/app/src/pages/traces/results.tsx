@@ -1,0 +1,253 @@
+/** What a search found: one row for each trace, or for each span that matched. */
+import { useMemo, useState } from "preact/hooks";
+import { href } from "../../frame/base";
+import { link, navigate } from "../../frame/router";
+import { Button } from "../../ui/button";
+import { colorOf } from "../../ui/colors";
+import { count, duration, fullTime, millisOf, time } from "../../ui/format";
+import { Icon } from "../../ui/icon";
+import { type Column, type Sorting, Table } from "../../ui/table";
+import { type FoundSpan, type FoundTrace, valueIn, valuesIn } from "./found";
+
+interface ResultsProps {
+  traces: readonly FoundTrace[];
+  /** Attributes that are columns. */
+  fields: readonly string[];
+  kind: "traces" | "spans";
+  sorting: Sorting;
+  onSort: (sorting: Sorting) => void;
+}
+
+interface SpanRow {
+  trace: FoundTrace;
+  span: FoundSpan;
+}
+
+export function Results(props: ResultsProps) {
+  return props.kind === "spans" ? <SpanRows {...props} /> : <TraceRows {...props} />;
+}
+
+function Service({ name }: { name: string }) {
+  return (
+    <>
+      <span class="swatch" style={{ background: colorOf(name) }} /> {name || "–"}
+    </>
+  );
+}
+
+function fieldColumn<Row>(field: string, text: (row: Row) => string): Column<Row> {
+  return {
+    id: field,
+    title: <span title={field}>{field.replace(/^(?:resource|span|event|link|instrumentation)\./, "")}</span>,
+    width: "minmax(80px, 0.7fr)",
+    render: (row) => <span title={text(row)}>{text(row)}</span>,
+    value: (row) => {
+      const value = text(row);
+      if (value === "") return undefined;
+      return value.trim() !== "" && Number.isFinite(Number(value)) ? Number(value) : value;
+    },
+  };
+}
+
+function TraceRows({ traces, fields, sorting, onSort }: ResultsProps) {
+  const [pair, setPair] = useState<readonly string[]>([]);
+  const toggle = (id: string) =>
+    setPair((before) =>
+      before.includes(id) ? before.filter((one) => one !== id) : [...before, id].slice(-2),
+    );
+  const columns = useMemo<Column<FoundTrace>[]>(
+    () => [
+      {
+        id: "pair",
+        title: <span class="hidden">Compare</span>,
+        width: "44px",
+        render: ({ id, name }) => (
+          <label class="pair">
+            <input
+              type="checkbox"
+              aria-label={`Compare ${name} ${id.slice(0, 8)}`}
+              checked={pair.includes(id)}
+              onChange={() => toggle(id)}
+            />
+            {pair.includes(id) && <b>{pair[0] === id ? "A" : "B"}</b>}
+          </label>
+        ),
+      },
+      {
+        id: "start",
+        title: "Start",
+        width: "88px",
+        render: ({ start }) => <span title={fullTime(millisOf(start))}>{time(millisOf(start))}</span>,
+        value: ({ start }) => Number(start),
+      },
+      {
+        id: "service",
+        title: "Service",
+        width: "minmax(90px, 0.6fr)",
+        render: ({ service }) => <Service name={service} />,
+        value: ({ service }) => service,
+      },
+      {
+        id: "name",
+        title: "Root span",
+        width: "minmax(140px, 1.6fr)",
+        render: ({ id, name }) => <a href={href(`/trace/${id}`)}>{name || id}</a>,
+        value: ({ name }) => name,
+      },
+      ...fields.map((field) => fieldColumn<FoundTrace>(field, (row) => valuesIn(row, field).join(", "))),
+      {
+        id: "spans",
+        title: "Spans",
+        width: "72px",
+        align: "right",
+        render: ({ spanCount }) => count(spanCount),
+        value: ({ spanCount }) => spanCount,
+      },
+      {
+        id: "matched",
+        title: "Match",
+        width: "72px",
+        align: "right",
+        render: ({ matched }) => count(matched),
+        value: ({ matched }) => matched,
+      },
+      {
+        id: "errors",
+        title: "Errors",
+        width: "78px",
+        align: "right",
+        render: ({ errorCount }) =>
+          errorCount > 0 ? (
+            <span class="badge badge-bad">
+              <Icon name="error" size={11} />
+              {count(errorCount)}
+            </span>
+          ) : (
+            ""
+          ),
+        value: ({ errorCount }) => errorCount,
+      },
+      durationColumn<FoundTrace>(traces.reduce((most, trace) => Math.max(most, trace.durationNanos), 1)),
+    ],
+    [fields.join("\u0000"), pair, traces],
+  );
+  return (
+    <>
+      {pair.length > 0 && (
+        <div class="row">
+          <Button
+            kind="primary"
+            icon="compare"
+            disabled={pair.length < 2}
+            onClick={() => navigate(link("/compare", { a: pair[0], b: pair[1] }))}
+          >
+            Compare A and B
+          </Button>
+          <span class="muted">{pair.length < 2 ? "choose a second trace" : ""}</span>
+          <Button kind="quiet" onClick={() => setPair([])}>
+            Choose none
+          </Button>
+        </div>
+      )}
+      <Table
+        label="Traces"
+        columns={columns}
+        rows={traces}
+        rowKey={({ id }) => id}
+        sorting={sorting}
+        onSort={onSort}
+        isSelected={({ id }) => pair.includes(id)}
+        onOpen={({ id }) => navigate(`/trace/${id}`)}
+      />
+    </>
+  );
+}
+
+function durationColumn<Row extends { durationNanos: number }>(most: number): Column<Row> {
+  return {
+    id: "duration",
+    title: "Duration",
+    width: "150px",
+    align: "right",
+    render: ({ durationNanos }) => (
+      <span class="duration-cell">
+        <span class="duration-bar" aria-hidden="true" style={{ width: `${(durationNanos / most) * 100}%` }} />
+        <span class="duration-text">{duration(durationNanos)}</span>
+      </span>
+    ),
+    value: ({ durationNanos }) => durationNanos,
+  };
+}
+
+function SpanRows({ traces, fields, sorting, onSort }: ResultsProps) {
+  const rows = useMemo(
+    () => traces.flatMap((trace) => trace.spans.map((span) => ({ trace, span }))),
+    [traces],
+  );
+  const columns = useMemo<Column<SpanRow>[]>(() => {
+    const most = rows.reduce((high, { span }) => Math.max(high, span.durationNanos), 1);
+    const bar = durationColumn<FoundSpan>(most);
+    return [
+      {
+        id: "start",
+        title: "Start",
+        width: "88px",
+        render: ({ span }) => (
+          <span title={fullTime(millisOf(span.start))}>{time(millisOf(span.start))}</span>
+        ),
+        value: ({ span }) => Number(span.start),
+      },
+      {
+        id: "service",
+        title: "Service",
+        width: "minmax(90px, 0.6fr)",
+        render: ({ span }) => <Service name={valueIn(span, "resource.service.name") ?? ""} />,
+        value: ({ span }) => valueIn(span, "resource.service.name"),
+      },
+      {
+        id: "name",
+        title: "Span",
+        width: "minmax(140px, 1.4fr)",
+        render: ({ trace, span }) => (
+          <a href={href(link(`/trace/${trace.id}`, { span: span.id }))}>{span.attributes.name ?? span.id}</a>
+        ),
+        value: ({ span }) => span.attributes.name,
+      },
+      {
+        id: "trace",
+        title: "In",
+        width: "minmax(120px, 0.8fr)",
+        render: ({ trace }) => <span class="muted">{trace.name}</span>,
+        value: ({ trace }) => trace.name,
+      },
+      {
+        id: "status",
+        title: "Status",
+        width: "84px",
+        render: ({ span }) =>
+          span.attributes.status === "error" ? (
+            <span class="badge badge-bad">
+              <Icon name="error" size={11} />
+              error
+            </span>
+          ) : (
+            span.attributes.status
+          ),
+        value: ({ span }) => span.attributes.status,
+      },
+      ...fields.map((field) => fieldColumn<SpanRow>(field, ({ span }) => valueIn(span, field) ?? "")),
+      { ...bar, render: (row, at) => bar.render(row.span, at), value: ({ span }) => span.durationNanos },
+    ];
+  }, [fields.join("\u0000"), rows]);
+  return (
+    <Table
+      label="Spans"
+      columns={columns}
+      rows={rows}
+      rowKey={({ trace, span }) => `${trace.id}/${span.id}`}
+      sorting={sorting}
+      onSort={onSort}
+      onOpen={({ trace, span }) => navigate(link(`/trace/${trace.id}`, { span: span.id }))}
+    />
+  );
+}

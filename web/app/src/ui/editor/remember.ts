@@ -1,0 +1,22 @@
+/** Answers of the server for completion, kept for a moment: typing must not ask for the same again. */
+
+const KEPT_MILLIS = 30_000;
+const MOST = 200;
+const kept = new Map<string, { at: number; value: Promise<unknown> }>();
+
+/** What `ask` answers, or what it answered lately. Failures are not kept; they count as `otherwise`. */
+export async function remembered<T>(key: string, ask: () => Promise<T>, otherwise: T): Promise<T> {
+  const now = Date.now();
+  let entry = kept.get(key);
+  if (!entry || now - entry.at > KEPT_MILLIS) {
+    entry = { at: now, value: ask() };
+    if (kept.size >= MOST) kept.clear();
+    kept.set(key, entry);
+  }
+  try {
+    return (await entry.value) as T;
+  } catch {
+    kept.delete(key);
+    return otherwise;
+  }
+}

@@ -1,0 +1,162 @@
+/** How a heat map is drawn, and what its pixels mean. Measures are CSS pixels. */
+import { fade, type Paint } from "./canvas/paint";
+import type { Surface } from "./canvas/surface";
+import { time } from "./format";
+import type { HeatBox } from "./heatmap";
+
+export interface HeatData {
+  /** Where steps begin, in milliseconds, ascending. */
+  times: readonly number[];
+  stepMillis: number;
+  /** Upper bounds of buckets, ascending. */
+  bounds: readonly number[];
+  /** Where the lowest bucket begins. */
+  lowest: number;
+  /** By bucket, then by step. */
+  counts: readonly (readonly number[])[];
+}
+
+/** Where things were drawn. */
+export interface HeatLook {
+  left: number;
+  top: number;
+  width: number;
+  cellWidth: number;
+  cellHeight: number;
+}
+
+const AXIS_BOTTOM = 18;
+const AXIS_TOP = 4;
+const LABEL_SPACE = 22;
+/** Fewer shades than this and rare cells would vanish. */
+const FAINTEST = 0.14;
+
+/** The sizes that a bucket holds. */
+export function rowSpan({ bounds, lowest }: HeatData, row: number): [number, number] {
+  return [row === 0 ? lowest : bounds[row - 1]!, bounds[row]!];
+}
+
+/** Draws all; answers where. */
+export function drawHeat(
+  surface: Surface,
+  paint: Paint,
+  data: HeatData,
+  format: (bound: number) => string,
+  selection?: HeatBox,
+  drag?: { x: number; y: number; toX: number; toY: number },
+): HeatLook {
+  const context = surface.clear();
+  context.font = paint.font;
+  const labels = data.bounds.map(format);
+  const left = 10 + Math.max(24, ...labels.map((label) => context.measureText(label).width));
+  const look: HeatLook = {
+    left,
+    top: AXIS_TOP,
+    width: surface.width,
+    cellWidth: Math.max(0.1, (surface.width - left - 6) / Math.max(1, data.times.length)),
+    cellHeight: Math.max(0.1, (surface.height - AXIS_BOTTOM - AXIS_TOP) / Math.max(1, data.bounds.length)),
+  };
+  drawCells(context, paint, data, look);
+  drawAxes(context, paint, data, look, labels, surface.height);
+  if (selection) outline(context, paint, boxPixels(data, look, selection));
+  if (drag) outline(context, paint, [drag.x, drag.y, drag.toX, drag.toY]);
+  return look;
+}
+
+function drawCells(context: CanvasRenderingContext2D, paint: Paint, data: HeatData, look: HeatLook): void {
+  const most = Math.log1p(data.counts.reduce((high, row) => Math.max(high, ...row), 0));
+  const gap = look.cellWidth > 5 ? 1 : 0;
+  for (const [row, values] of data.counts.entries()) {
+    const y = look.top + (data.bounds.length - 1 - row) * look.cellHeight;
+    for (const [column, value] of values.entries()) {
+      if (!(value > 0)) continue;
+      const shade = FAINTEST + (1 - FAINTEST) * (Math.log1p(value) / most);
+      context.fillStyle = fade(paint.accent, Math.round(shade * 24) / 24);
+      const x = look.left + column * look.cellWidth;
+      context.fillRect(x, y, Math.max(1, look.cellWidth - gap), Math.max(1, look.cellHeight - gap));
+    }
+  }
+}
+
+function drawAxes(
+  context: CanvasRenderingContext2D,
+  paint: Paint,
+  data: HeatData,
+  look: HeatLook,
+  labels: readonly string[],
+  height: number,
+): void {
+  context.fillStyle = paint.muted;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  const every = Math.max(1, Math.ceil(LABEL_SPACE / look.cellHeight));
+  for (let row = data.bounds.length - 1; row >= 0; row -= every) {
+    const y = look.top + (data.bounds.length - 1 - row) * look.cellHeight;
+    context.fillText(labels[row]!, look.left - 6, Math.max(y, 7));
+  }
+  context.textBaseline = "alphabetic";
+  context.textAlign = "center";
+  const wide = 90;
+  const steps = Math.max(1, Math.ceil(wide / look.cellWidth));
+  for (let column = Math.floor(steps / 2); column < data.times.length; column += steps) {
+    const x = look.left + column * look.cellWidth;
+    if (x + 30 > look.width) break;
+    context.fillText(time(data.times[column]!).slice(-8), x, height - 4);
+  }
+  context.strokeStyle = paint.grid;
+  context.strokeRect(
+    look.left - 0.5,
+    look.top - 0.5,
+    look.width - look.left - 5,
+    look.cellHeight * data.bounds.length + 1,
+  );
+}
+
+function outline(context: CanvasRenderingContext2D, paint: Paint, box: readonly number[]): void {
+  const [x, y, toX, toY] = box as [number, number, number, number];
+  context.strokeStyle = paint.critical;
+  context.fillStyle = fade(paint.critical, 0.14);
+  context.lineWidth = 1.5;
+  context.fillRect(x, y, toX - x, toY - y);
+  context.strokeRect(x, y, toX - x, toY - y);
+  context.lineWidth = 1;
+}
+
+/** Corners of a box in pixels. */
+function boxPixels(data: HeatData, look: HeatLook, box: HeatBox): [number, number, number, number] {
+  const start = data.times[0] ?? 0;
+  const x = (millis: number) => look.left + ((millis - start) / data.stepMillis) * look.cellWidth;
+  const end = look.left + data.times.length * look.cellWidth;
+  const edge = (size: number) => {
+    const row = data.bounds.findIndex((bound) => bound >= size * (1 - 1e-9));
+    return row < 0 ? data.bounds.length : size <= data.lowest ? 0 : row + 1;
+  };
+  const y = (rows: number) => look.top + (data.bounds.length - rows) * look.cellHeight;
+  return [
+    Math.max(look.left, Math.min(end, x(box.from))),
+    y(edge(box.high)),
+    Math.max(look.left, Math.min(end, x(box.to))),
+    y(edge(box.low)),
+  ];
+}
+
+/** The box of times and sizes below two corners, grown to whole cells; `undefined` outside of all cells. */
+export function boxAt(
+  data: HeatData,
+  look: HeatLook,
+  corners: { x: number; y: number; toX: number; toY: number },
+): HeatBox | undefined {
+  const [columns, rows] = [data.times.length, data.bounds.length];
+  if (columns === 0 || rows === 0) return undefined;
+  const within = (value: number, most: number) => Math.max(0, Math.min(most - 1, Math.floor(value)));
+  const column = (x: number) => within((x - look.left) / look.cellWidth, columns);
+  const row = (y: number) => rows - 1 - within((y - look.top) / look.cellHeight, rows);
+  const [first, last] = [column(Math.min(corners.x, corners.toX)), column(Math.max(corners.x, corners.toX))];
+  const [bottom, top] = [row(Math.max(corners.y, corners.toY)), row(Math.min(corners.y, corners.toY))];
+  return {
+    from: data.times[first]!,
+    to: data.times[last]! + data.stepMillis,
+    low: rowSpan(data, bottom)[0],
+    high: rowSpan(data, top)[1],
+  };
+}

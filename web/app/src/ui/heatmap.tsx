@@ -1,0 +1,148 @@
+/**
+ * Counts over time and size, as shades: one column for each step of time, one row for each bucket. Dragging
+ * chooses a box. What is below the pointer is told beside it; what the whole shows, in words for those who
+ * cannot see it.
+ */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { theme } from "../frame/theme";
+import { paint } from "./canvas/paint";
+import { Surface } from "./canvas/surface";
+import { count, time } from "./format";
+import { boxAt, drawHeat, type HeatData, type HeatLook, rowSpan } from "./heatdraw";
+
+export type { HeatData } from "./heatdraw";
+
+/** What was chosen: times in milliseconds, sizes in the unit of the buckets. */
+export interface HeatBox {
+  from: number;
+  to: number;
+  low: number;
+  high: number;
+}
+
+interface HeatmapProps {
+  data: HeatData;
+  height: number;
+  label: string;
+  /** How a bound of a bucket is said. */
+  format: (bound: number) => string;
+  /** What is counted, such as `spans`. */
+  unit?: string;
+  selection?: HeatBox;
+  onSelect?: (box: HeatBox) => void;
+}
+
+interface Drag {
+  x: number;
+  y: number;
+  toX: number;
+  toY: number;
+}
+
+/** Movements below this are clicks. */
+const DRAG_PIXELS = 4;
+
+export function Heatmap(props: HeatmapProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const newest = useRef(props);
+  newest.current = props;
+  const drag = useRef<Drag | undefined>(undefined);
+  const look = useRef<HeatLook | undefined>(undefined);
+  const redraw = useRef(() => {});
+  const [hover, setHover] = useState<{ x: number; y: number; text: string }>();
+  const colors = theme.value;
+  useEffect(() => {
+    const draw = () => {
+      const { data, selection, format } = newest.current;
+      look.current = drawHeat(surface, paint(), data, format, selection, drag.current);
+    };
+    const surface = new Surface(canvas.current!, draw);
+    redraw.current = draw;
+    draw();
+    return () => surface.close();
+  }, []);
+  useEffect(() => redraw.current(), [props.data, props.selection, props.height, colors]);
+  const at = (event: PointerEvent) => {
+    const bounds = canvas.current!.getBoundingClientRect();
+    return { x: event.clientX - bounds.left, y: event.clientY - bounds.top };
+  };
+  const down = (event: PointerEvent) => {
+    if (!props.onSelect || event.button !== 0) return;
+    const { x, y } = at(event);
+    canvas.current!.setPointerCapture(event.pointerId);
+    drag.current = { x, y, toX: x, toY: y };
+  };
+  const move = (event: PointerEvent) => {
+    const { x, y } = at(event);
+    if (drag.current) {
+      drag.current.toX = x;
+      drag.current.toY = y;
+      redraw.current();
+    }
+    const text = look.current && cellText(newest.current, look.current, x, y);
+    setHover(text ? { x, y, text } : undefined);
+  };
+  const up = () => {
+    const made = drag.current;
+    drag.current = undefined;
+    redraw.current();
+    if (!made || !look.current) return;
+    if (Math.hypot(made.toX - made.x, made.toY - made.y) < DRAG_PIXELS) return;
+    const box = boxAt(newest.current.data, look.current, made);
+    if (box) props.onSelect?.(box);
+  };
+  return (
+    <div class="heatmap" style={{ height: props.height }}>
+      <canvas
+        ref={canvas}
+        role="img"
+        aria-label={summary(props)}
+        class={props.onSelect ? "heatmap-canvas heatmap-choosing" : "heatmap-canvas"}
+        onPointerDown={down}
+        onPointerMove={move}
+        onPointerUp={up}
+        onPointerCancel={up}
+        onPointerLeave={() => setHover(undefined)}
+      />
+      {hover && (
+        <div
+          class="chart-tooltip"
+          style={{
+            left: hover.x < (look.current?.width ?? 0) / 2 ? hover.x + 14 : undefined,
+            right:
+              hover.x < (look.current?.width ?? 0) / 2
+                ? undefined
+                : (look.current?.width ?? 0) - hover.x + 14,
+            top: Math.max(0, hover.y - 30),
+          }}
+        >
+          {hover.text}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function cellText(
+  { data, format, unit = "" }: HeatmapProps,
+  look: HeatLook,
+  x: number,
+  y: number,
+): string | undefined {
+  const column = Math.floor((x - look.left) / look.cellWidth);
+  const row = data.bounds.length - 1 - Math.floor((y - look.top) / look.cellHeight);
+  const start = data.times[column];
+  const value = data.counts[row]?.[column];
+  if (start === undefined || value === undefined || x < look.left) return undefined;
+  const [low, high] = rowSpan(data, row);
+  return `${time(start)}, ${format(low)} to ${format(high)}: ${count(value)} ${unit}`;
+}
+
+function summary({ data, label, format, unit = "" }: HeatmapProps): string {
+  const sums = data.counts.map((row) => row.reduce((sum, value) => sum + value, 0));
+  const total = sums.reduce((sum, value) => sum + value, 0);
+  const most = sums.indexOf(Math.max(...sums, 0));
+  if (total === 0) return `${label}. Nothing.`;
+  const [low, high] = rowSpan(data, Math.max(0, most));
+  return `${label}. ${count(total)} ${unit} in ${data.times.length} steps of time; most between ${format(low)} and ${format(high)}.`;
+}

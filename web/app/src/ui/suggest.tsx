@@ -1,0 +1,110 @@
+/**
+ * A text field that offers what could be meant. What is typed is taken on Enter, on a choice and when the
+ * field is left; the list is asked for when it is first needed.
+ */
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+
+interface SuggestProps {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  /** Without it, a plain field. */
+  suggestions?: () => Promise<readonly string[]>;
+  onEnter?: () => void;
+  placeholder?: string;
+  hideLabel?: boolean;
+  width?: string;
+}
+
+const MOST = 60;
+
+export function Suggest(props: SuggestProps) {
+  const { label, value, placeholder, hideLabel, width = "150px" } = props;
+  const id = useId();
+  const [text, setText] = useState(value);
+  const [list, setList] = useState<readonly string[]>([]);
+  const [isOpen, setOpen] = useState(false);
+  const [at, setAt] = useState(-1);
+  const isWanted = useRef(0);
+  useEffect(() => setText(value), [value]);
+  const open = () => {
+    setOpen(true);
+    setAt(-1);
+    const turn = ++isWanted.current;
+    props.suggestions?.().then((found) => turn === isWanted.current && setList(found));
+  };
+  const take = (typed: string) => {
+    setOpen(false);
+    setText(typed);
+    if (typed !== value) props.onChange(typed);
+  };
+  const wanted = text.trim().toLowerCase();
+  // A field that still has its value is not a search for it.
+  const shown = (
+    wanted === "" || text === value ? list : list.filter((one) => one.toLowerCase().includes(wanted))
+  ).slice(0, MOST);
+  const keys = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step !== 0 && shown.length > 0) {
+      event.preventDefault();
+      setOpen(true);
+      setAt((at + step + shown.length) % shown.length);
+    } else if (event.key === "Escape" && isOpen) {
+      event.stopPropagation();
+      setOpen(false);
+    } else if (event.key === "Enter") {
+      const chosen = isOpen && at >= 0 ? shown[at] : undefined;
+      take(chosen ?? text);
+      if (chosen === undefined) props.onEnter?.();
+    }
+  };
+  return (
+    <span class="suggest">
+      <label for={id} class={hideLabel ? "hidden" : "field-label"}>
+        {label}
+      </label>
+      <span class="suggest-box">
+        <input
+          id={id}
+          value={text}
+          placeholder={placeholder}
+          style={{ width }}
+          spellcheck={false}
+          autocomplete="off"
+          role="combobox"
+          aria-expanded={isOpen && shown.length > 0}
+          aria-controls={`${id}-list`}
+          aria-activedescendant={isOpen && at >= 0 ? `${id}-${at}` : undefined}
+          onFocus={open}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            setOpen(true);
+            setAt(-1);
+          }}
+          onBlur={() => take(text)}
+          onKeyDown={keys}
+        />
+        {isOpen && shown.length > 0 && (
+          <div class="suggest-list" role="listbox" id={`${id}-list`} aria-label={label}>
+            {shown.map((one, index) => (
+              <div
+                key={one}
+                id={`${id}-${index}`}
+                role="option"
+                aria-selected={index === at}
+                class="suggest-item"
+                // Before the field is left, which would take what was typed.
+                onPointerDown={(event) => {
+                  event.preventDefault();
+                  take(one);
+                }}
+              >
+                {one === "" ? "(empty)" : one}
+              </div>
+            ))}
+          </div>
+        )}
+      </span>
+    </span>
+  );
+}
