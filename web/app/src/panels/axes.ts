@@ -1,0 +1,176 @@
+/** Scales and axes of charts over time: one scale for each unit, place and kind of scale. */
+import type uPlot from "uplot";
+import { token } from "../frame/theme";
+import { formatWith, units } from "../ui/units";
+import { customOf, type Field, option, part } from "./frame";
+import { isPercentStacked, type Series } from "./series";
+
+/** A scale, and the fields that are drawn on it. */
+export interface Scale {
+  key: string;
+  fields: Field[];
+  side: "left" | "right" | "hidden";
+  isPercent: boolean;
+}
+
+/** Which scale each series is drawn on. */
+export function scalesOf(series: readonly Series[]): { scales: Scale[]; keyOf: (series: Series) => string } {
+  const scales = new Map<string, Scale>();
+  const keys = new Map<Series, string>();
+  for (const one of series) {
+    const custom = customOf(one.field);
+    const placement = option(custom, "axisPlacement", "auto");
+    const distribution = part(custom, "scaleDistribution");
+    const isPercent = isPercentStacked([one]);
+    const unit = isPercent ? "percentunit" : (one.field.config?.unit ?? "");
+    const key = [
+      unit,
+      placement,
+      option(distribution, "type", "linear"),
+      option(custom, "axisLabel", ""),
+    ].join("|");
+    keys.set(one, key);
+    const known = scales.get(key);
+    if (known) {
+      known.fields.push(one.field);
+      continue;
+    }
+    const isFirst = ![...scales.values()].some(({ side }) => side === "left");
+    const side = placement === "auto" ? (isFirst ? "left" : "right") : placement;
+    scales.set(key, {
+      key,
+      fields: [one.field],
+      side: side === "right" || side === "hidden" ? side : "left",
+      isPercent,
+    });
+  }
+  return { scales: [...scales.values()], keyOf: (one) => keys.get(one)! };
+}
+
+type Bound = number | null | undefined;
+
+function extreme(values: Bound[], of: (...values: number[]) => number): number | undefined {
+  const known = values.filter((value): value is number => typeof value === "number");
+  return known.length > 0 ? of(...known) : undefined;
+}
+
+/** The scale of uPlot: fixed, soft and found bounds, linear or logarithmic. */
+export function plotScale(scale: Scale): uPlot.Scale {
+  const first = customOf(scale.fields[0]);
+  const distribution = part(first, "scaleDistribution");
+  const type = option(distribution, "type", "linear");
+  const fixedMin = extreme(
+    scale.fields.map(({ config }) => config?.min),
+    Math.min,
+  );
+  const fixedMax = extreme(
+    scale.fields.map(({ config }) => config?.max),
+    Math.max,
+  );
+  const soft = (name: string) => scale.fields.map((field) => customOf(field)[name] as Bound);
+  const softMin = extreme(soft("axisSoftMin"), Math.min);
+  const softMax = extreme(soft("axisSoftMax"), Math.max);
+  const isCentered = option(first, "axisCenteredZero", false);
+  const isBars = scale.fields.some((field) => customOf(field).drawStyle === "bars");
+  return {
+    distr: type === "log" ? 3 : type === "symlog" ? 4 : 1,
+    log: option(distribution, "log", 10) === 2 ? 2 : 10,
+    asinh: option(distribution, "linearThreshold", 1),
+    range: (plot, low, high) => {
+      if (scale.isPercent) return [low !== null && low < 0 ? -1 : 0, 1];
+      let [bottom, top] = padded(low, high, type);
+      if (isBars && type === "linear") [bottom, top] = [Math.min(0, bottom), Math.max(0, top)];
+      bottom = fixedMin ?? (softMin === undefined ? bottom : Math.min(softMin, bottom));
+      top = fixedMax ?? (softMax === undefined ? top : Math.max(softMax, top));
+      if (isCentered) {
+        const far = Math.max(Math.abs(bottom), Math.abs(top));
+        return [-far, far];
+      }
+      if (type === "log") return logarithmic(plot, bottom, top);
+      return top > bottom ? [bottom, top] : [bottom, bottom + 1];
+    },
+  };
+}
+
+/** Some room above and below; zero is the bottom where it is near. */
+function padded(low: number | null, high: number | null, type: string): [number, number] {
+  if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 100];
+  if (type === "log") return [low, high];
+  const spread = high - low;
+  const room = spread * 0.06 || Math.abs(high) * 0.1 || 1;
+  const bottom = low >= 0 && low - room < spread * 0.4 ? 0 : low - room;
+  const top = high <= 0 && high + room > -spread * 0.4 ? 0 : high + room;
+  return [low === 0 && high === 0 ? 0 : bottom, top];
+}
+
+function logarithmic(_plot: uPlot, bottom: number, top: number): [number, number] {
+  const from = bottom > 0 ? bottom : top > 0 ? top / 1e4 : 1;
+  const to = top > from ? top : from * 10;
+  return [10 ** Math.floor(Math.log10(from)), 10 ** Math.ceil(Math.log10(to))];
+}
+
+const FONT = "11px system-ui, sans-serif";
+
+/** The axis of a scale. */
+export function plotAxis(scale: Scale, isFirst: boolean): uPlot.Axis {
+  const field = scale.fields[0]!;
+  const custom = customOf(field);
+  const label = option(custom, "axisLabel", "");
+  const format = formatWith(units.value, {
+    unit: scale.isPercent ? "percentunit" : field.config?.unit,
+    decimals: typeof field.config?.decimals === "number" ? field.config.decimals : undefined,
+    kind: "number",
+    isTick: true,
+  });
+  const showsGrid = custom.axisGridShow === undefined ? isFirst : custom.axisGridShow === true;
+  const fixedWidth = option(custom, "axisWidth", 0);
+  return {
+    scale: scale.key,
+    side: scale.side === "right" ? 1 : 3,
+    show: scale.side !== "hidden",
+    stroke: token("--text-muted"),
+    font: FONT,
+    label: label === "" ? undefined : label,
+    labelFont: FONT,
+    labelSize: label === "" ? 0 : 16,
+    labelGap: 0,
+    gap: 4,
+    space: 32,
+    grid: { show: showsGrid, stroke: token("--grid"), width: 1 },
+    ticks: { show: false },
+    border: { show: option(custom, "axisBorderShow", false), stroke: token("--border"), width: 1 },
+    size: (_, values) =>
+      fixedWidth > 0
+        ? fixedWidth
+        : 10 + 6.1 * Math.max(2, ...(values ?? []).map((text) => text?.length ?? 0)),
+    values: (_, splits) =>
+      splits.map((value) => {
+        if (value === null) return "";
+        const { prefix, text, suffix } = format(value);
+        return prefix + text + suffix;
+      }),
+  };
+}
+
+/** The axis of time below. */
+export function timeAxis(): uPlot.Axis {
+  return {
+    scale: "x",
+    stroke: token("--text-muted"),
+    font: FONT,
+    size: 22,
+    gap: 3,
+    space: 68,
+    grid: { stroke: token("--grid"), width: 1 },
+    ticks: { show: false },
+    values: [
+      // Distance of ticks in seconds, form, then forms where a larger unit begins.
+      [31_536_000, "{YYYY}", null, null, null, null, null, null, 1],
+      [2_419_200, "{YYYY}-{MM}", null, null, null, null, null, null, 1],
+      [86_400, "{MM}-{DD}", null, null, null, null, null, null, 1],
+      [60, "{HH}:{mm}", "{MM}-{DD}", null, "{MM}-{DD}", null, null, null, 0],
+      [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1],
+      [0.001, "{ss}.{fff}", "{HH}:{mm}", null, null, null, null, null, 0],
+    ],
+  };
+}

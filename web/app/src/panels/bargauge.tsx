@@ -1,0 +1,120 @@
+/** Values as bars beside or below each other: plain, with a gradient, or as cells that light up. */
+import { faded } from "./colors";
+import { whole } from "./display";
+import { option } from "./frame";
+import { shares } from "./gauge";
+import type { PanelProps } from "./kinds";
+import { Linked } from "./linked";
+import { NoData } from "./nodata";
+import { type Reduced, reduce } from "./reduced";
+import { emptyWhy } from "./stat";
+
+export function BarGauge({ panel, frames, width, height }: PanelProps) {
+  const values = reduce(frames, panel.options);
+  if (values.length === 0)
+    return <NoData frames={frames} field={frames[0]?.fields[0]} why={emptyWhy(panel.options)} />;
+  const given = option(panel.options, "orientation", "auto");
+  const isVertical = given === "vertical" || (given === "auto" && width > height * 2 && values.length > 1);
+  return (
+    <div
+      class={isVertical ? "bargauge bargauge-vertical" : "bargauge"}
+      tabIndex={0}
+      role="list"
+      aria-label={panel.title}
+    >
+      {values.map((value) => (
+        <Bar
+          key={value.key}
+          value={value}
+          options={panel.options}
+          isVertical={isVertical}
+          isAlone={values.length === 1}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface BarProps {
+  value: Reduced;
+  options: Record<string, unknown>;
+  isVertical: boolean;
+  isAlone: boolean;
+}
+
+function Bar({ value, options, isVertical, isAlone }: BarProps) {
+  const { shown } = value;
+  const mode = option(options, "displayMode", "gradient");
+  const placement = option(options, "namePlacement", "auto");
+  const valueMode = option(options, "valueMode", "color");
+  const showsName = placement !== "hidden" && (!isAlone || placement !== "auto" || value.name !== "");
+  const name = showsName && (
+    <span class="bargauge-name ellipsis" title={value.name}>
+      {value.name}
+    </span>
+  );
+  return (
+    <div
+      class={`bargauge-row ${placement === "top" ? "bargauge-top" : ""}`}
+      role="listitem"
+      aria-label={`${value.name}: ${whole(shown)}`}
+    >
+      {!isVertical && name}
+      <div
+        class={option(options, "showUnfilled", true) ? "bargauge-track bargauge-unfilled" : "bargauge-track"}
+      >
+        {mode === "lcd" ? (
+          <Cells value={value} isVertical={isVertical} />
+        ) : (
+          <Fill value={value} mode={mode} isVertical={isVertical} />
+        )}
+      </div>
+      {valueMode !== "hidden" && (
+        <Linked links={value.links}>
+          <span class="bargauge-value" style={{ color: valueMode === "text" ? undefined : shown.color }}>
+            {whole(shown)}
+          </span>
+        </Linked>
+      )}
+      {isVertical && name}
+    </div>
+  );
+}
+
+function Fill({ value, mode, isVertical }: { value: Reduced; mode: string; isVertical: boolean }) {
+  const { shown, field } = value;
+  const length = `${Math.max(shown.number === null ? 0 : 0.4, shown.share * 100)}%`;
+  const direction = isVertical ? "to top" : "to right";
+  const stops = shares(field).filter(({ from }) => from <= shown.share);
+  const gradient =
+    stops.length > 1
+      ? stops
+          .map((stop) => `${stop.color} ${Math.round((stop.from / Math.max(0.01, shown.share)) * 100)}%`)
+          .join(", ")
+      : `${faded(shown.color, 0.55)}, ${shown.color}`;
+  const background =
+    mode === "gradient" ? `linear-gradient(${direction}, ${gradient})` : faded(shown.color, 0.75);
+  return (
+    <div
+      class="bargauge-fill"
+      style={
+        isVertical
+          ? { height: length, width: "100%", background }
+          : { width: length, height: "100%", background }
+      }
+    />
+  );
+}
+
+const CELLS = 40;
+
+function Cells({ value, isVertical }: { value: Reduced; isVertical: boolean }) {
+  const steps = shares(value.field);
+  const cells = Array.from({ length: CELLS }, (_, at) => {
+    const share = (at + 0.5) / CELLS;
+    const paint = steps.findLast(({ from }) => from <= share)?.color ?? value.shown.color;
+    const isLit = value.shown.number !== null && share <= value.shown.share;
+    return <span key={at} style={{ background: isLit ? paint : faded(paint, 0.18) }} />;
+  });
+  return <div class="bargauge-cells">{isVertical ? cells.reverse() : cells}</div>;
+}

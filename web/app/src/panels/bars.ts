@@ -1,0 +1,138 @@
+/** Bars of a bar chart: groups along one axis, values along the other, stacked if asked for. */
+import { color, colorOfValue, seriesColor } from "./colors";
+import { display, whole } from "./display";
+import { type Cell, type Field, type Frame, isHiddenFrom, nameOf, numberOf, option, rowsOf } from "./frame";
+
+export interface Bar {
+  series: number;
+  row: number;
+  /** Where it begins and ends along the axis of values. */
+  from: number;
+  to: number;
+  value: number;
+  text: string;
+  color: string;
+}
+
+export interface Bars {
+  frame: Frame;
+  /** The names of the groups. */
+  names: string[];
+  fields: Field[];
+  groups: Bar[][];
+  low: number;
+  high: number;
+  isStacked: boolean;
+  isPercent: boolean;
+}
+
+const MOST_GROUPS = 2000;
+
+/** What a bar chart draws of frames; `undefined` if there is nothing. */
+export function barsOf(frames: readonly Frame[], options: Record<string, unknown>): Bars | undefined {
+  const frame = frames.find((one) => one.fields.some(({ type }) => type === "number")) ?? frames[0];
+  if (!frame) return undefined;
+  const x = xField(frame, option(options, "xField", ""));
+  const fields = frame.fields.filter(
+    (field) => field !== x && field.type === "number" && !isHiddenFrom(field, "viz"),
+  );
+  if (fields.length === 0) return undefined;
+  const rows = Math.min(rowsOf(frame), MOST_GROUPS);
+  const show = x ? display(x) : undefined;
+  const names = Array.from({ length: rows }, (_, row) =>
+    x && show ? whole(show(x.values[row])) : String(row + 1),
+  );
+  const stacking = option(options, "stacking", "none");
+  const isStacked = stacking === "normal" || stacking === "percent";
+  const byField = frame.fields.find(
+    (field) => nameOf(field) === options.colorByField || field.name === options.colorByField,
+  );
+  const paint = (field: Field, row: number, value: number) =>
+    byField
+      ? colorOfCell(byField, byField.values[row])
+      : fields.length === 1 && isJudged(field)
+        ? colorOfValue(field, value)
+        : seriesColor(field);
+  const groups = names.map((_, row) => groupOf(fields, row, isStacked, stacking === "percent", paint));
+  return {
+    frame,
+    names,
+    fields,
+    groups,
+    ...bounds(fields, groups, stacking === "percent"),
+    isStacked,
+    isPercent: stacking === "percent",
+  };
+}
+
+function isJudged(field: Field): boolean {
+  const mode = field.config?.color?.mode ?? "";
+  return mode === "thresholds" || mode.startsWith("continuous-");
+}
+
+function colorOfCell(field: Field, cell: Cell): string {
+  const shown = display(field)(cell);
+  return shown.isJudged
+    ? shown.color
+    : field.type === "number"
+      ? colorOfValue(field, numberOf(cell))
+      : color(shown.color);
+}
+
+function xField(frame: Frame, wanted: string): Field | undefined {
+  return (
+    frame.fields.find((field) => wanted !== "" && (nameOf(field) === wanted || field.name === wanted)) ??
+    frame.fields.find(({ type }) => type === "string" || type === "enum") ??
+    frame.fields.find(({ type }) => type === "time")
+  );
+}
+
+function groupOf(
+  fields: readonly Field[],
+  row: number,
+  isStacked: boolean,
+  isPercent: boolean,
+  paint: (field: Field, row: number, value: number) => string,
+): Bar[] {
+  const values = fields.map((field) => numberOf(field.values[row]));
+  const total = values.reduce<number>((sum, value) => sum + Math.abs(value ?? 0), 0);
+  let [above, below] = [0, 0];
+  return fields.flatMap((field, series) => {
+    const value = values[series];
+    if (value === null || value === undefined || !Number.isFinite(value)) return [];
+    const length = isPercent ? (total > 0 ? value / total : 0) : value;
+    const from = isStacked ? (length >= 0 ? above : below) : 0;
+    if (length >= 0) above += length;
+    else below += length;
+    return [
+      {
+        series,
+        row,
+        from,
+        to: from + length,
+        value,
+        text: whole(display(field)(value)),
+        color: paint(field, row, value),
+      },
+    ];
+  });
+}
+
+function bounds(
+  fields: readonly Field[],
+  groups: readonly Bar[][],
+  isPercent: boolean,
+): { low: number; high: number } {
+  let [low, high] = [0, 0];
+  for (const group of groups) {
+    for (const bar of group) {
+      low = Math.min(low, bar.to);
+      high = Math.max(high, bar.to);
+    }
+  }
+  if (isPercent) return { low: low < 0 ? -1 : 0, high: 1 };
+  const min = fields.map(({ config }) => config?.min).find((one) => typeof one === "number");
+  const max = fields.map(({ config }) => config?.max).find((one) => typeof one === "number");
+  const top = max ?? high + (high - low) * 0.06;
+  return { low: min ?? low, high: top > (min ?? low) ? top : (min ?? low) + 1 };
+}

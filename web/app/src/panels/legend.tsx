@@ -1,0 +1,215 @@
+/**
+ * The legend of a chart: names with colours, and values that the server reduced each series to. A click
+ * shows one series alone, with control it adds or removes one.
+ */
+import { useMemo, useState } from "preact/hooks";
+import { Icon } from "../ui/icon";
+import { display, whole } from "./display";
+import { type Cell, customOf, type Field, isHiddenFrom, nameOf, option, part, texts } from "./frame";
+
+export interface LegendItem {
+  key: string;
+  field: Field;
+  color: string;
+}
+
+export interface LegendOptions {
+  isShown: boolean;
+  isTable: boolean;
+  isRight: boolean;
+  calcs: string[];
+  width?: number;
+  sortBy?: string;
+  isDescending: boolean;
+}
+
+export function legendOptions(options: Record<string, unknown>): LegendOptions {
+  const legend = part(options, "legend");
+  const mode = option(legend, "displayMode", "list");
+  return {
+    isShown: option(legend, "showLegend", true) && mode !== "hidden",
+    isTable: mode === "table",
+    isRight: option(legend, "placement", "bottom") === "right",
+    calcs: texts(legend, "calcs"),
+    width: typeof legend.width === "number" ? legend.width : undefined,
+    sortBy: typeof legend.sortBy === "string" ? legend.sortBy : undefined,
+    isDescending: option(legend, "sortDesc", false),
+  };
+}
+
+const TITLES: Record<string, string> = {
+  lastNotNull: "Last *",
+  last: "Last",
+  firstNotNull: "First *",
+  first: "First",
+  min: "Min",
+  max: "Max",
+  mean: "Mean",
+  median: "Median",
+  sum: "Total",
+  count: "Count",
+  range: "Range",
+  delta: "Delta",
+  diff: "Difference",
+  stdDev: "StdDev",
+};
+
+/** What a reducer is called in heads. */
+export function calcTitle(id: string): string {
+  return TITLES[id] ?? id;
+}
+
+interface LegendProps {
+  items: readonly LegendItem[];
+  options: LegendOptions;
+  hidden: ReadonlySet<string>;
+  onPick: (key: string, isAdded: boolean) => void;
+  onFocus?: (key: string | undefined) => void;
+}
+
+export function Legend({ items, options, hidden, onPick, onFocus }: LegendProps) {
+  const shown = items.filter(({ field }) => !isHiddenFrom(field, "legend"));
+  if (!options.isShown || shown.length === 0) return null;
+  const common = { items: shown, options, hidden, onPick, onFocus };
+  return (
+    <div
+      class={`legend legend-${options.isRight ? "right" : "bottom"}`}
+      style={{ width: options.isRight ? options.width : undefined }}
+    >
+      {options.isTable ? <LegendTable {...common} /> : <LegendList {...common} />}
+    </div>
+  );
+}
+
+function Name({
+  item,
+  hidden,
+  onPick,
+  onFocus,
+}: { item: LegendItem } & Pick<LegendProps, "hidden" | "onPick" | "onFocus">) {
+  const isOff = hidden.has(item.key);
+  const style = option(customOf(item.field), "drawStyle", "line");
+  return (
+    <button
+      type="button"
+      class={isOff ? "legend-item legend-off" : "legend-item"}
+      aria-pressed={!isOff}
+      title={nameOf(item.field)}
+      onClick={(event) => onPick(item.key, event.ctrlKey || event.metaKey || event.shiftKey)}
+      onPointerEnter={() => onFocus?.(item.key)}
+      onPointerLeave={() => onFocus?.(undefined)}
+    >
+      <span class={`legend-mark legend-mark-${style}`} style={{ background: item.color }} />
+      <span class="ellipsis">{nameOf(item.field)}</span>
+    </button>
+  );
+}
+
+function LegendList({ items, options, ...rest }: LegendProps) {
+  return (
+    <ul class="legend-list">
+      {items.map((item) => {
+        const show = display(item.field);
+        return (
+          <li key={item.key}>
+            <Name item={item} {...rest} />
+            {options.calcs.map((calc) => (
+              <span key={calc} class="legend-calc">
+                {calcTitle(calc)}: {whole(show(calcOf(item.field, calc)))}
+              </span>
+            ))}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+function LegendTable({ items, options, ...rest }: LegendProps) {
+  const [sorting, setSorting] = useState({ by: options.sortBy ?? "", isDescending: options.isDescending });
+  const sorted = useMemo(() => sort(items, options.calcs, sorting), [items, options.calcs, sorting]);
+  const head = (id: string, title: string) => (
+    <th
+      key={id}
+      scope="col"
+      aria-sort={sorting.by === id ? (sorting.isDescending ? "descending" : "ascending") : undefined}
+    >
+      <button
+        type="button"
+        class="table-sort"
+        onClick={() => setSorting({ by: id, isDescending: sorting.by === id ? !sorting.isDescending : true })}
+      >
+        {title}
+        {sorting.by === id && <Icon name={sorting.isDescending ? "down" : "up"} size={11} />}
+      </button>
+    </th>
+  );
+  return (
+    <table class="legend-table">
+      <thead>
+        <tr>
+          {head("Name", "Name")}
+          {options.calcs.map((calc) => head(calcTitle(calc), calcTitle(calc)))}
+        </tr>
+      </thead>
+      <tbody>
+        {sorted.map((item) => {
+          const show = display(item.field);
+          return (
+            <tr key={item.key}>
+              <td>
+                <Name item={item} {...rest} />
+              </td>
+              {options.calcs.map((calc) => (
+                <td key={calc} class="legend-value">
+                  {whole(show(calcOf(item.field, calc)))}
+                </td>
+              ))}
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+function sort(
+  items: readonly LegendItem[],
+  calcs: readonly string[],
+  { by, isDescending }: { by: string; isDescending: boolean },
+): readonly LegendItem[] {
+  if (by === "") return items;
+  const calc = calcs.find((one) => calcTitle(one) === by || one === by);
+  if (!calc && by !== "Name") return items;
+  const sign = isDescending ? -1 : 1;
+  return [...items].sort((a, b) => {
+    if (!calc) return sign * nameOf(a.field).localeCompare(nameOf(b.field), undefined, { numeric: true });
+    const [left, right] = [calcOf(a.field, calc), calcOf(b.field, calc)];
+    if (typeof left !== "number" || typeof right !== "number") return typeof left === "number" ? -1 : 1;
+    return sign * (left - right);
+  });
+}
+
+/** What the server reduced a field to; a number that JSON has not comes as text. */
+export function calcOf(field: Field, id: string): Cell {
+  const value = field.state?.calcs?.[id];
+  if (value === "NaN") return Number.NaN;
+  if (value === "Infinity") return Number.POSITIVE_INFINITY;
+  return value === "-Infinity" ? Number.NEGATIVE_INFINITY : value;
+}
+
+/** Which series are hidden after one was picked. */
+export function pick(
+  keys: readonly string[],
+  hidden: ReadonlySet<string>,
+  key: string,
+  isAdded: boolean,
+): Set<string> {
+  if (isAdded) {
+    const next = new Set(hidden);
+    if (!next.delete(key)) next.add(key);
+    return next.size === keys.length ? new Set() : next;
+  }
+  const isAlone = !hidden.has(key) && hidden.size === keys.length - 1;
+  return isAlone ? new Set() : new Set(keys.filter((one) => one !== key));
+}

@@ -1,0 +1,109 @@
+/** Lines of logs, newest first, with their level and their labels. */
+import { useMemo, useState } from "preact/hooks";
+import { fullTime, time } from "../ui/format";
+import { type Cell, type Frame, option, rowsOf, textOf, timeOf } from "./frame";
+import type { PanelProps } from "./kinds";
+import { NoData } from "./nodata";
+
+interface LogLine {
+  at: number;
+  text: string;
+  level: string;
+  labels: Record<string, string>;
+}
+
+const MOST_LINES = 1000;
+
+export function Logs({ panel, frames }: PanelProps) {
+  const isAscending = option(panel.options, "sortOrder", "Descending") === "Ascending";
+  const lines = useMemo(() => linesOf(frames, isAscending), [frames, isAscending]);
+  const [open, setOpen] = useState<number | undefined>(undefined);
+  if (lines.length === 0) return <NoData frames={frames} />;
+  const showsTime = option(panel.options, "showTime", true);
+  const showsLabels = option(panel.options, "showLabels", false);
+  const isWrapped = option(panel.options, "wrapLogMessage", true);
+  return (
+    <div
+      class={isWrapped ? "log-lines" : "log-lines log-unwrapped"}
+      tabIndex={0}
+      role="log"
+      aria-label={panel.title}
+    >
+      {lines.slice(0, MOST_LINES).map((line, at) => (
+        <div key={at} class={`log-line log-${line.level}`}>
+          <button
+            type="button"
+            class="log-text"
+            aria-expanded={open === at}
+            onClick={() => setOpen(open === at ? undefined : at)}
+          >
+            {showsTime && <time class="muted">{time(line.at)} </time>}
+            {line.level !== "" && <b class={`log-level-${line.level}`}>{line.level} </b>}
+            {showsLabels && (
+              <span class="muted">
+                {Object.entries(line.labels)
+                  .map(([name, value]) => `${name}=${value}`)
+                  .join(" ")}{" "}
+              </span>
+            )}
+            {line.text}
+          </button>
+          {open === at && (
+            <dl class="attributes log-details">
+              <dt>time</dt>
+              <dd>{fullTime(line.at)}</dd>
+              {Object.entries(line.labels).map(([name, value]) => (
+                <>
+                  <dt>{name}</dt>
+                  <dd>{value}</dd>
+                </>
+              ))}
+            </dl>
+          )}
+        </div>
+      ))}
+      {lines.length > MOST_LINES && <p class="muted">{lines.length - MOST_LINES} more lines</p>}
+    </div>
+  );
+}
+
+/** The lines of frames: a column of times and one of texts, as Loki's answers have them. */
+export function linesOf(frames: readonly Frame[], isAscending: boolean): LogLine[] {
+  const lines: LogLine[] = [];
+  for (const frame of frames) {
+    const at = timeOf(frame);
+    const named = (...names: string[]) => frame.fields.find(({ name }) => names.includes(name));
+    const body =
+      named("Line", "line", "body", "message") ?? frame.fields.find(({ type }) => type === "string");
+    if (!at || !body) continue;
+    const labels = named("labels", "attributes");
+    const level = named("level", "severity", "severity_text", "detected_level");
+    for (let row = 0; row < rowsOf(frame); row += 1) {
+      const own = { ...body.labels, ...labelsOf(labels?.values[row]) };
+      lines.push({
+        at: Number(at.values[row]),
+        text: textOf(body.values[row]),
+        level: levelOf(
+          textOf(level?.values[row]) || own.level || own.detected_level || own.severity_text || "",
+        ),
+        labels: own,
+      });
+    }
+  }
+  return lines.sort((a, b) => (isAscending ? a.at - b.at : b.at - a.at));
+}
+
+function labelsOf(cell: Cell): Record<string, string> {
+  if (cell === null || typeof cell !== "object") return {};
+  return Object.fromEntries(Object.entries(cell).map(([name, value]) => [name, textOf(value as Cell)]));
+}
+
+function levelOf(text: string): string {
+  const word = text.toLowerCase();
+  if (/^(fatal|crit|panic|emerg|alert)/.test(word)) return "critical";
+  if (word.startsWith("err")) return "error";
+  if (word.startsWith("warn")) return "warning";
+  if (word.startsWith("info") || word.startsWith("notice")) return "info";
+  if (word.startsWith("debug")) return "debug";
+  return word.startsWith("trace") ? "trace" : "";
+}

@@ -1,0 +1,17 @@
+/** That a panel has nothing to draw, and why if something is known. */
+import type { Field, Frame } from "./frame";
+
+export function NoData({ frames, field, why }: { frames: readonly Frame[]; field?: Field; why?: string }) {
+  const hasRows = frames.some((frame) => frame.fields.some(({ values }) => values.length > 0));
+  const text = field?.config?.noValue;
+  return (
+    <div class="panel-nodata">
+      <p>{text ?? (hasRows ? "Nothing that this panel can draw" : "No data")}</p>
+      {hasRows && (
+        <p class="muted">
+          {why ?? "The answer has no times with numbers. See it as a table in the menu of the panel."}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,151 @@
+/**
+ * Series over one axis of time: frames are joined, gaps are made where a series has none of its points,
+ * values are turned, stacked and summed as their fields ask for.
+ */
+import uPlot from "uplot";
+import { customOf, type Field, type Frame, isHiddenFrom, option, part, timeOf } from "./frame";
+
+export interface Series {
+  field: Field;
+  frame: Frame;
+  /** Values as they are, after `negative-Y`. `undefined` where others have a point and this has not. */
+  values: (number | null | undefined)[];
+  /** Values as they are drawn: stacked. */
+  drawn: (number | null | undefined)[];
+  /** The series below in its stack. */
+  below?: number;
+}
+
+export interface Joined {
+  /** Milliseconds. */
+  times: number[];
+  series: Series[];
+}
+
+/** Joins the numbers of all frames that have a time. */
+export function joinSeries(frames: readonly Frame[]): Joined {
+  const usable = frames.filter((frame) => timeOf(frame) && frame.fields.some(isDrawn));
+  const tables: uPlot.AlignedData[] = [];
+  const series: Series[] = [];
+  for (const frame of usable) {
+    const fields = frame.fields.filter(isDrawn);
+    const { times, columns } = withGaps(frame, fields);
+    tables.push([times, ...columns] as uPlot.AlignedData);
+    for (const [at, field] of fields.entries()) {
+      series.push({ field, frame, values: columns[at]!, drawn: columns[at]! });
+    }
+  }
+  const times = align(tables, series);
+  for (const one of series) one.drawn = one.values;
+  return { times, series: stacked(times.length, series) };
+}
+
+function isDrawn(field: Field): boolean {
+  return (field.type === "number" || field.type === "boolean") && !isHiddenFrom(field, "viz");
+}
+
+/** Puts all columns over the same times. */
+function align(tables: uPlot.AlignedData[], series: Series[]): number[] {
+  const first = tables[0]?.[0] as number[] | undefined;
+  if (!first) return [];
+  const areSame = tables.every(([times]) => isSame(times as number[], first));
+  if (areSame) return first;
+  const joined = uPlot.join(tables);
+  for (const [at, one] of series.entries()) one.values = joined[at + 1] as (number | null | undefined)[];
+  return joined[0] as number[];
+}
+
+function isSame(left: readonly number[], right: readonly number[]): boolean {
+  return left === right || (left.length === right.length && left.every((time, at) => time === right[at]));
+}
+
+type Column = (number | null | undefined)[];
+
+/** Columns of one frame in order of time, with nulls where no point came for too long. */
+function withGaps(frame: Frame, fields: readonly Field[]): { times: number[]; columns: Column[] } {
+  const time = timeOf(frame)!;
+  const given = time.values as number[];
+  const order = sortedRows(given);
+  const limit = gapMillis(time, fields);
+  const times: number[] = [];
+  const columns: Column[] = fields.map(() => []);
+  let before: number | undefined;
+  for (const row of order) {
+    const at = given[row]!;
+    if (before !== undefined && limit !== undefined && at - before > limit) {
+      times.push(before + limit / 2);
+      for (const column of columns) column.push(null);
+    }
+    times.push(at);
+    for (const [which, field] of fields.entries()) columns[which]!.push(drawnValue(field, row));
+    before = at;
+  }
+  return { times, columns };
+}
+
+function sortedRows(times: readonly number[]): number[] {
+  const rows = times.flatMap((time, row) => (typeof time === "number" && Number.isFinite(time) ? [row] : []));
+  const isSorted = rows.every((row, at) => at === 0 || times[rows[at - 1]!]! <= times[row]!);
+  return isSorted ? rows : rows.sort((a, b) => times[a]! - times[b]!);
+}
+
+/** From which distance on two points are not connected. */
+function gapMillis(time: Field, fields: readonly Field[]): number | undefined {
+  const insert = customOf(fields[0]).insertNulls;
+  if (typeof insert === "number" && insert > 0) return insert;
+  // A point may be late by a part of the interval it is due in.
+  return time.config?.interval ? time.config.interval * 1.5 : undefined;
+}
+
+function drawnValue(field: Field, row: number): number | null {
+  const cell = field.values[row];
+  const value = typeof cell === "boolean" ? Number(cell) : cell;
+  if (typeof value !== "number" || !Number.isFinite(value)) return null;
+  return customOf(field).transform === "negative-Y" ? -value : value;
+}
+
+/** Stacks those that ask for it, by group; positive and negative values go opposite ways. */
+function stacked(length: number, series: Series[]): Series[] {
+  const groups = new Map<string, number[]>();
+  for (const [at, { field }] of series.entries()) {
+    const stacking = part(customOf(field), "stacking");
+    const mode = option(stacking, "mode", "none");
+    if (mode === "none") continue;
+    const style = option(customOf(field), "drawStyle", "line");
+    const group = [mode, option(stacking, "group", "A"), style, direction(series[at]!)].join("\u0001");
+    groups.set(group, [...(groups.get(group) ?? []), at]);
+  }
+  for (const [group, members] of groups) stackGroup(length, series, members, group.startsWith("percent"));
+  return series;
+}
+
+function direction({ values }: Series): string {
+  return values.some((value) => typeof value === "number" && value < 0) ? "down" : "up";
+}
+
+function stackGroup(length: number, series: Series[], members: number[], isPercent: boolean): void {
+  const totals = new Float64Array(length);
+  if (isPercent) {
+    for (const at of members) {
+      for (let row = 0; row < length; row += 1) totals[row]! += Math.abs(series[at]!.values[row] ?? 0);
+    }
+  }
+  const sums = new Float64Array(length);
+  let below: number | undefined;
+  for (const at of members) {
+    const one = series[at]!;
+    one.drawn = one.values.map((value, row) => {
+      // Where this has nothing, the stack goes on without it, so that those above do not break.
+      const part = isPercent ? (totals[row]! > 0 ? (value ?? 0) / totals[row]! : 0) : (value ?? 0);
+      sums[row]! += part;
+      return sums[row]!;
+    });
+    one.below = below;
+    below = at;
+  }
+}
+
+/** Whether series are shown as parts of a whole. */
+export function isPercentStacked(series: readonly Series[]): boolean {
+  return series.some(({ field }) => option(part(customOf(field), "stacking"), "mode", "none") === "percent");
+}

@@ -1,0 +1,332 @@
+/** A table of a frame: columns with kinds of cells, sorted and filtered, in pages if asked for. */
+import { useMemo, useState } from "preact/hooks";
+import { Button } from "../ui/button";
+import { SelectField, TextField } from "../ui/field";
+import { Icon } from "../ui/icon";
+import { type Column, Table } from "../ui/table";
+import { TableCell } from "./cell";
+import { display, whole } from "./display";
+import {
+  type Cell,
+  customOf,
+  type Field,
+  type Frame,
+  nameOf,
+  option,
+  part,
+  rowsOf,
+  textOf,
+  texts,
+} from "./frame";
+import type { PanelProps } from "./kinds";
+import { calcTitle } from "./legend";
+import { NoData } from "./nodata";
+import { tally } from "./tally";
+
+export function TablePanel(props: PanelProps) {
+  const { frames, panel } = props;
+  const first = option(panel.options, "frameIndex", 0);
+  const [chosen, setChosen] = useState<number | undefined>(undefined);
+  const at = Math.min(chosen ?? first, frames.length - 1);
+  const frame = frames[at];
+  if (!frame || frame.fields.length === 0) return <NoData frames={frames} />;
+  const names = frames.map(
+    (one, index) => [String(index), one.name || one.refId || `Result ${index + 1}`] as const,
+  );
+  return (
+    <div class="table-panel">
+      <FrameTable key={at} {...props} frame={frame} height={props.height - (frames.length > 1 ? 34 : 0)} />
+      {frames.length > 1 && (
+        <SelectField
+          label="Result"
+          hideLabel
+          value={String(at)}
+          options={names}
+          onChange={(value) => setChosen(Number(value))}
+        />
+      )}
+    </div>
+  );
+}
+
+interface Sorting {
+  name: string;
+  isDescending: boolean;
+}
+
+function FrameTable({ frame, panel, width, height }: PanelProps & { frame: Frame }) {
+  const given = (Array.isArray(panel.options.sortBy) ? panel.options.sortBy[0] : undefined) as
+    | { displayName?: string; desc?: boolean }
+    | undefined;
+  const [sorting, setSorting] = useState<Sorting | undefined>(
+    given?.displayName ? { name: given.displayName, isDescending: given.desc === true } : undefined,
+  );
+  const [filters, setFilters] = useState<Record<string, string>>({});
+  const [open, setOpen] = useState<string | undefined>(undefined);
+  const [page, setPage] = useState(0);
+  const fields = useMemo(() => frame.fields.filter((field) => !isHidden(field)), [frame]);
+  const shows = useMemo(() => fields.map(display), [fields]);
+  const rows = useMemo(() => arrange(frame, fields, sorting, filters), [frame, fields, sorting, filters]);
+  const widths = useMemo(() => columnWidths(frame, fields, width), [fields, width]);
+  const rowHeight = { sm: 28, md: 34, lg: 44 }[option(panel.options, "cellHeight", "sm")] ?? 28;
+  const isFiltering = open !== undefined || Object.keys(filters).length > 0;
+  const footer = footerOf(panel.options, fields);
+  const bodyHeight = height - 30 - (isFiltering ? 36 : 0) - (footer ? 28 : 0);
+  const isPaged =
+    option(panel.options, "enablePagination", false) ||
+    option(part(panel.options, "footer"), "enablePagination", false);
+  const pageSize = Math.max(1, Math.floor((bodyHeight - 34) / rowHeight));
+  const lastPage = Math.max(0, Math.ceil(rows.length / pageSize) - 1);
+  const current = Math.min(page, lastPage);
+  const shown = isPaged ? rows.slice(current * pageSize, (current + 1) * pageSize) : rows;
+  const columns: Column<number>[] = fields.map((field, index) => ({
+    id: String(index),
+    width: widths[index]!.css,
+    align: alignOf(field),
+    title: (
+      <Head
+        field={field}
+        sorting={sorting}
+        isFiltered={nameOf(field) in filters}
+        onSort={() =>
+          setSorting({
+            name: nameOf(field),
+            isDescending: sorting?.name === nameOf(field) ? !sorting.isDescending : true,
+          })
+        }
+        onFilter={isFilterable(field) ? () => setOpen(nameOf(field)) : undefined}
+      />
+    ),
+    render: (row) => (
+      <TableCell frame={frame} field={field} row={row} show={shows[index]!} width={widths[index]!.pixels} />
+    ),
+  }));
+  return (
+    <>
+      {isFiltering && <Filters filters={filters} open={open} onChange={setFilters} onOpen={setOpen} />}
+      <Table
+        label={panel.title || "Table"}
+        columns={columns}
+        rows={shown}
+        rowKey={(row) => row}
+        rowHeight={rowHeight}
+        height={Math.max(60, bodyHeight - (isPaged ? 34 : 0))}
+      />
+      {footer && (
+        <Footer
+          fields={fields}
+          rows={rows}
+          footer={footer}
+          template={widths.map(({ css }) => css).join(" ")}
+        />
+      )}
+      {isPaged && (
+        <div class="row table-pages">
+          <Button
+            kind="quiet"
+            icon="left"
+            label="Page before"
+            disabled={current === 0}
+            onClick={() => setPage(current - 1)}
+          />
+          <span>
+            {rows.length === 0 ? 0 : current * pageSize + 1} to{" "}
+            {Math.min(rows.length, (current + 1) * pageSize)} of {rows.length}
+          </span>
+          <Button
+            kind="quiet"
+            icon="right"
+            label="Next page"
+            disabled={current >= lastPage}
+            onClick={() => setPage(current + 1)}
+          />
+        </div>
+      )}
+    </>
+  );
+}
+
+function isHidden(field: Field): boolean {
+  const custom = customOf(field);
+  const hidden = part(custom, "hideFrom");
+  return custom.hidden === true || hidden.viz === true;
+}
+
+function isFilterable(field: Field): boolean {
+  return field.config?.filterable === true || customOf(field).filterable === true;
+}
+
+function alignOf(field: Field): "left" | "right" {
+  const align = option(customOf(field), "align", "auto");
+  if (align === "left" || align === "right") return align;
+  return field.type === "number" ? "right" : "left";
+}
+
+/** Widths that are set, and for the others what their contents need. */
+function columnWidths(
+  frame: Frame,
+  fields: readonly Field[],
+  width: number,
+): { css: string; pixels: number }[] {
+  const rows = Math.min(rowsOf(frame), 60);
+  return fields.map((field) => {
+    const custom = customOf(field);
+    if (typeof custom.width === "number" && custom.width > 0)
+      return { css: `${custom.width}px`, pixels: custom.width };
+    const show = display(field);
+    let longest = nameOf(field).length + 3;
+    for (let row = 0; row < rows; row += 1)
+      longest = Math.max(longest, whole(show(field.values[row])).length);
+    const least = Math.max(option(custom, "minWidth", 60), Math.min(360, longest * 7 + 22));
+    return {
+      css: `minmax(${least}px, ${Math.min(longest, 60)}fr)`,
+      pixels: Math.max(least, width / fields.length),
+    };
+  });
+}
+
+/** Rows that pass the filters, in order. */
+function arrange(
+  frame: Frame,
+  fields: readonly Field[],
+  sorting: Sorting | undefined,
+  filters: Record<string, string>,
+): number[] {
+  const wanted = fields.flatMap((field) => {
+    const text = filters[nameOf(field)]?.toLowerCase();
+    return text ? [{ field, show: display(field), text }] : [];
+  });
+  let rows = Array.from({ length: rowsOf(frame) }, (_, row) => row);
+  if (wanted.length > 0) {
+    rows = rows.filter((row) =>
+      wanted.every(({ field, show, text }) => whole(show(field.values[row])).toLowerCase().includes(text)),
+    );
+  }
+  const by = fields.find((field) => nameOf(field) === sorting?.name);
+  return by && sorting
+    ? rows.sort((a, b) => compare(by.values[a], by.values[b], sorting.isDescending ? -1 : 1))
+    : rows;
+}
+
+/** What has no value is last in either order. */
+function compare(left: Cell, right: Cell, sign: number): number {
+  const [isLeft, isRight] = [left !== null && left !== undefined, right !== null && right !== undefined];
+  if (!isLeft || !isRight) return Number(isRight) - Number(isLeft);
+  if (typeof left === "number" && typeof right === "number") return sign * (left - right);
+  return sign * textOf(left).localeCompare(textOf(right), undefined, { numeric: true });
+}
+
+interface HeadProps {
+  field: Field;
+  sorting?: Sorting;
+  isFiltered: boolean;
+  onSort: () => void;
+  onFilter?: () => void;
+}
+
+function Head({ field, sorting, isFiltered, onSort, onFilter }: HeadProps) {
+  const name = nameOf(field);
+  const isSorted = sorting?.name === name;
+  return (
+    <span class="table-panel-head">
+      <button type="button" class="table-sort" onClick={onSort} title={field.config?.description ?? name}>
+        <span class="ellipsis">{name}</span>
+        {isSorted && <Icon name={sorting.isDescending ? "down" : "up"} size={12} />}
+      </button>
+      {onFilter && (
+        <button
+          type="button"
+          class="table-filter"
+          aria-label={`Filter ${name}`}
+          aria-pressed={isFiltered}
+          onClick={onFilter}
+        >
+          <Icon name="filter" size={12} />
+        </button>
+      )}
+    </span>
+  );
+}
+
+interface FiltersProps {
+  filters: Record<string, string>;
+  open?: string;
+  onChange: (filters: Record<string, string>) => void;
+  onOpen: (name: string | undefined) => void;
+}
+
+function Filters({ filters, open, onChange, onOpen }: FiltersProps) {
+  const names = [...new Set([...Object.keys(filters), ...(open === undefined ? [] : [open])])];
+  const without = (name: string) => {
+    const { [name]: _, ...rest } = filters;
+    onChange(rest);
+    if (open === name) onOpen(undefined);
+  };
+  return (
+    <div class="row table-filters">
+      {names.map((name) => (
+        <span key={name} class="row">
+          <TextField
+            label={`${name} contains`}
+            value={filters[name] ?? ""}
+            width="120px"
+            onChange={(text) => onChange({ ...filters, [name]: text })}
+          />
+          <Button kind="quiet" icon="close" label={`No filter for ${name}`} onClick={() => without(name)} />
+        </span>
+      ))}
+    </div>
+  );
+}
+
+interface FooterOptions {
+  reducers: string[];
+  fields: string[];
+  countsRows: boolean;
+}
+
+function footerOf(options: Record<string, unknown>, fields: readonly Field[]): FooterOptions | undefined {
+  const footer = part(options, "footer");
+  const own = fields.some((field) => texts(part(customOf(field), "footer"), "reducers").length > 0);
+  if (!option(footer, "show", false) && !own) return undefined;
+  const reducers = texts(footer, "reducer");
+  return {
+    reducers: reducers.length > 0 ? reducers : ["sum"],
+    fields: texts(footer, "fields"),
+    countsRows: option(footer, "countRows", false),
+  };
+}
+
+function Footer({
+  fields,
+  rows,
+  footer,
+  template,
+}: {
+  fields: readonly Field[];
+  rows: readonly number[];
+  footer: FooterOptions;
+  template: string;
+}) {
+  const wanted = (field: Field) =>
+    footer.fields.length === 0 || footer.fields.includes(nameOf(field)) || footer.fields.includes(field.name);
+  const text = (field: Field, index: number) => {
+    const own = texts(part(customOf(field), "footer"), "reducers");
+    const reducers = own.length > 0 ? own : footer.reducers;
+    if (field.type === "number" && wanted(field) && !footer.countsRows) {
+      const values = rows.map((row) => field.values[row]);
+      return reducers.map((id) => whole(display(field)(tally(values, id)))).join(" / ");
+    }
+    if (index !== 0) return "";
+    return footer.countsRows ? `${rows.length} rows` : reducers.map(calcTitle).join(" / ");
+  };
+  return (
+    <div class="table-foot" style={{ gridTemplateColumns: template }}>
+      {fields.map((field, index) => (
+        <div key={index} class={`cell cell-${alignOf(field)}`}>
+          {text(field, index)}
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,34 @@
+/** Traces that were found, as a list that leads to each of them. */
+import { useMemo } from "preact/hooks";
+import { type Field, type Frame, nameOf } from "./frame";
+import type { PanelProps } from "./kinds";
+import { NoData } from "./nodata";
+import { TablePanel } from "./table";
+
+export function Traces(props: PanelProps) {
+  const frames = useMemo(() => props.frames.map(withLinks), [props.frames]);
+  if (!frames.some(({ fields }) => fields.some(({ values }) => values.length > 0)))
+    return <NoData frames={props.frames} />;
+  return <TablePanel {...props} frames={frames} />;
+}
+
+/** The columns that hold ids of traces lead to them. */
+export function withLinks(frame: Frame): Frame {
+  const trace = frame.fields.find(isTraceId);
+  if (!trace) return frame;
+  const url = `/trace/\${__data.fields["${nameOf(trace)}"]}`;
+  const linked = (field: Field) =>
+    (isTraceId(field) || /^span ?id$/i.test(nameOf(field))) && !field.config?.links?.length;
+  return {
+    ...frame,
+    fields: frame.fields.map((field) =>
+      linked(field)
+        ? { ...field, config: { ...field.config, links: [{ title: "Open the trace", url }] } }
+        : field,
+    ),
+  };
+}
+
+function isTraceId(field: Field): boolean {
+  return /^trace[ _]?id(hidden)?$/i.test(field.name) || /^trace ?id$/i.test(nameOf(field));
+}
