@@ -51,8 +51,15 @@ const SEQUENCE_MILLIS = 900;
 let before = "";
 let beforeAt = 0;
 
+/** Whether a key belongs to what has the focus: Enter and space press buttons and follow links. */
+function isPress(event: KeyboardEvent): boolean {
+  if (event.key !== "Enter" && event.key !== " ") return false;
+  const target = event.composedPath()[0] as Element | undefined;
+  return target?.closest?.("a, button, summary, [role=tab], [role=menuitem]") !== null;
+}
+
 function handle(event: KeyboardEvent): void {
-  if (event.defaultPrevented || event.isComposing) return;
+  if (event.defaultPrevented || event.isComposing || isPress(event)) return;
   const typing = isTyping(event);
   const key = pressed(event);
   const sequence = event.timeStamp - beforeAt < SEQUENCE_MILLIS ? `${before} ${key}` : key;

@@ -1,0 +1,161 @@
+/**
+ * Attributes as they are, each with what can be done with its value: search traces by it, leave it out,
+ * show it as a column, copy it. Values are text, whatever is in them.
+ */
+import { useState } from "preact/hooks";
+import { href } from "../../frame/base";
+import { link, setParams } from "../../frame/router";
+import { copyText } from "../../ui/button";
+import { Icon } from "../../ui/icon";
+import { Popover } from "../../ui/popover";
+import { type Attribute, valueText } from "./asked";
+import { chosenColumns } from "./attributecolumns";
+
+/** Where an attribute belongs, as TraceQL calls it. */
+export type AttributeScope = "span" | "resource" | "instrumentation" | "event" | "link";
+
+/** An attribute's name as TraceQL writes it; names with odd letters are quoted. */
+export function traceqlName(scope: AttributeScope, key: string): string {
+  return /^[\w.-]+$/.test(key) ? `${scope}.${key}` : `${scope}.${JSON.stringify(key)}`;
+}
+
+/** A condition of TraceQL for a value; `undefined` for values that it cannot compare. */
+export function condition(
+  scope: AttributeScope,
+  { key, type, value }: Attribute,
+  operator: "=" | "!=",
+): string | undefined {
+  if (type === "array" || type === "map" || type === "bytes" || type === "empty") return undefined;
+  const isText = type === "string" || (typeof value !== "number" && typeof value !== "boolean");
+  return `${traceqlName(scope, key)} ${operator} ${isText ? JSON.stringify(String(value)) : String(value)}`;
+}
+
+const LONG = 400;
+
+export function Attributes({
+  list,
+  scope,
+  dropped = 0,
+}: {
+  list: readonly Attribute[];
+  scope: AttributeScope;
+  dropped?: number;
+}) {
+  if (list.length === 0 && dropped === 0) return <p class="muted">None</p>;
+  const sorted = [...list].sort((a, b) => a.key.localeCompare(b.key));
+  return (
+    <>
+      <dl class="values">
+        {sorted.map((attribute, at) => (
+          <div key={`${attribute.key}${at}`} class="value-row">
+            <dt title={attribute.type}>{attribute.key}</dt>
+            <dd>
+              <Value attribute={attribute} />
+              <ValueMenu attribute={attribute} scope={scope} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {dropped > 0 && <p class="warn">{dropped} more were dropped by the sender.</p>}
+    </>
+  );
+}
+
+/** A value; one that is long is cut until somebody wants all. */
+function Value({ attribute: { value, type } }: { attribute: Attribute }) {
+  const [isOpen, setOpen] = useState(false);
+  const text = valueText(value);
+  const isLong = text.length > LONG;
+  const link = type === "string" && /^https?:\/\/\S+$/.test(text) ? text : undefined;
+  const shown = isLong && !isOpen ? `${text.slice(0, LONG)}…` : text;
+  return (
+    <span class={`value value-${type}`}>
+      {link ? (
+        <a href={link} target="_blank" rel="noopener noreferrer">
+          {shown}
+        </a>
+      ) : (
+        shown || <span class="muted">(empty)</span>
+      )}
+      {isLong && (
+        <button type="button" class="trace-more" onClick={() => setOpen(!isOpen)}>
+          {isOpen ? "Less" : `All ${text.length} letters`}
+        </button>
+      )}
+    </span>
+  );
+}
+
+function ValueMenu({ attribute, scope }: { attribute: Attribute; scope: AttributeScope }) {
+  const equal = condition(scope, attribute, "=");
+  const other = condition(scope, attribute, "!=");
+  const column = scope === "span" || scope === "resource" ? `${scope}.${attribute.key}` : undefined;
+  return (
+    <span class="value-menu">
+      <Popover
+        label={`What to do with ${attribute.key}`}
+        kind="quiet"
+        align="right"
+        button={<Icon name="menu" size={12} />}
+      >
+        {(close) => (
+          <div>
+            {equal && (
+              <a class="menu-item" href={href(link("/traces", { q: `{ ${equal} }` }))}>
+                <Icon name="filter" /> Traces with this value
+              </a>
+            )}
+            {other && (
+              <a class="menu-item" href={href(link("/traces", { q: `{ ${other} }` }))}>
+                <Icon name="minus" /> Traces with another value
+              </a>
+            )}
+            <button
+              type="button"
+              class="menu-item"
+              onClick={() => {
+                const text = valueText(attribute.value);
+                setParams(
+                  { find: `${attribute.key}=${/\s/.test(text) ? `"${text}"` : text}` },
+                  { replace: true },
+                );
+                close();
+              }}
+            >
+              <Icon name="search" /> Find in this trace
+            </button>
+            {column && !chosenColumns().includes(column) && (
+              <button
+                type="button"
+                class="menu-item"
+                onClick={() => {
+                  setParams({ cols: [...chosenColumns(), column].join(","), view: null });
+                  close();
+                }}
+              >
+                <Icon name="columns" /> Show as a column
+              </button>
+            )}
+            <CopyItem label="Copy value" text={valueText(attribute.value)} close={close} />
+            <CopyItem label="Copy key" text={attribute.key} close={close} />
+          </div>
+        )}
+      </Popover>
+    </span>
+  );
+}
+
+function CopyItem({ label, text, close }: { label: string; text: string; close: () => void }) {
+  return (
+    <button
+      type="button"
+      class="menu-item"
+      onClick={() => {
+        void copyText(text);
+        close();
+      }}
+    >
+      <Icon name="copy" /> {label}
+    </button>
+  );
+}

@@ -1,0 +1,81 @@
+/** What else there is of a trace: log records, machines (docs/correlation.md). */
+import { getJson } from "../../frame/api";
+
+export interface Machine {
+  of: "host" | "gpu";
+  name: string;
+  unit: string;
+  query: string;
+  series: { labels: Record<string, string>; points: [number, number][] }[];
+}
+
+export interface LogRecord {
+  timeUnixNano: string;
+  line: string;
+  labels: Record<string, string>;
+}
+
+export interface Correlated {
+  logs: LogRecord[];
+  hosts: string[];
+  machines: Machine[];
+  truncated: string[];
+}
+
+/** Some of what belongs to a trace: `logs`, `host`, `gpu`. */
+export function askCorrelated(traceId: string, parts: string, signal: AbortSignal): Promise<Correlated> {
+  return getJson("/api/correlate", { trace: traceId, with: parts, logs: 5000 }, signal);
+}
+
+/** A line over time that is drawn below the waterfall. */
+export interface Strip {
+  key: string;
+  /** Whose it is: a host, a GPU. */
+  owner: string;
+  of: "host" | "gpu";
+  name: string;
+  unit: string;
+  /** Nanoseconds since the first start. */
+  times: Float64Array;
+  values: Float64Array;
+  least: number;
+  most: number;
+}
+
+/** Names of labels that say which host or GPU a series is of, the best first. */
+const HOST_LABELS = ["Hostname", "hostname", "host_name", "instance", "node"];
+const GPU_LABELS = ["gpu", "GPU", "device", "UUID"];
+
+/** The strips of an answer, those of the chosen host first. */
+export function stripsOf(machines: readonly Machine[], t0: string, host: string | undefined): Strip[] {
+  const base = Number(BigInt(t0) / 1000n) / 1e6;
+  const strips = machines.flatMap(({ of, name, unit, series }) =>
+    series
+      .filter(({ points }) => points.length > 0)
+      .map(({ labels, points }, at): Strip => {
+        const values = Float64Array.from(points, ([, value]) => value);
+        return {
+          key: `${of} ${name} ${at}`,
+          owner: ownerOf(of, labels),
+          of,
+          name,
+          unit,
+          times: Float64Array.from(points, ([seconds]) => (seconds - base) * 1e9),
+          values,
+          least: values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
+          most: values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
+        };
+      }),
+  );
+  const isOfHost = (strip: Strip) => (host !== undefined && strip.owner.startsWith(host) ? 0 : 1);
+  return strips.sort(
+    (a, b) => isOfHost(a) - isOfHost(b) || a.owner.localeCompare(b.owner) || a.of.localeCompare(b.of),
+  );
+}
+
+function ownerOf(of: string, labels: Record<string, string>): string {
+  const pick = (names: readonly string[]) => names.map((name) => labels[name]).find(Boolean);
+  const host = (pick(HOST_LABELS) ?? "").replace(/:\d+$/, "");
+  const gpu = of === "gpu" ? pick(GPU_LABELS) : undefined;
+  return [host, gpu === undefined ? undefined : `GPU ${gpu}`].filter(Boolean).join(" ") || of;
+}

@@ -1,0 +1,116 @@
+/** Services of a trace and the calls between them, as a picture. A click shows only that service's spans. */
+import { useMemo } from "preact/hooks";
+import { colorOf } from "../../ui/colors";
+import { count, duration } from "../../ui/format";
+import { Empty } from "../../ui/states";
+import { type GraphNode, serviceGraph } from "./servicegraph";
+import type { TraceState } from "./state";
+import { setView } from "./views";
+
+const NODE = { width: 190, height: 52 };
+const GAP = { across: 120, down: 18 };
+/** Past this a picture tells nothing any more. */
+const MOST_SERVICES = 200;
+
+const left = ({ layer }: GraphNode) => 16 + layer * (NODE.width + GAP.across);
+const top = ({ place }: GraphNode) => 16 + place * (NODE.height + GAP.down);
+
+export function GraphView({ state }: { state: TraceState }) {
+  const trace = state.trace.value;
+  const graph = useMemo(() => serviceGraph(trace), [trace]);
+  const { services } = trace.header;
+  if (services.length > MOST_SERVICES) {
+    return <Empty title={`${services.length} services are too many for a picture; statistics lists them`} />;
+  }
+  const width = 32 + graph.layers * (NODE.width + GAP.across) - GAP.across;
+  const height = Math.max(...graph.nodes.map((node) => top(node) + NODE.height)) + 16;
+  const most = Math.max(1, ...graph.edges.map(({ calls }) => calls));
+  const longest = Math.max(1, ...services.map(({ selfNanos }) => selfNanos));
+  return (
+    <div class="graph view-scroll" tabIndex={0} role="group" aria-label="Services and calls">
+      <svg
+        width={width}
+        height={height}
+        role="img"
+        aria-label={`${services.length} services, ${graph.edges.length} kinds of calls`}
+      >
+        <defs>
+          <marker
+            id="arrow"
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerWidth="7"
+            markerHeight="7"
+            orient="auto"
+          >
+            <path d="M0 0 8 4 0 8z" class="graph-arrow" />
+          </marker>
+        </defs>
+        {graph.edges.map(({ from, to, calls, errors, nanos }) => {
+          const [a, b] = [graph.nodes[from]!, graph.nodes[to]!];
+          const [x1, y1] = [left(a) + NODE.width, top(a) + NODE.height / 2];
+          const [x2, y2] = [left(b), top(b) + NODE.height / 2];
+          const isBack = b.layer <= a.layer;
+          const path = isBack
+            ? `M${left(a) + NODE.width / 2} ${top(a)} C${left(a) + NODE.width / 2} ${top(a) - 40} ${left(b) + NODE.width / 2} ${top(b) - 40} ${left(b) + NODE.width / 2} ${top(b)}`
+            : `M${x1} ${y1} C${x1 + GAP.across / 2} ${y1} ${x2 - GAP.across / 2} ${y2} ${x2} ${y2}`;
+          return (
+            <g key={`${from}-${to}`} class={errors > 0 ? "graph-edge graph-edge-bad" : "graph-edge"}>
+              <title>
+                {`${services[from]!.name} → ${services[to]!.name}: ${calls} calls, ${errors} errors, ${duration(nanos)}`}
+              </title>
+              <path d={path} marker-end="url(#arrow)" stroke-width={1 + (3 * calls) / most} />
+              {!isBack && (
+                <text x={(x1 + x2) / 2} y={(y1 + y2) / 2 - 5} text-anchor="middle">
+                  {count(calls)}
+                  {errors > 0 ? ` ✖ ${count(errors)}` : ""}
+                </text>
+              )}
+            </g>
+          );
+        })}
+        {graph.nodes.map((node) => {
+          const service = services[node.service]!;
+          const open = () => {
+            setView("timeline");
+            state.filter({ service: [service.name] });
+          };
+          return (
+            <g
+              key={node.service}
+              class="graph-node"
+              transform={`translate(${left(node)} ${top(node)})`}
+              tabIndex={0}
+              role="button"
+              aria-label={`${service.name}: ${service.spans} spans, ${service.errors} errors`}
+              onClick={open}
+              onKeyDown={(event) => event.key === "Enter" && open()}
+            >
+              <rect width={NODE.width} height={NODE.height} rx="6" />
+              <rect width="5" height={NODE.height} rx="2" fill={colorOf(service.name)} stroke="none" />
+              <text x="14" y="20" class="graph-name">
+                {short(service.name || "(no service)")}
+              </text>
+              <text x="14" y="38">
+                {count(service.spans)} spans · self {duration(service.selfNanos)}
+                {service.errors > 0 ? ` · ✖ ${count(service.errors)}` : ""}
+              </text>
+              <rect
+                y={NODE.height - 4}
+                width={(NODE.width * service.selfNanos) / longest}
+                height="4"
+                fill={colorOf(service.name)}
+                stroke="none"
+              />
+            </g>
+          );
+        })}
+      </svg>
+    </div>
+  );
+}
+
+function short(name: string): string {
+  return name.length > 26 ? `${name.slice(0, 25)}…` : name;
+}

@@ -1,0 +1,79 @@
+/** Where a span leads: its logs, its host and GPU, others like it, the session or CI run it belongs to. */
+import { link } from "../../frame/router";
+import { millisOf } from "../../ui/format";
+import type { IconName } from "../../ui/icon";
+import { type Attribute, type Owner, type SpanDetails, valueText } from "./asked";
+
+export interface Lead {
+  label: string;
+  path: string;
+  icon: IconName;
+}
+
+function text(list: readonly Attribute[], ...keys: string[]): string | undefined {
+  for (const key of keys) {
+    const found = list.find((attribute) => attribute.key === key);
+    if (found) return valueText(found.value) || undefined;
+  }
+  return undefined;
+}
+
+/** LogQL and TraceQL write texts as JSON does. */
+const quoted = (value: string) => JSON.stringify(value);
+
+const LEAST_ROOM_MILLIS = 60_000;
+
+/** Everything that a span leads to; times are those of the span with some room around it. */
+export function leadsOf(
+  span: SpanDetails,
+  resource: Owner | undefined,
+  traceId: string,
+  service: string,
+): Lead[] {
+  const own = [...span.attributes, ...(resource?.attributes ?? [])];
+  const start = millisOf(span.start);
+  const length = Math.max(0, span.durationNanos) / 1e6;
+  const room = Math.max(LEAST_ROOM_MILLIS, length * 0.1);
+  const window = { from: Math.floor(start - room), to: Math.ceil(start + length + room) };
+  const selector = service === "" ? '{service_name=~".+"}' : `{service_name=${quoted(service)}}`;
+  const logs = (filter: string) => link("/explore/logs", { q: `${selector} | ${filter}`, ...window });
+  const leads: Lead[] = [
+    { label: "Logs of this span", icon: "logs", path: logs(`span_id=${quoted(span.id)}`) },
+    {
+      label: "Logs of the trace",
+      icon: "logs",
+      path: logs(`trace_id=${quoted(traceId)}`).replace(
+        encodeURIComponent(selector),
+        encodeURIComponent('{service_name=~".+"}'),
+      ),
+    },
+    {
+      label: "Same operation",
+      icon: "traces",
+      path: link("/traces", {
+        q: `{ resource.service.name = ${quoted(service)} && name = ${quoted(span.name)} }`,
+      }),
+    },
+  ];
+  const host = text(own, "host.name", "k8s.node.name", "node_id");
+  if (host)
+    leads.push({
+      label: `Host ${host}`,
+      icon: "hosts",
+      path: link(`/host/${encodeURIComponent(host)}`, window),
+    });
+  if (host && own.some(({ key }) => /gpu|cuda|device\.id/i.test(key))) {
+    leads.push({ label: "GPUs", icon: "dashboards", path: link("/gpu", { host, ...window }) });
+  }
+  const session = text(own, "session.id", "kymo.session.id", "session");
+  if (session)
+    leads.push({
+      label: `Session ${session}`,
+      icon: "live",
+      path: link(`/session/${encodeURIComponent(session)}`),
+    });
+  if (own.some(({ key }) => /^(cicd|ci|github|gitlab|buildkite)\./.test(key))) {
+    leads.push({ label: "CI run", icon: "ci", path: link(`/ci/run/${encodeURIComponent(traceId)}`) });
+  }
+  return leads;
+}

@@ -1,0 +1,175 @@
+/**
+ * What is shown of a trace, and what of it is in the address: the span that is looked at, the window, the
+ * filters. It outlives answers: when a trace that still runs is read again, folds, selection and window stay.
+ */
+import { batch, computed, signal } from "@preact/signals";
+import { param, paramAll, setParams } from "../../frame/router";
+import { clamp, isWhole, narrowest, readWindow, type Window, writeWindow } from "../../ui/canvas/window";
+import { FLAG, has, rowOfSpan, serviceOf, spanId, type Trace } from "./columns";
+import { carryFolds, Rows } from "./rows";
+
+/** Writing the address for every frame of a drag would fill the browser's history. */
+const ADDRESS_AFTER_MILLIS = 300;
+
+/** Which spans a search found: ascending rows, and how many there are in all. */
+export interface Matches {
+  text: string;
+  rows: readonly number[];
+  total: number;
+}
+
+export class TraceState {
+  readonly trace;
+  readonly rows;
+  /** What part of the time is looked at, in nanoseconds since the first start. */
+  readonly window;
+  /** The row that is looked at, or -1. */
+  readonly selected = signal(-1);
+  /** Counts what changed the rows shown. */
+  readonly changes = signal(0);
+  readonly matches = signal<Matches | undefined>(undefined);
+  /** The row below the pointer, or -1. */
+  readonly hovered = signal(-1);
+  /** A stretch that was marked with the pointer. */
+  readonly area = signal<Window | undefined>(undefined);
+  readonly showsCritical = computed(() => param("critical") !== "0");
+  /** Rows that a search found, for drawing. */
+  readonly matchSet = computed(() => new Set(this.matches.value?.rows ?? []));
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private written: string | undefined;
+
+  constructor(trace: Trace) {
+    this.trace = signal(trace);
+    this.rows = signal(new Rows(trace));
+    this.window = signal(this.whole);
+    this.readAddress();
+    this.applyFilters();
+  }
+
+  /** How long the axis is. */
+  get length(): number {
+    const { durationNanos } = this.trace.peek().header;
+    return Math.max(durationNanos, narrowest(durationNanos));
+  }
+
+  get whole(): Window {
+    return { from: 0, to: this.length };
+  }
+
+  /** A newer version of the same trace. */
+  take(trace: Trace): void {
+    const before = this.rows.peek();
+    const span = this.selected.peek() >= 0 ? spanId(before.trace, this.selected.peek()) : undefined;
+    const wasWhole = isWhole(this.window.peek(), this.length);
+    const rows = new Rows(trace);
+    carryFolds(before, rows);
+    batch(() => {
+      this.trace.value = trace;
+      this.rows.value = rows;
+      this.window.value = wasWhole ? this.whole : clamp(this.window.peek(), this.length);
+      this.selected.value = span === undefined ? -1 : rowOfSpan(trace, span);
+      this.applyFilters();
+    });
+  }
+
+  /** Takes window and span from the address. */
+  readAddress(): void {
+    const zoom = param("zoom");
+    if (zoom !== this.written || zoom === undefined) {
+      this.window.value = readWindow(zoom, this.length) ?? this.whole;
+      this.written = zoom;
+    }
+    const span = param("span");
+    const row = this.selected.peek();
+    const current = row >= 0 ? spanId(this.trace.peek(), row) : undefined;
+    if (span === current) return;
+    this.selected.value = span === undefined ? -1 : rowOfSpan(this.trace.peek(), span);
+    if (this.selected.peek() >= 0 && this.rows.peek().reveal(this.selected.peek())) this.changed();
+  }
+
+  /** Looks at a window; it comes into the address when it stays. */
+  look(window: Window): void {
+    this.window.value = clamp(window, this.length);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      const text = isWhole(this.window.peek(), this.length) ? undefined : writeWindow(this.window.peek());
+      this.written = text;
+      setParams({ zoom: text }, { replace: true });
+    }, ADDRESS_AFTER_MILLIS);
+  }
+
+  /** Looks at a span, and makes sure that its row can be seen; -1 looks at none. */
+  select(row: number): void {
+    const span = row >= 0 ? spanId(this.trace.peek(), row) : undefined;
+    batch(() => {
+      this.selected.value = row;
+      if (row >= 0) this.reveal(row);
+      setParams({ span }, { replace: true });
+    });
+  }
+
+  /** Opens what hides a row; a filter that hides it goes. */
+  private reveal(row: number): void {
+    const rows = this.rows.peek();
+    if (rows.indexOf(row) >= 0) return;
+    if (!rows.reveal(row)) {
+      setParams({ only: undefined, service: undefined, root: undefined }, { replace: true });
+      this.applyFilters();
+      rows.reveal(row);
+    }
+    this.changed();
+  }
+
+  /** Changes what is folded or shown. */
+  fold(change: (rows: Rows) => void): void {
+    change(this.rows.peek());
+    this.changed();
+  }
+
+  private changed(): void {
+    this.changes.value += 1;
+  }
+
+  /** Shows what the filters of the address let through. */
+  applyFilters(): void {
+    const [trace, rows] = [this.trace.peek(), this.rows.peek()];
+    const only = param("only");
+    const services = new Set(paramAll("service"));
+    const root = param("root");
+    const top = root === undefined ? -1 : rowOfSpan(trace, root);
+    const flag = only === "errors" ? FLAG.error : only === "critical" ? FLAG.critical : 0;
+    const found = only === "matches" ? this.matchSet.peek() : undefined;
+    const isFiltered = flag !== 0 || services.size > 0 || found !== undefined;
+    rows.filter(
+      isFiltered
+        ? (row) =>
+            (flag === 0 || has(trace, row, flag)) &&
+            (services.size === 0 || services.has(serviceOf(trace, row))) &&
+            (found === undefined || found.has(row))
+        : undefined,
+    );
+    rows.isolate(top);
+    this.changed();
+  }
+
+  /** Writes a filter into the address, and applies it. */
+  filter(change: { only?: string | null; service?: readonly string[] | null; root?: string | null }): void {
+    setParams(change);
+    this.applyFilters();
+  }
+
+  /** The next row shown after this place, in a direction, that fits; around the end if need be. */
+  findRow(direction: 1 | -1, fits: (row: number) => boolean): number {
+    const { spans } = this.trace.peek();
+    const from = this.selected.peek();
+    for (let step = 1; step <= spans; step += 1) {
+      const row = (((from + direction * step) % spans) + spans) % spans;
+      if (fits(row)) return row;
+    }
+    return -1;
+  }
+
+  close(): void {
+    clearTimeout(this.timer);
+  }
+}

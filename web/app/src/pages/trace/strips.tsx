@@ -1,0 +1,157 @@
+/**
+ * What hosts and GPUs did while the trace ran, below the waterfall on the same axis of time. Closed until
+ * somebody asks for it, unless the address says `strips=1`; the choice is kept in the address.
+ */
+import { effect } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { href } from "../../frame/base";
+import { link, param, setParams } from "../../frame/router";
+import { theme } from "../../frame/theme";
+import { useAsk } from "../../frame/useask";
+import { fade, paint } from "../../ui/canvas/paint";
+import { Frames, Surface } from "../../ui/canvas/surface";
+import { colorOf } from "../../ui/colors";
+import { bytes, count, millisOf } from "../../ui/format";
+import { Icon } from "../../ui/icon";
+import { Answer } from "../../ui/states";
+import { hostOf } from "./columns";
+import { askCorrelated, type Strip, stripsOf } from "./correlated";
+import type { TraceState } from "./state";
+
+const STRIP_HEIGHT = 30;
+
+export function Strips({ state, id }: { state: TraceState; id: string }) {
+  const isOpen = param("strips") !== "0";
+  const { header } = state.trace.value;
+  const hasHosts = header.totals.hosts > 0;
+  const asked = useAsk(
+    isOpen && hasHosts ? (signal) => askCorrelated(header.traceId, "host,gpu", signal) : undefined,
+    [id, header.revision, isOpen, hasHosts],
+  );
+  if (!hasHosts) return null;
+  return (
+    <section class="strips" aria-label="Hosts and GPUs">
+      <button
+        type="button"
+        class="strips-head"
+        aria-expanded={isOpen}
+        onClick={() => setParams({ strips: isOpen ? "0" : null }, { replace: true })}
+      >
+        <Icon name={isOpen ? "down" : "right"} size={12} /> Hosts and GPUs
+        <span class="muted">
+          {header.hosts.slice(0, 3).join(", ")}
+          {header.hosts.length > 3 && ` and ${header.hosts.length - 3} more`}
+        </span>
+      </button>
+      {isOpen && (
+        <Answer of={asked} lines={2}>
+          {({ machines }) => <StripList state={state} machines={machines} />}
+        </Answer>
+      )}
+    </section>
+  );
+}
+
+function StripList({ state, machines }: { state: TraceState; machines: Parameters<typeof stripsOf>[0] }) {
+  const trace = state.trace.value;
+  const row = state.selected.value;
+  const host = row >= 0 ? hostOf(trace, row) : undefined;
+  const strips = useMemo(() => stripsOf(machines, trace.header.t0, host), [machines, trace, host]);
+  if (strips.length === 0) {
+    return (
+      <p class="strips-none muted">
+        No metrics of {trace.header.hosts.slice(0, 3).join(", ")} at that time.{" "}
+        <a href={href(link("/hosts"))}>Which hosts send some</a>
+      </p>
+    );
+  }
+  return (
+    <div class="strips-list" tabIndex={0} role="group" aria-label="Strips">
+      {strips.map((strip) => (
+        <StripRow
+          key={strip.key}
+          strip={strip}
+          state={state}
+          isChosen={host !== undefined && strip.owner.startsWith(host)}
+        />
+      ))}
+    </div>
+  );
+}
+
+/** A value in its unit. */
+export function unitText(value: number, unit: string): string {
+  if (unit === "bytes") return bytes(value);
+  if (unit === "MiB") return bytes(value * 1024 * 1024);
+  if (unit === "percent") return `${count(Number(value.toPrecision(3)))} %`;
+  return `${count(Number(value.toPrecision(3)))} ${unit}`;
+}
+
+function StripRow({ strip, state, isChosen }: { strip: Strip; state: TraceState; isChosen: boolean }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useEffect(() => {
+    const frames = new Frames(() => drawStrip(surface, strip, state));
+    const surface = new Surface(canvas.current!, frames.ask);
+    const end = effect(() => {
+      state.window.value;
+      theme.value;
+      frames.ask();
+    });
+    return () => {
+      end();
+      frames.stop();
+      surface.close();
+    };
+  }, [strip, state]);
+  const { t0, durationNanos } = state.trace.value.header;
+  const from = millisOf(t0);
+  const room = Math.max(60_000, durationNanos / 1e6);
+  const host = strip.owner.split(" ")[0]!;
+  const target = link(`/host/${encodeURIComponent(host)}`, {
+    from: Math.round(from - room * 0.2),
+    to: Math.round(from + durationNanos / 1e6 + room * 0.2),
+  });
+  const most = unitText(strip.most, strip.unit);
+  return (
+    <div class={isChosen ? "strip strip-chosen" : "strip"}>
+      <div class="strip-label">
+        <a href={href(target)} class="ellipsis" title={strip.owner}>
+          {strip.owner}
+        </a>
+        <span class="ellipsis">{strip.name}</span>
+        <span class="muted strip-most">{most}</span>
+      </div>
+      <canvas
+        ref={canvas}
+        role="img"
+        aria-label={`${strip.owner} ${strip.name}: between ${unitText(strip.least, strip.unit)} and ${most}`}
+      />
+    </div>
+  );
+}
+
+function drawStrip(surface: Surface, strip: Strip, state: TraceState): void {
+  const context = surface.clear();
+  const { width } = surface;
+  const { from, to } = state.window.peek();
+  const colors = paint();
+  const color = colorOf(strip.name);
+  const top = strip.unit === "percent" ? Math.max(100, strip.most) : strip.most || 1;
+  const x = (time: number) => ((time - from) / (to - from)) * width;
+  const y = (value: number) => STRIP_HEIGHT - 3 - (Math.max(0, value) / top) * (STRIP_HEIGHT - 6);
+  context.fillStyle = colors.grid;
+  context.fillRect(0, STRIP_HEIGHT - 1, width, 1);
+  const { times, values } = strip;
+  const last = times.length - 1;
+  context.beginPath();
+  context.moveTo(x(times[0]!), STRIP_HEIGHT - 2);
+  for (let at = 0; at <= last; at += 1) context.lineTo(x(times[at]!), y(values[at]!));
+  context.lineTo(x(times[last]!), STRIP_HEIGHT - 2);
+  context.fillStyle = fade(color, 0.25);
+  context.fill();
+  context.beginPath();
+  for (let at = 0; at <= last; at += 1) context.lineTo(x(times[at]!), y(values[at]!));
+  context.strokeStyle = color;
+  context.lineWidth = 1.3;
+  context.stroke();
+}

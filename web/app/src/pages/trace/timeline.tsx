@@ -1,0 +1,149 @@
+/** The waterfall: overview, names and bars on one scale of time, and below them what machines did. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { duration } from "../../ui/format";
+import { AreaSummary } from "./area";
+import { ColumnHeads, useColumns } from "./attributecolumns";
+import { endOf, kindName, nameOf, serviceOf } from "./columns";
+import { Minimap } from "./minimap";
+import type { TraceState } from "./state";
+import { Strips } from "./strips";
+import { TimelineView } from "./timelineview";
+import { useEventTimes } from "./traceevents";
+
+const NAME_WIDTH = "kymo.trace.names";
+const COLUMN_WIDTH = 120;
+
+/** The view, for keys. */
+export interface TimelineHandle {
+  current: TimelineView | undefined;
+}
+
+function tipOf(state: TraceState, row: number): string[] {
+  const trace = state.trace.peek();
+  const start = trace.start[row]!;
+  const lines = [
+    nameOf(trace, row) || "(no name)",
+    `${serviceOf(trace, row) || "(no service)"} · ${kindName(trace.kind[row]!)}`,
+    `${duration(trace.duration[row]!)} from ${duration(start)} to ${duration(endOf(trace, row))}`,
+    `self ${duration(trace.self[row]!)}`,
+  ];
+  if (trace.saving[row]! > 0)
+    lines.push(`critical: without it the trace is ${duration(trace.saving[row]!)} shorter`);
+  else if (trace.slack[row]! > 0) lines.push(`slack ${duration(trace.slack[row]!)}`);
+  const message = trace.header.messages[trace.message[row]!];
+  if (trace.message[row]! >= 0 && message) lines.push(`status: ${message.slice(0, 160)}`);
+  return lines;
+}
+
+export function Timeline({ state, handle, id }: { state: TraceState; handle: TimelineHandle; id: string }) {
+  const [nameWidth, setNameWidth] = useState(() => Number(localStorage.getItem(NAME_WIDTH)) || 380);
+  const columns = useColumns(state, id);
+  const events = useEventTimes(state, id);
+  const extras = useMemo(
+    () => ({ nameWidth, columns: columns.shown, events, tipOf: (row: number) => tipOf(state, row) }),
+    [nameWidth, columns.shown, events, state],
+  );
+  const refs = {
+    scroll: useRef<HTMLDivElement>(null),
+    space: useRef<HTMLDivElement>(null),
+    names: useRef<HTMLDivElement>(null),
+    bars: useRef<HTMLCanvasElement>(null),
+    ruler: useRef<HTMLCanvasElement>(null),
+    cursor: useRef<HTMLDivElement>(null),
+    tip: useRef<HTMLDivElement>(null),
+  };
+  useEffect(() => {
+    const elements = {
+      scroll: refs.scroll.current!,
+      space: refs.space.current!,
+      names: refs.names.current!,
+      bars: refs.bars.current!,
+      ruler: refs.ruler.current!,
+      cursor: refs.cursor.current!,
+      tip: refs.tip.current!,
+    };
+    const view = new TimelineView(state, elements, extras);
+    handle.current = view;
+    return () => {
+      handle.current = undefined;
+      view.close();
+    };
+  }, [state]);
+  useEffect(() => handle.current?.setExtras(extras), [extras]);
+  const left = nameWidth + columns.keys.length * COLUMN_WIDTH;
+  return (
+    <div class="timeline" style={{ "--names": `${left}px` }}>
+      <Minimap state={state} />
+      <div class="timeline-head">
+        <ColumnHeads columns={columns} state={state} width={nameWidth} />
+        <Splitter width={nameWidth} onChange={setNameWidth} />
+        <canvas
+          ref={refs.ruler}
+          class="timeline-ruler"
+          role="img"
+          aria-label="Time"
+          title="Drag to look at a part"
+        />
+      </div>
+      <div class="timeline-scroll" ref={refs.scroll} tabIndex={-1}>
+        <div class="timeline-space" ref={refs.space}>
+          <div class="timeline-view">
+            <div
+              class="timeline-names"
+              ref={refs.names}
+              role="treegrid"
+              tabIndex={0}
+              aria-label="Spans, by parent"
+            />
+            <canvas
+              ref={refs.bars}
+              class="timeline-bars"
+              role="img"
+              aria-label="When each span ran; the same is told in rows beside it and in the table view"
+            />
+            <div class="timeline-cursor" ref={refs.cursor} hidden />
+            <div class="timeline-tip" ref={refs.tip} hidden />
+          </div>
+        </div>
+      </div>
+      <AreaSummary state={state} />
+      <Strips state={state} id={id} />
+    </div>
+  );
+}
+
+/** The edge between names and bars. */
+function Splitter({ width, onChange }: { width: number; onChange: (width: number) => void }) {
+  const drag = useRef<{ x: number; width: number } | undefined>(undefined);
+  const set = (wanted: number) => {
+    const next = Math.round(Math.max(140, Math.min(window.innerWidth * 0.6, wanted)));
+    localStorage.setItem(NAME_WIDTH, String(next));
+    onChange(next);
+  };
+  return (
+    <div
+      class="timeline-split"
+      role="separator"
+      aria-orientation="vertical"
+      aria-label="Width of the names"
+      aria-valuenow={width}
+      aria-valuemin={140}
+      aria-valuemax={1200}
+      tabIndex={0}
+      onKeyDown={(event) => {
+        const step = event.key === "ArrowLeft" ? -20 : event.key === "ArrowRight" ? 20 : 0;
+        if (step === 0) return;
+        event.preventDefault();
+        set(width + step);
+      }}
+      onPointerDown={(event) => {
+        event.currentTarget.setPointerCapture(event.pointerId);
+        drag.current = { x: event.clientX, width };
+      }}
+      onPointerMove={(event) => drag.current && set(drag.current.width + event.clientX - drag.current.x)}
+      onPointerUp={() => {
+        drag.current = undefined;
+      }}
+    />
+  );
+}
