@@ -1,6 +1,221 @@
-/** Being written. */
-import { PageBody } from "../../ui/page";
+/** Two runs beside each other: jobs, steps, caches, and what they were told. */
+import { useState } from "preact/hooks";
+import { getJson } from "../../frame/api";
+import { param, setParams } from "../../frame/router";
+import { useAsk } from "../../frame/useask";
+import { Button } from "../../ui/button";
+import { TextField } from "../../ui/field";
+import { fullTime } from "../../ui/format";
+import { Card, Figure, PageBody } from "../../ui/page";
+import { Answer, Empty } from "../../ui/states";
+import { type Column, Table } from "../../ui/table";
+import { Change, Delta, Ended, rate, runLink, seconds } from "./bits";
+import "./ci.css";
+import type { ComparedSide, Comparison, Run } from "./types";
+
+type JobPair = Comparison["jobs"][number];
+type CachePair = Comparison["caches"][number];
+type AttributePair = Comparison["attributes"][number];
+
+function side(which: "a" | "b", title: string): Column<JobPair> {
+  return {
+    id: which,
+    title,
+    width: "170px",
+    align: "right",
+    value: (pair) => pair[which]?.run_seconds,
+    render: (pair) => <Side of={pair[which]} />,
+  };
+}
+
+function Side({ of }: { of: ComparedSide | null }) {
+  if (!of) return <span class="muted">not there</span>;
+  return (
+    <span title={`waited ${seconds(of.queue_seconds)}`}>
+      {seconds(of.run_seconds)} <Ended conclusion={of.conclusion} short />
+    </span>
+  );
+}
+
+const JOBS: Column<JobPair>[] = [
+  {
+    id: "job",
+    title: "Job",
+    width: "minmax(200px, 2fr)",
+    value: (pair) => pair.job,
+    render: (pair) => <span class="ellipsis">{pair.job}</span>,
+  },
+  side("a", "A"),
+  side("b", "B"),
+  {
+    id: "delta",
+    title: "B longer by",
+    width: "110px",
+    align: "right",
+    value: (pair) => pair.delta_seconds ?? undefined,
+    render: (pair) => <Delta value={pair.delta_seconds} />,
+  },
+  {
+    id: "step",
+    title: "Most by the step",
+    width: "minmax(180px, 2fr)",
+    render: (pair) => {
+      const step = pair.steps[0];
+      return step ? (
+        <span class="ellipsis">
+          {step.step} <Delta value={step.delta_seconds} />
+        </span>
+      ) : null;
+    },
+  },
+];
+
+const CACHES: Column<CachePair>[] = [
+  { id: "job", title: "Job", width: "minmax(180px, 2fr)", value: (row) => row.job, render: (row) => row.job },
+  {
+    id: "name",
+    title: "Cache",
+    width: "minmax(120px, 1fr)",
+    value: (row) => row.name,
+    render: (row) => row.name,
+  },
+  { id: "a", title: "A", width: "90px", align: "right", render: (row) => rate(row.a_hit_rate) },
+  { id: "b", title: "B", width: "90px", align: "right", render: (row) => rate(row.b_hit_rate) },
+  {
+    id: "change",
+    title: "Change",
+    width: "90px",
+    align: "right",
+    render: (row) => (
+      <Change
+        worse="down"
+        value={row.a_hit_rate === null || row.b_hit_rate === null ? null : row.b_hit_rate - row.a_hit_rate}
+      />
+    ),
+  },
+];
+
+function shown(value: unknown): string {
+  return value === null || value === undefined
+    ? "–"
+    : typeof value === "string"
+      ? value
+      : JSON.stringify(value);
+}
+
+const ATTRIBUTES: Column<AttributePair>[] = [
+  {
+    id: "name",
+    title: "Attribute",
+    width: "minmax(180px, 1fr)",
+    value: (row) => row.name,
+    render: (row) => <code>{row.name}</code>,
+  },
+  { id: "a", title: "A", render: (row) => <span class="ellipsis">{shown(row.a)}</span> },
+  { id: "b", title: "B", render: (row) => <span class="ellipsis">{shown(row.b)}</span> },
+];
+
+function Which({ run, name }: { run: Run; name: string }) {
+  return (
+    <Figure
+      label={name}
+      value={seconds(run.seconds)}
+      hint={
+        <>
+          <a href={runLink(run.trace_id)}>
+            {run.workflow} #{run.run_id}
+          </a>{" "}
+          {run.branch} {fullTime(run.start_ms)} <Ended conclusion={run.conclusion} />
+        </>
+      }
+    />
+  );
+}
+
+/** Which runs, if the address does not say. */
+function Choose() {
+  const [a, setA] = useState(param("a") ?? "");
+  const [b, setB] = useState(param("b") ?? "");
+  const go = () => setParams({ a: a.trim(), b: b.trim() });
+  return (
+    <Empty title="Which runs?">
+      <p>Mark a run in the list of its workflow and choose another, or give the ids of their traces.</p>
+      <div class="row">
+        <TextField label="A" value={a} onChange={setA} onEnter={go} width="290px" />
+        <TextField label="B" value={b} onChange={setB} onEnter={go} width="290px" />
+        <Button kind="primary" onClick={go} disabled={!a || !b}>
+          Compare
+        </Button>
+      </div>
+    </Empty>
+  );
+}
 
 export default function Page() {
-  return <PageBody title="Being written">{null}</PageBody>;
+  const [a, b] = [param("a"), param("b")];
+  const isChosen = Boolean(a && b);
+  const asked = useAsk(
+    isChosen ? (signal) => getJson<Comparison>("/api/ci/compare", { a, b }, signal) : undefined,
+    [a, b],
+  );
+  return (
+    <PageBody
+      title="Compare runs"
+      actions={
+        isChosen && (
+          <Button icon="compare" onClick={() => setParams({ a: b, b: a })}>
+            Swap
+          </Button>
+        )
+      }
+    >
+      {!isChosen ? (
+        <Choose />
+      ) : (
+        <Answer of={asked}>
+          {(told) => (
+            <>
+              <div class="ci-figures">
+                <Which run={told.a} name="A" />
+                <Which run={told.b} name="B" />
+                <Figure
+                  label="B longer by"
+                  value={<Delta value={told.delta_seconds} />}
+                  hint={<Change value={told.change} />}
+                />
+              </div>
+              <Card title="Jobs">
+                <Table
+                  columns={JOBS}
+                  rows={told.jobs}
+                  label="Jobs of both runs"
+                  rowKey={(pair) => pair.job}
+                />
+              </Card>
+              {told.caches.length > 0 && (
+                <Card title="Caches">
+                  <Table
+                    columns={CACHES}
+                    rows={told.caches}
+                    label="Caches"
+                    rowKey={(row) => `${row.job} ${row.name}`}
+                  />
+                </Card>
+              )}
+              {told.attributes.length > 0 && (
+                <Card title="What was told differently">
+                  <Table
+                    columns={ATTRIBUTES}
+                    rows={told.attributes}
+                    label="Attributes"
+                    rowKey={(row) => row.name}
+                  />
+                </Card>
+              )}
+            </>
+          )}
+        </Answer>
+      )}
+    </PageBody>
+  );
 }

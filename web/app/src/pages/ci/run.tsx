@@ -1,6 +1,219 @@
-/** Being written. */
-import { PageBody } from "../../ui/page";
+/** One run: its chart, what decided how long it took, runners, caches, failures, and earlier runs. */
+import { useEffect } from "preact/hooks";
+import { getJson } from "../../frame/api";
+import { href } from "../../frame/base";
+import { link, param, setParams } from "../../frame/router";
+import { refreshes } from "../../frame/time";
+import { useAsk } from "../../frame/useask";
+import { Button } from "../../ui/button";
+import { fullTime } from "../../ui/format";
+import { Icon } from "../../ui/icon";
+import { Card, Figure, PageBody } from "../../ui/page";
+import { Answer, Warning } from "../../ui/states";
+import { Table } from "../../ui/table";
+import { Tabs } from "../../ui/tabs";
+import type { PageProps } from "..";
+import { Change, Ended, pipelineLink, rate, seconds } from "./bits";
+import { Chart } from "./chart";
+import "./ci.css";
+import { Earlier, Path, RUN_CACHES, RunFailures } from "./parts";
+import { RUNNERS } from "./tables";
+import type { Run, RunDocument } from "./types";
 
-export default function Page() {
-  return <PageBody title="Being written">{null}</PageBody>;
+/** How often a run that goes on is asked about again. */
+const RUNNING_MILLIS = 10_000;
+
+function safe(url: string | null): string | undefined {
+  return url && /^https?:\/\//.test(url) ? url : undefined;
+}
+
+function Head({ run }: { run: Run }) {
+  const facts = [run.branch, run.commit?.slice(0, 8), run.event, run.actor].filter(Boolean);
+  return (
+    <p class="ci-facts">
+      <Ended conclusion={run.conclusion} />
+      <span>{run.repository}</span>
+      {facts.map((fact) => (
+        <span key={fact} class="muted">
+          {fact}
+        </span>
+      ))}
+      {run.attempt && run.attempt !== "1" && <span class="muted">attempt {run.attempt}</span>}
+      <span class="muted">{fullTime(run.start_ms)}</span>
+      {run.title && <b class="ellipsis">{run.title}</b>}
+    </p>
+  );
+}
+
+function Figures({ told }: { told: RunDocument }) {
+  const { run, earlier, jobs, runners } = told;
+  const minutes = runners.reduce((sum, row) => sum + row.runner_minutes, 0);
+  const billed = runners.reduce((sum, row) => sum + row.billed_minutes, 0);
+  const failed = jobs.filter((job) =>
+    ["failure", "timed_out", "startup_failure"].includes(job.conclusion ?? ""),
+  );
+  const waited = Math.max(0, ...jobs.map((job) => job.queue_seconds));
+  return (
+    <div class="ci-figures">
+      <Figure
+        label="Took"
+        value={seconds(run.seconds)}
+        hint={
+          earlier.runs > 0 ? (
+            <>
+              <Change value={earlier.change} /> against {earlier.runs} earlier
+            </>
+          ) : (
+            "no earlier runs"
+          )
+        }
+      />
+      <Figure
+        label="Jobs"
+        value={jobs.length}
+        hint={failed.length > 0 ? `${failed.length} failed` : "none failed"}
+        tone={failed.length > 0 ? "bad" : undefined}
+      />
+      <Figure label="Longest wait" value={seconds(waited)} />
+      <Figure label="Runner time" value={seconds(minutes * 60)} hint={`${billed} minutes billed`} />
+      {told.caches.length > 0 && <CacheFigure told={told} />}
+    </div>
+  );
+}
+
+function CacheFigure({ told }: { told: RunDocument }) {
+  const files = told.caches.filter((cache) => !cache.name.includes("."));
+  const sum = (of: "hits" | "misses" | "errors") => files.reduce((total, cache) => total + cache[of], 0);
+  const asked = sum("hits") + sum("misses");
+  return (
+    <Figure
+      label="Cache hits"
+      value={rate(asked > 0 ? sum("hits") / asked : null)}
+      hint={`${sum("hits")} hits, ${sum("misses")} misses, ${sum("errors")} errors`}
+    />
+  );
+}
+
+function Legend() {
+  const onlyPath = param("path") === "1";
+  const unfold = param("unfold") === "1";
+  return (
+    <>
+      <span class="gantt-legend">
+        <i class="gantt-part gantt-queue" /> queue <i class="gantt-part gantt-dispatch" /> dispatch{" "}
+        <i class="gantt-part gantt-run gantt-good" /> run <i class="gantt-part gantt-run gantt-bad" /> failed
+      </span>
+      <Button
+        kind="quiet"
+        icon="flag"
+        pressed={onlyPath}
+        onClick={() => setParams({ path: onlyPath ? undefined : "1" }, { replace: true })}
+      >
+        Critical path
+      </Button>
+      <Button
+        kind="quiet"
+        icon="columns"
+        pressed={unfold}
+        onClick={() => setParams({ unfold: unfold ? undefined : "1", open: undefined }, { replace: true })}
+      >
+        Unfold matrices
+      </Button>
+    </>
+  );
+}
+
+function Parts({ told }: { told: RunDocument }) {
+  const view = param("view") ?? (told.failures.length > 0 ? "failures" : "path");
+  const tabs = [
+    { id: "path", label: "Critical path", count: String(told.path.length) },
+    { id: "failures", label: "Failures", count: String(told.failures.length) },
+    { id: "runners", label: "Runners", count: String(told.runners.length) },
+    { id: "caches", label: "Caches", count: String(told.caches.length) },
+    { id: "earlier", label: "Earlier runs", count: String(told.earlier.runs) },
+  ];
+  return (
+    <Card
+      title={
+        <Tabs
+          tabs={tabs}
+          current={view}
+          label="More about the run"
+          onChange={(next) => setParams({ view: next }, { replace: true })}
+        />
+      }
+    >
+      {view === "path" && <Path told={told} />}
+      {view === "failures" && <RunFailures told={told} />}
+      {view === "runners" && (
+        <Table columns={RUNNERS} rows={told.runners} label="Runners by label" rowKey={(row) => row.labels} />
+      )}
+      {view === "caches" && (
+        <Table
+          columns={RUN_CACHES}
+          rows={told.caches}
+          label="Caches by job"
+          rowKey={(row) => `${row.job}\u0000${row.name}`}
+        />
+      )}
+      {view === "earlier" && <Earlier told={told} />}
+    </Card>
+  );
+}
+
+export default function Page({ params }: PageProps) {
+  const id = params.id ?? "";
+  const asked = useAsk(
+    (signal) => getJson<RunDocument>(`/api/ci/runs/${id}`, {}, signal),
+    [id, refreshes.value],
+  );
+  const isRunning = asked.data?.run.is_running;
+  useEffect(() => {
+    if (!isRunning) return;
+    const timer = setInterval(asked.again, RUNNING_MILLIS);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  const run = asked.data?.run;
+  const name = run ? `${run.workflow ?? "Run"} ${run.run_id ? `#${run.run_id}` : ""}` : "Run";
+  return (
+    <PageBody
+      title={name}
+      actions={
+        run && (
+          <>
+            {run.workflow && (
+              <a class="button" href={pipelineLink(run.workflow, run.repository)}>
+                <Icon name="ci" /> Workflow
+              </a>
+            )}
+            <a class="button" href={href(link(`/trace/${run.trace_id}`))}>
+              <Icon name="traces" /> Trace
+            </a>
+            {safe(run.url) && (
+              <a class="button" href={safe(run.url)} target="_blank" rel="noreferrer">
+                <Icon name="external" /> GitHub
+              </a>
+            )}
+          </>
+        )
+      }
+    >
+      <Answer of={asked} lines={12}>
+        {(told) => (
+          <>
+            <Head run={told.run} />
+            {told.run.is_running && (
+              <Warning>This run goes on, or its last word has not come: jobs are shown as they end.</Warning>
+            )}
+            {told.is_truncated && <Warning>This run has more jobs or steps than are shown.</Warning>}
+            <Figures told={told} />
+            <Card title="Jobs" actions={<Legend />}>
+              <Chart document={told} />
+            </Card>
+            <Parts told={told} />
+          </>
+        )}
+      </Answer>
+    </PageBody>
+  );
 }
