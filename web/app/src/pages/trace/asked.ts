@@ -1,5 +1,6 @@
 /** What the page asks about a trace besides its columns, and the shapes of the answers. */
 import { ask, getJson, question } from "../../frame/api";
+import type { FlameAnswer } from "../../ui/canvas/flamenodes";
 import { readColumns, type Trace } from "./columns";
 
 /** A value of an attribute, with its type as OpenTelemetry has it. */
@@ -139,6 +140,10 @@ export function askFind(id: string, q: string, signal?: AbortSignal): Promise<Fo
 
 export function askStatistics(id: string, by: string, signal?: AbortSignal): Promise<Statistics> {
   return getJson(path(id, "/stats"), { by }, signal);
+}
+
+export function askFlame(id: string, signal?: AbortSignal): Promise<FlameAnswer> {
+  return getJson(path(id, "/flame"), {}, signal);
 }
 
 /** Where a trace can be downloaded from. */

@@ -4,15 +4,18 @@
  */
 import { useMemo } from "preact/hooks";
 import { param, setParams } from "../../frame/router";
+import { useAsk } from "../../frame/useask";
 import { Flame, type FlameBoxes } from "../../ui/canvas/flame";
+import { boxesOf, type FlameAnswer } from "../../ui/canvas/flamenodes";
 import { colorOf } from "../../ui/colors";
 import { count, duration, percent } from "../../ui/format";
+import { Answer, Warning } from "../../ui/states";
 import { Tabs } from "../../ui/tabs";
+import { askFlame } from "./asked";
 import { endOf, FLAG, has, nameOf, serviceOf, type Trace } from "./columns";
-import { type Merged, mergePaths } from "./merged";
 import type { TraceState } from "./state";
 
-export function FlameView({ state }: { state: TraceState; id: string }) {
+export function FlameView({ state, id }: { state: TraceState; id: string }) {
   const order = param("order") === "heavy" ? "heavy" : "time";
   return (
     <div class="flame-view">
@@ -32,7 +35,7 @@ export function FlameView({ state }: { state: TraceState; id: string }) {
             : "Spans with the same path are one box; its width is the time that its spans worked by themselves."}
         </span>
       </div>
-      {order === "time" ? <TimeFlame state={state} /> : <HeavyFlame state={state} />}
+      {order === "time" ? <TimeFlame state={state} /> : <HeavyFlame state={state} id={id} />}
     </div>
   );
 }
@@ -79,36 +82,50 @@ function TimeFlame({ state }: { state: TraceState }) {
   );
 }
 
-function HeavyFlame({ state }: { state: TraceState }) {
-  const trace = state.trace.value;
-  const merged: Merged = useMemo(() => mergePaths(trace), [trace]);
+function HeavyFlame({ state, id }: { state: TraceState; id: string }) {
+  const { revision } = state.trace.value.header;
+  const asked = useAsk((signal) => askFlame(id, signal), [id, revision]);
+  return <Answer of={asked}>{(flame) => <Merged flame={flame} state={state} />}</Answer>;
+}
+
+function Merged({ flame, state }: { flame: FlameAnswer; state: TraceState }) {
+  const boxes = useMemo(() => boxesOf(flame.nodes), [flame]);
+  const { nodes } = flame;
   const found = state.matches.value?.text.toLowerCase();
   return (
-    <Flame
-      boxes={merged}
-      label="Flame, left heavy"
-      text={(box) => {
-        const number = merged.spans[box]!;
-        return number > 1
-          ? `${nameOf(trace, merged.example[box]!)} ×${count(number)}`
-          : nameOf(trace, merged.example[box]!);
-      }}
-      color={(box) => colorOf(serviceOf(trace, merged.example[box]!))}
-      isMatch={found ? (box) => nameOf(trace, merged.example[box]!).toLowerCase().includes(found) : undefined}
-      isMarked={(box) => merged.errors[box]! > 0}
-      onSelect={(box) => state.select(merged.example[box]!)}
-      tip={(box) => (
-        <>
-          <b>{nameOf(trace, merged.example[box]!).slice(0, 200)}</b>
-          <div>{serviceOf(trace, merged.example[box]!)}</div>
-          <div>
-            {count(merged.spans[box]!)} spans, {duration(merged.to[box]! - merged.from[box]!)} (
-            {percent((merged.to[box]! - merged.from[box]!) / merged.length)}), self{" "}
-            {duration(merged.own[box]!)}
-          </div>
-          {merged.errors[box]! > 0 && <div class="bad">✖ {count(merged.errors[box]!)} errors</div>}
-        </>
+    <div class="flame-view">
+      {flame.truncated && (
+        <Warning>There are more paths than are shown; their time is that of the box above.</Warning>
       )}
-    />
+      <Flame
+        boxes={boxes}
+        label="Flame, left heavy"
+        text={(box) => {
+          const { name, a } = nodes[box]!;
+          return a.count > 1 ? `${name} ×${count(a.count)}` : name;
+        }}
+        color={(box) => colorOf(nodes[box]!.service)}
+        isMatch={
+          found
+            ? (box) => `${nodes[box]!.service} ${nodes[box]!.name}`.toLowerCase().includes(found)
+            : undefined
+        }
+        isMarked={(box) => nodes[box]!.a.errors > 0}
+        tip={(box) => {
+          const { name, service, a } = nodes[box]!;
+          return (
+            <>
+              <b>{name.slice(0, 200)}</b>
+              <div>{service}</div>
+              <div>
+                {count(a.count)} spans, {duration(a.weightNanos)} ({percent(a.weightNanos / boxes.length)}),
+                self {duration(a.selfNanos)}
+              </div>
+              {a.errors > 0 && <div class="bad">✖ {count(a.errors)} errors</div>}
+            </>
+          );
+        }}
+      />
+    </div>
   );
 }

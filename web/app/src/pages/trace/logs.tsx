@@ -115,7 +115,7 @@ export function LogsView({ state, id }: { state: TraceState; id: string }) {
       </div>
       {events.error && <ErrorBox error={events.error} again={events.again} />}
       {logs.error && <ErrorBox error={logs.error} again={logs.again} />}
-      {(events.data?.truncated || logs.data?.truncated.includes("logs")) && (
+      {((events.data?.next ?? null) !== null || logs.data?.truncated.includes("logs")) && (
         <Warning>There is more than is shown here; logs has all records.</Warning>
       )}
       {isLoading ? (

@@ -17,10 +17,10 @@ export interface TraceEvent {
 
 export interface TraceEvents {
   revision: string;
-  t0: string;
   events: TraceEvent[];
   total: number;
-  truncated: boolean;
+  /** Where to go on, if there are more. */
+  next: number | null;
 }
 
 /** The events, if there are any. */

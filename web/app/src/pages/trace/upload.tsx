@@ -1,6 +1,6 @@
 /**
  * Opening a trace from a file: dropped anywhere on the page that shows this, or chosen. The server reads it
- * (OTLP JSON, Jaeger, Zipkin, Chrome) and keeps it for a while, for this page only.
+ * (OTLP as JSON or protobuf, Jaeger's JSON) and keeps it for a while, for this page only.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "../../frame/api";
@@ -8,6 +8,7 @@ import { link, navigate } from "../../frame/router";
 import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
 import { ErrorBox } from "../../ui/states";
+import "./upload.css";
 
 /** What the server says of an upload: the traces in it, the largest first. */
 export interface Uploaded {
@@ -71,7 +72,7 @@ export function UploadTrace({ label = "Open a file" }: { label?: string }) {
       {isOver && (
         <div class="upload-drop">
           <Icon name="upload" size={32} />
-          <p>Drop a trace: OTLP, Jaeger, Zipkin or Chrome JSON</p>
+          <p>Drop a trace: OTLP as JSON or protobuf, or Jaeger's JSON</p>
         </div>
       )}
     </>
