@@ -14,17 +14,17 @@ export function drawThresholds(plot: uPlot, field: Field, scale: string): void {
   if (typeof limits?.min !== "number" || typeof limits.max !== "number") return;
   const isPercentage = field.config?.thresholds?.mode === "percentage";
   const [low, high] = field.state?.range ?? [limits.min, limits.max];
-  const valueOf = (value: number | null) =>
+  const levelOf = (value: number | null) =>
     value === null ? limits.min! : isPercentage ? low + ((high - low) * value) / 100 : value;
   const clamp = (y: number) => Math.max(bbox.top, Math.min(bbox.top + bbox.height, y));
   ctx.save();
   if (mode.includes("dashed")) ctx.setLineDash([8 * devicePixelRatio, 6 * devicePixelRatio]);
   ctx.lineWidth = 1.5 * devicePixelRatio;
   for (const [index, step] of steps.entries()) {
-    const y = plot.valToPos(valueOf(step.value), scale, true);
+    const y = plot.valToPos(levelOf(step.value), scale, true);
     if (mode.includes("area") || mode === "series") {
       const next = steps[index + 1];
-      const top = next ? clamp(plot.valToPos(valueOf(next.value), scale, true)) : bbox.top;
+      const top = next ? clamp(plot.valToPos(levelOf(next.value), scale, true)) : bbox.top;
       ctx.fillStyle = faded(color(step.color), 0.12);
       ctx.fillRect(bbox.left, top, bbox.width, clamp(index === 0 ? bbox.top + bbox.height : y) - top);
     }

@@ -27,7 +27,7 @@ export function Marked({ text, mode }: { text: string; mode: string }) {
     };
   }, [text, mode]);
   if (mode === "code" || html === undefined) return <pre class="text-panel">{text}</pre>;
-  // biome-ignore lint/security/noDangerouslySetInnerHtml: DOMPurify has cleaned it
+  // DOMPurify has cleaned it.
   return <div class="text-panel" dangerouslySetInnerHTML={{ __html: html }} />;
 }
 

@@ -82,16 +82,16 @@ export function attachTooltip(plot: uPlot, newest: { current: Spoken }): () => v
   const outside = (event: Event) => {
     if (isKept && !event.composedPath().includes(box) && !event.composedPath().includes(plot.over)) hide();
   };
-  const escape = (event: KeyboardEvent) => event.key === "Escape" && isKept && hide();
+  const onEscape = (event: KeyboardEvent) => event.key === "Escape" && isKept && hide();
   plot.over.addEventListener("mouseleave", () => !isKept && hide());
   plot.over.addEventListener("click", keep);
   document.addEventListener("pointerdown", outside);
-  document.addEventListener("keydown", escape);
+  document.addEventListener("keydown", onEscape);
   plot.hooks.setCursor = [...(plot.hooks.setCursor ?? []), move];
   return () => {
     box.remove();
     document.removeEventListener("pointerdown", outside);
-    document.removeEventListener("keydown", escape);
+    document.removeEventListener("keydown", onEscape);
   };
 }
 

@@ -1,0 +1,67 @@
+/** A window over the page, closed by Escape, its button or a click beside it. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Button } from "../../ui/button";
+
+interface DialogProps {
+  title: string;
+  close: () => void;
+  children: ComponentChildren;
+  isWide?: boolean;
+}
+
+export function Dialog({ title, close, children, isWide }: DialogProps) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
+    const pressed = (event: KeyboardEvent) => {
+      if (event.key === "Tab") keepFocus(event, box.current!);
+      if (event.key !== "Escape" || event.defaultPrevented) return;
+      event.preventDefault();
+      close();
+    };
+    document.addEventListener("keydown", pressed);
+    box.current?.focus();
+    return () => {
+      document.removeEventListener("keydown", pressed);
+      before?.focus?.();
+    };
+  }, []);
+  return (
+    <div class="overlay" onPointerDown={(event) => event.target === event.currentTarget && close()}>
+      <div
+        ref={box}
+        class={`dialog ${isWide ? "dialog-wide" : ""}`}
+        role="dialog"
+        aria-modal="true"
+        aria-label={title}
+        tabIndex={-1}
+      >
+        <div class="dialog-head">
+          <h2 class="grow">{title}</h2>
+          <Button kind="quiet" icon="close" label="Close" onClick={close} />
+        </div>
+        <div class="dialog-body">{children}</div>
+      </div>
+    </div>
+  );
+}
+
+/** The focus goes around within the window. */
+function keepFocus(event: KeyboardEvent, box: HTMLElement): void {
+  const all = [
+    ...box.querySelectorAll<HTMLElement>(
+      "a[href], button:not(:disabled), input, select, textarea, [tabindex='0']",
+    ),
+  ];
+  const [first, last] = [all[0], all.at(-1)];
+  if (!first || !last) return;
+  const isOutside = !box.contains(document.activeElement);
+  if (event.shiftKey && (document.activeElement === first || isOutside)) {
+    event.preventDefault();
+    last.focus();
+  } else if (!event.shiftKey && (document.activeElement === last || isOutside)) {
+    event.preventDefault();
+    first.focus();
+  }
+}

@@ -1,0 +1,216 @@
+/** The queries of a panel, each with the editor of its language. */
+import { Button } from "../../../ui/button";
+import { Editor } from "../../../ui/editor";
+import { Check, SelectField, TextField } from "../../../ui/field";
+import { emptyTarget, SOURCES, type Source } from "../create";
+import type { Json } from "../model";
+import { JsonField } from "./fields";
+
+interface QueriesProps {
+  panel: Json;
+  onChange: (panel: Json) => void;
+  onRun: () => void;
+}
+
+/** The data source of a query: its own, or the panel's. */
+export function sourceOf(target: Json, panel: Json): Source | undefined {
+  const named = (of: unknown) =>
+    typeof of === "string"
+      ? { uid: of, type: "" }
+      : (of as { uid?: string; type?: string } | null | undefined);
+  for (const given of [named(target.datasource), named(panel.datasource)]) {
+    const found =
+      SOURCES.find(({ uid }) => uid === given?.uid) ?? SOURCES.find(({ type }) => type === given?.type);
+    if (found) return found;
+  }
+  // A name or a variable: what is written tells the language.
+  if (typeof target.rawSql === "string") return SOURCES[3];
+  if (typeof target.expr === "string") return SOURCES[0];
+  return typeof target.query === "string" ? SOURCES[1] : undefined;
+}
+
+/** The next letter that no query has. */
+export function freeLetter(targets: readonly Json[]): string {
+  const taken = new Set(targets.map(({ refId }) => refId));
+  for (let code = 65; code < 91; code += 1)
+    if (!taken.has(String.fromCharCode(code))) return String.fromCharCode(code);
+  return `Q${targets.length}`;
+}
+
+export function Queries({ panel, onChange, onRun }: QueriesProps) {
+  const targets = Array.isArray(panel.targets) ? (panel.targets as Json[]) : [];
+  const set = (next: Json[]) => onChange({ ...panel, targets: next });
+  return (
+    <div class="stack">
+      {targets.map((target, at) => (
+        <Query
+          key={at}
+          target={target}
+          panel={panel}
+          onChange={(next) => set(targets.map((one, index) => (index === at ? next : one)))}
+          onRemove={() => set(targets.filter((_, index) => index !== at))}
+          onRun={onRun}
+        />
+      ))}
+      <div class="row">
+        <Button
+          icon="plus"
+          onClick={() =>
+            set([
+              ...targets,
+              emptyTarget(sourceOf(targets.at(-1) ?? {}, panel) ?? SOURCES[0], freeLetter(targets)),
+            ])
+          }
+        >
+          Add query
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+interface QueryProps {
+  target: Json;
+  panel: Json;
+  onChange: (target: Json) => void;
+  onRemove: () => void;
+  onRun: () => void;
+}
+
+function Query({ target, panel, onChange, onRemove, onRun }: QueryProps) {
+  const source = sourceOf(target, panel);
+  const set = (name: string, value: unknown) => onChange({ ...target, [name]: value });
+  const refId = String(target.refId ?? "");
+  return (
+    <div class="card stack">
+      <div class="row">
+        <b>{refId}</b>
+        <SelectField
+          label="Data source"
+          hideLabel
+          value={source?.uid ?? ""}
+          options={[
+            ...(source ? [] : [["", "Unknown"] as const]),
+            ...SOURCES.map(({ uid, name }) => [uid, name] as const),
+          ]}
+          onChange={(uid) => {
+            const next = SOURCES.find((one) => one.uid === uid);
+            if (next)
+              onChange({ ...emptyTarget(next, refId), [next.member]: source ? target[source.member] : "" });
+          }}
+        />
+        <Check label="Off" checked={target.hide === true} onChange={(hide) => set("hide", hide)} />
+        <span class="grow" />
+        <Button kind="quiet" icon="trash" label={`Remove query ${refId}`} onClick={onRemove} />
+      </div>
+      {source ? (
+        <Editor
+          language={source.language}
+          label={`Query ${refId}`}
+          lines={2}
+          value={String(target[source.member] ?? "")}
+          onChange={(text) => set(source.member, text)}
+          onRun={onRun}
+        />
+      ) : (
+        <JsonField label="Query as JSON" value={target} onChange={(value) => onChange(value as Json)} />
+      )}
+      {source && <QueryOptions source={source} target={target} set={set} />}
+    </div>
+  );
+}
+
+const FORMATS = [
+  ["time_series", "Series"],
+  ["table", "Table"],
+  ["heatmap", "Heat map"],
+] as const;
+const TABLES = [
+  ["spans", "Spans"],
+  ["traces", "Traces"],
+  ["raw", "Raw"],
+] as const;
+const SQL_FORMATS = [
+  ["table", "Table"],
+  ["time_series", "Series"],
+] as const;
+
+function QueryOptions({
+  source,
+  target,
+  set,
+}: {
+  source: Source;
+  target: Json;
+  set: (name: string, value: unknown) => void;
+}) {
+  const text = (name: string) => String(target[name] ?? "");
+  const whole = (name: string, label: string) => (
+    <TextField
+      label={label}
+      type="number"
+      width="90px"
+      value={text(name)}
+      onChange={(value) => set(name, value === "" ? undefined : Number(value))}
+    />
+  );
+  return (
+    <div class="row">
+      {(source.type === "prometheus" || source.type === "loki") && (
+        <>
+          <TextField
+            label="Legend"
+            value={text("legendFormat")}
+            placeholder="{{label}}"
+            onChange={(value) => set("legendFormat", value)}
+            width="180px"
+          />
+          <Check
+            label="Instant"
+            checked={target.instant === true}
+            onChange={(instant) => {
+              set("instant", instant);
+            }}
+          />
+        </>
+      )}
+      {source.type === "prometheus" && (
+        <>
+          <SelectField
+            label="As"
+            value={text("format") || "time_series"}
+            options={FORMATS}
+            onChange={(value) => set("format", value)}
+          />
+          <TextField
+            label="Least step"
+            value={text("interval")}
+            placeholder="15s"
+            onChange={(value) => set("interval", value)}
+            width="80px"
+          />
+        </>
+      )}
+      {source.type === "tempo" && (
+        <>
+          <SelectField
+            label="As"
+            value={text("tableType") || "traces"}
+            options={TABLES}
+            onChange={(value) => set("tableType", value)}
+          />
+          {whole("limit", "Traces at most")}
+          {whole("spss", "Spans of each")}
+        </>
+      )}
+      {source.type === "postgres" && (
+        <SelectField
+          label="As"
+          value={text("format") || "table"}
+          options={SQL_FORMATS}
+          onChange={(value) => set("format", value)}
+        />
+      )}
+    </div>
+  );
+}

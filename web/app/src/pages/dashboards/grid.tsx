@@ -1,0 +1,72 @@
+/** Panels on the grid of 24 columns, in rows that fold. While a dashboard is edited they can be moved. */
+import { useState } from "preact/hooks";
+import { Icon } from "../../ui/icon";
+import type { GridPos, Placed, Section } from "./model";
+import { Mover } from "./mover";
+import { Panel, type PanelContext } from "./panel";
+
+interface GridProps {
+  sections: readonly Section[];
+  context: PanelContext;
+  onMove: (panel: Placed, place: GridPos) => void;
+}
+
+export function Grid({ sections, context, onMove }: GridProps) {
+  const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
+  return (
+    <div class="board">
+      {sections.map((section, at) => {
+        const key = section.row?.key ?? `first ${at}`;
+        const isClosed = section.row ? (toggled.get(key) ?? section.collapsed) : false;
+        return (
+          <div key={key}>
+            {section.row && (
+              <h2 class="board-row">
+                <button
+                  type="button"
+                  class="board-row-button"
+                  aria-expanded={!isClosed}
+                  onClick={() => setToggled(new Map(toggled).set(key, !isClosed))}
+                >
+                  <Icon name={isClosed ? "right" : "down"} size={14} />
+                  {section.row.title || "Row"}
+                  {isClosed && <span class="muted"> ({section.panels.length} panels)</span>}
+                </button>
+              </h2>
+            )}
+            {!isClosed && <Panels section={section} context={context} onMove={onMove} />}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+function Panels({
+  section,
+  context,
+  onMove,
+}: {
+  section: Section;
+  context: PanelContext;
+  onMove: GridProps["onMove"];
+}) {
+  const top = Math.min(...section.panels.map(({ gridPos }) => gridPos.y));
+  return (
+    <div class="board-grid">
+      {section.panels.map((panel) => {
+        const { x, y, w, h } = panel.gridPos;
+        return (
+          <div
+            key={panel.key}
+            class="board-cell"
+            style={{ gridColumn: `${x + 1} / span ${w}`, gridRow: `${y - top + 1} / span ${h}` }}
+          >
+            <Panel panel={panel} context={context} />
+            {context.isEditing && <Mover panel={panel} onMove={(place) => onMove(panel, place)} />}
+          </div>
+        );
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,189 @@
+/**
+ * Data of the panels that are in sight. Panels that come into sight at the same moment are asked for
+ * together; the server answers each as soon as it has it. What goes out of sight before its answer came is
+ * asked for no more. Data that is there stays, dimmed, until newer data is.
+ */
+import { type Signal, signal } from "@preact/signals";
+import { ApiError, eachLine } from "../../frame/api";
+import { decode, type Frame, type Notice } from "../../panels/frame";
+import type { Context, Placed, Which } from "./model";
+
+export interface PanelState {
+  frames?: Frame[];
+  notices: Notice[];
+  error?: PanelError;
+  loading: boolean;
+  /** What was asked, after variables were put in. */
+  queries?: AskedQuery[];
+  tookMillis?: number;
+}
+
+export interface PanelError {
+  message: string;
+  query?: string;
+  position?: number;
+}
+
+export interface AskedQuery {
+  refId?: string;
+  language?: string;
+  query?: string;
+}
+
+/** A line of the answer. */
+interface Line {
+  panel: string;
+  frames?: Frame[];
+  notices?: Notice[];
+  error?: string | { message: string; query?: string; position?: number };
+  queries?: AskedQuery[];
+}
+
+interface Wanted {
+  panel: Placed;
+  points: number;
+}
+
+interface Batch {
+  controller: AbortController;
+  waiting: Set<string>;
+}
+
+/** Panels in one question: a question that is given up costs no more than these. */
+const MOST_IN_BATCH = 24;
+/** How long is waited for others that come into sight. */
+const GATHER_MILLIS = 12;
+
+export class Loader {
+  readonly #states = new Map<string, Signal<PanelState>>();
+  readonly #wanted = new Map<string, Wanted>();
+  readonly #fresh = new Set<string>();
+  readonly #queue = new Set<string>();
+  readonly #batches = new Set<Batch>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #which: Which | undefined;
+  #context: Context | undefined;
+
+  /** How a panel stands. */
+  state(key: string): Signal<PanelState> {
+    let found = this.#states.get(key);
+    if (!found) {
+      found = signal<PanelState>({ notices: [], loading: true });
+      this.#states.set(key, found);
+    }
+    return found;
+  }
+
+  /** Everything is about something else now: asks again for what is in sight. */
+  begin(which: Which, context: Context): void {
+    this.stop();
+    this.#which = which;
+    this.#context = context;
+    this.#fresh.clear();
+    for (const state of this.#states.values()) state.value = { ...state.peek(), loading: true };
+    for (const key of this.#wanted.keys()) this.#enqueue(key);
+  }
+
+  /** A panel is in sight. */
+  want(panel: Placed, points: number): void {
+    this.#wanted.set(panel.key, { panel, points });
+    if (!this.#fresh.has(panel.key)) this.#enqueue(panel.key);
+  }
+
+  /** A panel is out of sight. */
+  leave(key: string): void {
+    this.#wanted.delete(key);
+    this.#queue.delete(key);
+    for (const batch of this.#batches) {
+      if (!batch.waiting.delete(key)) continue;
+      this.#fresh.delete(key);
+      if (batch.waiting.size === 0) batch.controller.abort();
+    }
+  }
+
+  /** Asks again for one panel. */
+  retry(key: string): void {
+    this.#fresh.delete(key);
+    const state = this.state(key);
+    state.value = { ...state.peek(), loading: true };
+    this.#enqueue(key);
+  }
+
+  /** Gives up everything that is under way. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#queue.clear();
+    for (const batch of this.#batches) batch.controller.abort();
+    this.#batches.clear();
+  }
+
+  #enqueue(key: string): void {
+    if (!this.#which || !this.#context) return;
+    this.#queue.add(key);
+    this.#timer ??= setTimeout(() => this.#flush(), GATHER_MILLIS);
+  }
+
+  #flush(): void {
+    this.#timer = undefined;
+    const keys = [...this.#queue].filter((key) => this.#wanted.has(key));
+    this.#queue.clear();
+    for (let at = 0; at < keys.length; at += MOST_IN_BATCH)
+      void this.#ask(keys.slice(at, at + MOST_IN_BATCH));
+  }
+
+  async #ask(keys: string[]): Promise<void> {
+    const batch: Batch = { controller: new AbortController(), waiting: new Set(keys) };
+    this.#batches.add(batch);
+    for (const key of keys) this.#fresh.add(key);
+    const began = performance.now();
+    const panels = keys.map((key) => {
+      const { panel, points } = this.#wanted.get(key)!;
+      return { key, scope: panel.scope, maxDataPoints: points };
+    });
+    try {
+      await eachLine<Line>(
+        "/api/dashboards/query",
+        {
+          method: "POST",
+          headers: { "Content-Type": "application/json" },
+          body: JSON.stringify({ ...this.#which, ...this.#context, panels }),
+          signal: batch.controller.signal,
+        },
+        (line) => {
+          batch.waiting.delete(line.panel);
+          this.#take(line, performance.now() - began);
+        },
+      );
+      for (const key of batch.waiting) this.#fail(key, "the server sent no answer for this panel");
+    } catch (error) {
+      if ((error as Error).name === "AbortError") return;
+      for (const key of batch.waiting) this.#fail(key, (error as Error).message, error);
+    } finally {
+      this.#batches.delete(batch);
+    }
+  }
+
+  #take(line: Line, tookMillis: number): void {
+    const state = this.state(line.panel);
+    const { queries, notices = [] } = line;
+    const error = typeof line.error === "string" ? { message: line.error } : line.error;
+    const frames = line.frames ? decode(line.frames) : undefined;
+    const before = state.peek();
+    state.value = {
+      frames: frames ?? (error ? before.frames : []),
+      notices,
+      error,
+      queries,
+      loading: false,
+      tookMillis,
+    };
+  }
+
+  #fail(key: string, message: string, error?: unknown): void {
+    const state = this.state(key);
+    this.#fresh.delete(key);
+    const position = error instanceof ApiError ? error.position : undefined;
+    state.value = { ...state.peek(), error: { message, position }, loading: false };
+  }
+}

@@ -1,0 +1,251 @@
+/**
+ * A panel in its frame: title, what is wrong, menu, and the drawing when it is in sight. The frame stays
+ * while data comes and goes.
+ */
+import { Component, type ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { href } from "../../frame/base";
+import { setParams } from "../../frame/router";
+import type { Range } from "../../frame/time";
+import { setRange } from "../../frame/time";
+import { needsData, viewOf } from "../../panels";
+import type { Annotation } from "../../panels/kinds";
+import { safeAddress } from "../../panels/links";
+import { TablePanel } from "../../panels/table";
+import { Marked } from "../../panels/text";
+import { useSize } from "../../panels/usesize";
+import { Icon } from "../../ui/icon";
+import { Popover } from "../../ui/popover";
+import { watch } from "./insight";
+import type { Loader, PanelState } from "./loader";
+import { PanelMenu } from "./menu";
+import type { BoardLink, Placed } from "./model";
+
+export interface PanelContext {
+  loader: Loader;
+  range: Range;
+  annotations: readonly Annotation[];
+  sync?: { key: string; values: boolean };
+  isEditing: boolean;
+  onInspect: (panel: Placed) => void;
+  onEdit: (panel: Placed) => void;
+  onChange?: (panel: Placed, change: "duplicate" | "remove") => void;
+}
+
+export function Panel({ panel, context }: { panel: Placed; context: PanelContext }) {
+  const root = useRef<HTMLElement>(null);
+  const [isSeen, setSeen] = useState(false);
+  const [isTable, setTable] = useState(false);
+  useEffect(() => watch(root.current!, setSeen), []);
+  const wantsData = needsData(panel.type);
+  useEffect(() => {
+    if (!isSeen || !wantsData) return;
+    const points = Math.max(100, Math.round(root.current!.clientWidth));
+    context.loader.want(panel, points);
+    return () => context.loader.leave(panel.key);
+  }, [isSeen, panel.key, wantsData]);
+  const state = context.loader.state(panel.key).value;
+  return (
+    <section
+      ref={root}
+      class={`panel ${panel.transparent ? "panel-transparent" : ""}`}
+      aria-label={panel.title || panel.type}
+    >
+      <Head
+        panel={panel}
+        state={wantsData ? state : { notices: [], loading: false }}
+        context={context}
+        isTable={isTable}
+        onTable={setTable}
+      />
+      <div class="panel-body">
+        {isSeen && <Body panel={panel} state={state} context={context} isTable={isTable} />}
+      </div>
+    </section>
+  );
+}
+
+interface HeadProps {
+  panel: Placed;
+  state: PanelState;
+  context: PanelContext;
+  isTable: boolean;
+  onTable: (isTable: boolean) => void;
+}
+
+function Head({ panel, state, context, isTable, onTable }: HeadProps) {
+  const notices = [...state.notices, ...(state.frames ?? []).flatMap((frame) => frame.notices ?? [])];
+  return (
+    <header class="panel-head">
+      {state.loading && <span class="panel-progress" role="status" aria-label="Loading" />}
+      {notices.length > 0 && (
+        <Popover
+          kind="quiet"
+          label={`${notices.length} notices`}
+          button={
+            <span class="warn">
+              <Icon name="warning" size={14} />
+            </span>
+          }
+        >
+          {() => (
+            <ul class="panel-notices">
+              {notices.map(({ text }) => (
+                <li key={text}>{text}</li>
+              ))}
+            </ul>
+          )}
+        </Popover>
+      )}
+      {panel.description && (
+        <Popover kind="quiet" label="What this shows" button={<Icon name="info" size={14} />}>
+          {() => (
+            <div class="panel-description">
+              <Marked text={panel.description!} mode="markdown" />
+            </div>
+          )}
+        </Popover>
+      )}
+      <h2 class="panel-title ellipsis" title={panel.title}>
+        {panel.title}
+      </h2>
+      {panel.timeInfo && (
+        <span class="muted panel-time">
+          <Icon name="clock" size={12} /> {panel.timeInfo}
+        </span>
+      )}
+      <PanelLinks links={panel.links ?? []} />
+      <PanelMenu panel={panel} state={state} context={context} isTable={isTable} onTable={onTable} />
+    </header>
+  );
+}
+
+function PanelLinks({ links }: { links: readonly BoardLink[] }) {
+  return (
+    <>
+      {links.map((link) => {
+        const address = safeAddress(link.url ?? "");
+        if (address === undefined) return null;
+        const isOutside = /^https?:/i.test(address);
+        return (
+          <a
+            key={address}
+            class="panel-link"
+            href={isOutside ? address : href(address)}
+            target={link.targetBlank || isOutside ? "_blank" : undefined}
+            rel="noopener noreferrer"
+            title={link.title}
+          >
+            <Icon name="external" size={12} />
+            <span class="hidden">{link.title || "Link"}</span>
+          </a>
+        );
+      })}
+    </>
+  );
+}
+
+interface BodyProps {
+  panel: Placed;
+  state: PanelState;
+  context: PanelContext;
+  isTable: boolean;
+}
+
+function Body({ panel, state, context, isTable }: BodyProps) {
+  const [box, size] = useSize(0, 0);
+  const View = isTable ? TablePanel : viewOf(panel.type);
+  const wantsData = needsData(panel.type);
+  const isReady = size.width > 0 && (!wantsData || state.frames !== undefined);
+  return (
+    <div
+      class={state.loading && state.frames && wantsData ? "panel-content panel-old" : "panel-content"}
+      ref={box}
+    >
+      {state.error && wantsData && (
+        <PanelFailure
+          error={state.error}
+          again={() => context.loader.retry(panel.key)}
+          isOver={state.frames !== undefined && state.frames.length > 0}
+        />
+      )}
+      {isReady && !(state.error && (state.frames ?? []).length === 0 && wantsData) && (
+        <Guard key={panel.type} of={state.frames}>
+          <View
+            panel={panel}
+            frames={wantsData ? (state.frames ?? []) : []}
+            width={size.width}
+            height={size.height}
+            range={context.range}
+            annotations={context.annotations}
+            sync={context.sync}
+            onZoom={(from, to) => setRange(from, to)}
+          />
+        </Guard>
+      )}
+    </div>
+  );
+}
+
+function PanelFailure({
+  error,
+  again,
+  isOver,
+}: {
+  error: NonNullable<PanelState["error"]>;
+  again: () => void;
+  isOver: boolean;
+}) {
+  return (
+    <div class={isOver ? "panel-failure panel-failure-over" : "panel-failure"} role="alert">
+      <p>
+        <Icon name="error" size={14} /> {error.message}
+      </p>
+      {error.query && <QueryAt query={error.query} position={error.position} />}
+      <button type="button" class="button" onClick={again}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
+/** A query with the place that is wrong underlined. */
+function QueryAt({ query, position }: { query: string; position?: number }) {
+  if (position === undefined || position >= query.length) return <code class="panel-query">{query}</code>;
+  const length = Math.max(1, query.slice(position).search(/[\s(){}|,]|$/));
+  return (
+    <code class="panel-query">
+      {query.slice(0, position)}
+      <mark class="query-wrong">{query.slice(position, position + length)}</mark>
+      {query.slice(position + length)}
+    </code>
+  );
+}
+
+/** Keeps what goes wrong while a panel is drawn to that panel. */
+class Guard extends Component<{ children: ComponentChildren; of: unknown }, { error?: Error }> {
+  override state: { error?: Error } = {};
+
+  static override getDerivedStateFromError(error: Error) {
+    return { error };
+  }
+
+  // Other data may well be drawn.
+  override componentDidUpdate(before: { of: unknown }) {
+    if (this.state.error && before.of !== this.props.of) this.setState({ error: undefined });
+  }
+
+  override render() {
+    if (!this.state.error) return this.props.children;
+    return (
+      <div class="panel-failure" role="alert">
+        This panel could not be drawn: {this.state.error.message}
+      </div>
+    );
+  }
+}
+
+/** Shows one panel alone, or all again. */
+export function viewAlone(panel: Placed | undefined): void {
+  setParams({ viewPanel: panel?.key });
+}
