@@ -10,8 +10,6 @@ import { askDetails, type SpanDetails, valueText } from "../trace/asked";
 import type { AttributeDelta, Comparison, OneSided, OperationDelta, SpanDelta } from "./asked";
 import { Delta } from "./delta";
 
-const HEIGHT = "calc(100vh - 300px)";
-
 function Operation({ service, name }: { service: string; name: string }) {
   return (
     <span class="row compare-name">
@@ -81,7 +79,6 @@ export function OperationTable({ operations }: { operations: readonly OperationD
       columns={columns}
       rows={operations}
       rowKey={({ service, name }) => `${service}\u0001${name}`}
-      height={HEIGHT}
     />
   );
 }
@@ -139,7 +136,6 @@ export function SpanTable({ comparison, a, b }: { comparison: Comparison; a: str
         columns={columns}
         rows={comparison.spans}
         rowKey={({ bRow }) => bRow}
-        height={HEIGHT}
         onOpen={({ bRow }) => void openRow(b, bRow)}
       />
     </>
@@ -194,7 +190,6 @@ export function OneSidedTable({ id, side, only }: { id: string; side: "A" | "B";
             columns={columns}
             rows={spans}
             rowKey={({ row }) => row}
-            height={HEIGHT}
           />
         </>
       )}
@@ -219,12 +214,6 @@ export function AttributeTable({ attributes }: { attributes: readonly AttributeD
     { id: "b", title: "B", render: ({ b }) => <span class="mono">{shown(b)}</span> },
   ];
   return (
-    <Table
-      label="Attributes that differ"
-      columns={columns}
-      rows={attributes}
-      rowKey={({ key }) => key}
-      height={HEIGHT}
-    />
+    <Table label="Attributes that differ" columns={columns} rows={attributes} rowKey={({ key }) => key} />
   );
 }

@@ -47,14 +47,7 @@ export function DeltaTree({ flame }: { flame: FlameAnswer }) {
         </span>
       </div>
       {flame.truncated && <Warning>There are more paths; their time is that of the path above.</Warning>}
-      <Table
-        label="Paths of both traces"
-        columns={columns}
-        rows={rows}
-        rowKey={(at) => at}
-        height="calc(100vh - 340px)"
-        onOpen={toggle}
-      />
+      <Table label="Paths of both traces" columns={columns} rows={rows} rowKey={(at) => at} onOpen={toggle} />
     </div>
   );
 }

@@ -64,7 +64,6 @@ export function CriticalView({ state }: { state: TraceState }) {
         rows={rows}
         rowKey={(row) => row}
         sorting={{ column: "critical", descending: true }}
-        height="calc(100vh - 350px)"
         onOpen={(row) => state.select(row)}
         isSelected={(row) => row === state.selected.value}
       />

@@ -49,20 +49,19 @@ export function GraphView({ state }: { state: TraceState }) {
         </defs>
         {graph.edges.map(({ from, to, calls, errors, nanos }) => {
           const [a, b] = [graph.nodes[from]!, graph.nodes[to]!];
-          const [x1, y1] = [left(a) + NODE.width, top(a) + NODE.height / 2];
-          const [x2, y2] = [left(b), top(b) + NODE.height / 2];
           const isBack = b.layer <= a.layer;
-          const path = isBack
-            ? `M${left(a) + NODE.width / 2} ${top(a)} C${left(a) + NODE.width / 2} ${top(a) - 40} ${left(b) + NODE.width / 2} ${top(b) - 40} ${left(b) + NODE.width / 2} ${top(b)}`
-            : `M${x1} ${y1} C${x1 + GAP.across / 2} ${y1} ${x2 - GAP.across / 2} ${y2} ${x2} ${y2}`;
+          const middle = placeOfLabel(a, b);
           return (
-            <g key={`${from}-${to}`} class={errors > 0 ? "graph-edge graph-edge-bad" : "graph-edge"}>
+            <g
+              key={`${from}-${to}`}
+              class={`graph-edge${errors > 0 ? " graph-edge-bad" : ""}${isBack ? " graph-back" : ""}`}
+            >
               <title>
                 {`${services[from]!.name} → ${services[to]!.name}: ${calls} calls, ${errors} errors, ${duration(nanos)}`}
               </title>
-              <path d={path} marker-end="url(#arrow)" stroke-width={1 + (3 * calls) / most} />
+              <path d={edgePath(a, b)} marker-end="url(#arrow)" stroke-width={1 + (3 * calls) / most} />
               {!isBack && (
-                <text x={(x1 + x2) / 2} y={(y1 + y2) / 2 - 5} text-anchor="middle">
+                <text x={middle.x} y={middle.y} text-anchor="middle">
                   {count(calls)}
                   {errors > 0 ? ` ✖ ${count(errors)}` : ""}
                 </text>
@@ -109,6 +108,29 @@ export function GraphView({ state }: { state: TraceState }) {
       </svg>
     </div>
   );
+}
+
+/** Forwards from the right side to the left one; within a layer around its right side; back from left to right. */
+function edgePath(a: GraphNode, b: GraphNode): string {
+  const [ay, by] = [top(a) + NODE.height / 2, top(b) + NODE.height / 2];
+  const bend = GAP.across / 2;
+  if (b.layer > a.layer) {
+    const [x1, x2] = [left(a) + NODE.width, left(b)];
+    return `M${x1} ${ay} C${x1 + bend} ${ay} ${x2 - bend} ${by} ${x2} ${by}`;
+  }
+  if (b.layer === a.layer) {
+    const x = left(a) + NODE.width;
+    const out = x + Math.min(bend, 16 + 6 * Math.abs(a.place - b.place));
+    return `M${x} ${ay + 8} C${out} ${ay + 8} ${out} ${by - 8} ${x} ${by - 8}`;
+  }
+  const [x1, x2] = [left(a), left(b) + NODE.width];
+  return `M${x1} ${ay + 12} C${x1 - bend} ${ay + 12} ${x2 + bend} ${by + 12} ${x2} ${by + 12}`;
+}
+
+/** Near where the call arrives, where lines are apart. */
+function placeOfLabel(a: GraphNode, b: GraphNode): { x: number; y: number } {
+  const [ay, by] = [top(a) + NODE.height / 2, top(b) + NODE.height / 2];
+  return { x: left(b) - 26, y: by + (ay > by ? 16 : -7) };
 }
 
 function short(name: string): string {

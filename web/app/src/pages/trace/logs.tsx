@@ -131,7 +131,6 @@ export function LogsView({ state, id }: { state: TraceState; id: string }) {
           rows={shown}
           rowKey={(_, index) => index}
           rowHeight={24}
-          height="calc(100vh - 290px)"
           onOpen={({ row }) => row >= 0 && state.select(row)}
           isSelected={({ row }) => row >= 0 && row === state.selected.value}
         />

@@ -20,7 +20,7 @@ function columnsFor(total: number, path: number): Column<Group>[] {
   const nanos = (id: keyof Group, title: string): Column<Group> => ({
     id,
     title,
-    width: "92px",
+    width: "80px",
     align: "right",
     value: (group) => group[id] as number,
     render: (group) => duration(group[id] as number),
@@ -42,7 +42,7 @@ function columnsFor(total: number, path: number): Column<Group>[] {
     {
       id: "count",
       title: "Spans",
-      width: "80px",
+      width: "64px",
       align: "right",
       value: (group) => group.count,
       render: (group) => count(group.count),
@@ -50,7 +50,7 @@ function columnsFor(total: number, path: number): Column<Group>[] {
     {
       id: "errors",
       title: "Errors",
-      width: "80px",
+      width: "64px",
       align: "right",
       value: ({ errors }) => errors,
       render: ({ errors }) => (errors > 0 ? <span class="bad">✖ {count(errors)}</span> : "0"),
@@ -58,14 +58,14 @@ function columnsFor(total: number, path: number): Column<Group>[] {
     {
       id: "selfShare",
       title: "Self",
-      width: "170px",
+      width: "140px",
       value: ({ selfNanos }) => selfNanos,
       render: ({ selfNanos }) => <Share value={selfNanos} of={total} />,
     },
     {
       id: "criticalNanos",
       title: "Critical path",
-      width: "170px",
+      width: "140px",
       value: ({ criticalNanos }) => criticalNanos,
       render: ({ criticalNanos }) => <Share value={criticalNanos} of={path} isCritical />,
     },
@@ -103,7 +103,7 @@ export function StatisticsView({ state, id }: { state: TraceState; id: string })
   const known = [...GROUPINGS, ...attributes];
   const options = known.some(([value]) => value === by) ? known : [...known, [by, by] as const];
   return (
-    <div class="view-scroll stack">
+    <div class="view-scroll stack stats-view">
       <SelectField
         label="Group by"
         value={by}
@@ -129,7 +129,6 @@ export function StatisticsView({ state, id }: { state: TraceState; id: string })
                   rows={groups}
                   rowKey={({ service, name }) => `${service ?? ""}\u0001${name ?? "\u0002"}`}
                   sorting={{ column: "selfShare", descending: true }}
-                  height="calc(100vh - 280px)"
                   onOpen={({ longestRow }) => state.select(longestRow)}
                 />
               )}

@@ -20,8 +20,8 @@ export class Scroller {
     element.addEventListener("scroll", this.scrolled, { passive: true });
     element.addEventListener("wheel", this.wheeled, { passive: false });
     this.observer = new ResizeObserver(() => this.measure());
+    // It reports at once, before anything is painted.
     this.observer.observe(element);
-    this.measure();
   }
 
   /** Tells the style sheet how high the part in sight is, and how wide the bar beside it. */
