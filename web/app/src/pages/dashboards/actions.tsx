@@ -27,9 +27,9 @@ interface ActionsProps {
 
 export function Actions({ loaded, draft, isEditing, onEdit, onDraft, onSaved }: ActionsProps) {
   const [open, setOpen] = useState<Open>(undefined);
-  const source = draft ?? loaded.dashboard;
+  const source = draft ?? loaded.model;
   const close = () => setOpen(undefined);
-  const isOwn = loaded.meta.origin === "own" && loaded.meta.uid !== "";
+  const isOwn = loaded.meta.kind === "own" && loaded.meta.uid !== "";
   const saved = (uid: string) => {
     close();
     onEdit(false);
@@ -42,7 +42,7 @@ export function Actions({ loaded, draft, isEditing, onEdit, onDraft, onSaved }: 
   };
   return (
     <>
-      {loaded.meta.origin !== "own" && <span class="badge">{loaded.meta.origin}</span>}
+      {loaded.meta.kind !== "own" && <span class="badge">{loaded.meta.kind}</span>}
       {draft && <span class="badge badge-warn">not saved</span>}
       {isEditing && (
         <Button icon="plus" onClick={add}>
@@ -99,7 +99,7 @@ function More({ loaded, source, isOwn, onOpen }: MoreProps) {
     download(fileName(String(source.title ?? uid), "json"), "application/json", text);
   };
   const remove = async () => {
-    if (!window.confirm(`Delete “${loaded.meta.title}”? Its versions go with it.`)) return;
+    if (!window.confirm(`Delete “${String(source.title ?? uid)}”? Its versions go with it.`)) return;
     await deleteDashboard(uid);
     navigate("/dashboards");
   };

@@ -1,6 +1,6 @@
 /** Conditions that are added to every query of a dashboard: label, comparison, value. */
 import { useEffect, useState } from "preact/hooks";
-import { getJson } from "../../frame/api";
+import { sendJson } from "../../frame/api";
 import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
@@ -62,22 +62,11 @@ interface FilterFormProps {
 }
 
 function FilterForm({ draft, onChange, onDone }: FilterFormProps) {
-  const time = { start: range.value.from / 1000, end: range.value.to / 1000 };
-  const labels = useAsk(
-    (signal) => getJson<{ data: string[] }>("/prometheus/api/v1/labels", time, signal),
-    [],
-  );
-  const values = useAsk(
-    draft.key === ""
-      ? undefined
-      : (signal) =>
-          getJson<{ data: string[] }>(
-            `/prometheus/api/v1/label/${encodeURIComponent(draft.key)}/values`,
-            time,
-            signal,
-          ),
-    [draft.key],
-  );
+  const time = { from: Math.round(range.value.from), to: Math.round(range.value.to), type: "prometheus" };
+  const offered = (key: string | undefined) => (signal: AbortSignal) =>
+    sendJson<{ values: string[] }>("POST", "/api/dashboards/adhoc", { ...time, key }, signal);
+  const labels = useAsk(offered(undefined), []);
+  const values = useAsk(draft.key === "" ? undefined : offered(draft.key), [draft.key]);
   const [isReady, setReady] = useState(false);
   useEffect(() => setReady(draft.key !== "" && draft.value !== ""), [draft]);
   return (
@@ -90,7 +79,7 @@ function FilterForm({ draft, onChange, onDone }: FilterFormProps) {
         onInput={(event) => onChange({ ...draft, key: event.currentTarget.value })}
       />
       <datalist id="adhoc-labels">
-        {labels.data?.data.map((label) => (
+        {labels.data?.values.map((label) => (
           <option key={label} value={label} />
         ))}
       </datalist>
@@ -110,7 +99,7 @@ function FilterForm({ draft, onChange, onDone }: FilterFormProps) {
         onKeyDown={(event) => event.key === "Enter" && isReady && onDone(draft)}
       />
       <datalist id="adhoc-values">
-        {values.data?.data.slice(0, 500).map((value) => (
+        {values.data?.values.map((value) => (
           <option key={value} value={value} />
         ))}
       </datalist>

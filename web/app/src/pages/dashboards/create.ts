@@ -17,9 +17,9 @@ export function emptyDashboard(): Loaded {
     panels: [],
   };
   return {
-    meta: { uid: "", title: "New dashboard", tags: [], origin: "own" },
+    meta: { uid: "", kind: "own", version: 0 },
     dashboard,
-    model: { title: "New dashboard", timeFrom: "now-1h", timeTo: "now", graphTooltip: 1 },
+    model: dashboard,
   };
 }
 

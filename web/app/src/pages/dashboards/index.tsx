@@ -14,13 +14,13 @@ import "./dashboards.css";
 
 const ORIGINS = [
   ["", "All"],
-  ["own", "Made here"],
+  ["own", "Saved here"],
   ["shipped", "Shipped"],
   ["provisioned", "Provisioned"],
 ] as const;
 
 const ORIGIN_WORDS: Record<Origin, string> = {
-  own: "made here",
+  own: "saved here",
   shipped: "shipped",
   provisioned: "from a file",
 };
@@ -95,10 +95,10 @@ function List({ all, search, origin, tags, onRemove }: ListProps) {
   const found = useMemo(() => {
     const words = search.toLowerCase().split(/\s+/).filter(Boolean);
     return all.filter((one) => {
-      const text = `${one.title} ${one.tags.join(" ")} ${one.description ?? ""}`.toLowerCase();
+      const text = `${one.title} ${one.tags.join(" ")} ${one.folder ?? ""}`.toLowerCase();
       return (
         words.every((word) => text.includes(word)) &&
-        (origin === "" || one.origin === origin) &&
+        (origin === "" || one.kind === origin) &&
         tags.every((tag) => one.tags.includes(tag))
       );
     });
@@ -120,7 +120,7 @@ function List({ all, search, origin, tags, onRemove }: ListProps) {
           <a class="dash-title" href={href(link(`/d/${encodeURIComponent(one.uid)}`))}>
             {one.title}
           </a>
-          <span class="dash-about muted ellipsis">{one.description}</span>
+          <span class="dash-about muted ellipsis">{one.error ? <span class="bad">{one.error}</span> : one.folder}</span>
           <span class="dash-tags">
             {one.tags.map((tag) => (
               <button
@@ -133,10 +133,10 @@ function List({ all, search, origin, tags, onRemove }: ListProps) {
               </button>
             ))}
           </span>
-          <span class="muted">{ORIGIN_WORDS[one.origin] ?? one.origin}</span>
-          <span class="muted dash-when">{one.updated ? ago(Date.parse(one.updated)) : ""}</span>
+          <span class="muted">{ORIGIN_WORDS[one.kind]}</span>
+          <span class="muted dash-when">{one.updated ? ago(one.updated) : ""}</span>
           <span class="dash-do">
-            {one.origin === "own" && (
+            {one.kind === "own" && (
               <Button kind="quiet" icon="trash" label={`Delete ${one.title}`} onClick={() => onRemove(one)} />
             )}
           </span>

@@ -1,58 +1,59 @@
 /** Asks the server to lay a dashboard out, and reads what it answers. */
 import { sendJson } from "../../frame/api";
-import type { Annotation } from "../../panels/kinds";
-import type { Board, Context, Layout, Placed, Section, Variable, Which } from "./model";
+import type { Board, BoardLink, Choice, Context, Layout, Placed, Section, Variable, Which } from "./model";
 
-/** The answer: panels and rows in one list, and which of them fold together. */
-interface Answered {
-  dashboard?: Board;
-  model?: Board;
-  variables?: Partial<Variable>[];
-  panels?: (Placed & { type: string })[];
-  sections?: { row?: string | null; collapsed: boolean; top: number; height: number }[];
-  annotations?: Annotation[];
-  notices?: (string | { text: string })[];
+/** A variable as the server sends it; lists that are empty may be left out. */
+interface Resolved extends Pick<Variable, "name" | "label" | "description" | "type" | "hide" | "multi"> {
+  includeAll: boolean;
+  allowCustom: boolean;
+  options: Choice[];
+  current: Choice[];
+  missing?: string[];
+  filters?: Variable["filters"];
+  error?: string;
+  warning?: string;
 }
+
+/** The answer: panels and rows in one list, from top to bottom. */
+export interface Answered {
+  dashboard: Board;
+  links: BoardLink[];
+  variables: Resolved[];
+  panels: (Placed & { collapsed?: boolean })[];
+  truncated: boolean;
+  annotations?: Layout["annotations"];
+}
+
+const ALL = "$__all";
 
 export async function layOut(which: Which, context: Context, signal?: AbortSignal): Promise<Layout> {
   const answer = await sendJson<Answered>("POST", "/api/dashboards/layout", { ...which, ...context }, signal);
   return {
-    board: answer.dashboard ?? answer.model ?? { title: "" },
-    variables: (answer.variables ?? []).map(variable),
-    sections: sectionsOf(answer),
+    board: { ...answer.dashboard, links: answer.links },
+    variables: answer.variables.map(variable),
+    sections: sectionsOf(answer.panels),
     annotations: answer.annotations ?? [],
-    notices: (answer.notices ?? []).map((notice) => (typeof notice === "string" ? notice : notice.text)),
+    notices: answer.truncated ? ["There are more copies of panels than are shown. Choose fewer values."] : [],
   };
 }
 
-function variable(of: Partial<Variable>): Variable {
+function variable({ current, allowCustom, missing, filters, ...of }: Resolved): Variable {
   return {
-    name: "",
-    type: "custom",
-    hide: 0,
-    multi: false,
-    includeAll: false,
-    allowsOther: true,
-    options: [],
-    chosen: [],
-    isAll: false,
-    missing: [],
-    filters: [],
     ...of,
+    allowsOther: allowCustom,
+    chosen: current,
+    isAll: current.some(({ value }) => value === ALL),
+    missing: missing ?? [],
+    filters: filters ?? [],
   };
 }
 
 /** Panels by the rows that they are in: a row's heading begins a section. */
-export function sectionsOf({ panels = [], sections = [] }: Answered): Section[] {
-  const closed = new Map(sections.map(({ row, collapsed }) => [row ?? "", collapsed]));
+export function sectionsOf(panels: Answered["panels"]): Section[] {
   const made: Section[] = [{ collapsed: false, panels: [] }];
   for (const panel of panels) {
     if (panel.type === "row") {
-      made.push({
-        row: { key: panel.key, title: panel.title },
-        collapsed: closed.get(panel.key) ?? false,
-        panels: [],
-      });
+      made.push({ row: { key: panel.key, title: panel.title }, collapsed: panel.collapsed === true, panels: [] });
     } else made.at(-1)!.panels.push(panel);
   }
   return made.filter(({ row, panels }) => row || panels.length > 0);

@@ -4,36 +4,34 @@ import type { Annotation, PanelModel } from "../../panels/kinds";
 
 export type Json = Record<string, unknown>;
 
-/** Where a dashboard comes from: with the program, from a folder, or made here. */
+/** Where a dashboard comes from: with the program, from a folder, or saved here. */
 export type Origin = "shipped" | "provisioned" | "own";
 
 export interface Listed {
   uid: string;
   title: string;
-  description?: string;
   tags: string[];
-  origin: Origin;
-  version?: number;
-  updated?: string;
-  panels?: number;
+  kind: Origin;
+  folder?: string;
+  version: number;
+  /** Milliseconds since 1970. */
+  updated?: number | null;
+  by?: string;
+  /** Why it cannot be read. */
+  error?: string;
 }
 
 export interface Loaded {
-  meta: Listed & { canSave?: boolean };
+  meta: { uid: string; kind: Origin; version: number; canSave?: boolean };
   /** As it was stored. */
   dashboard: Json;
-  /** As it is understood. */
-  model: Board;
+  /** As it would be written today. */
+  model: Json;
 }
 
 /** What a dashboard says about itself. */
 export interface Board {
   title: string;
-  description?: string;
-  tags?: string[];
-  timeFrom?: string;
-  timeTo?: string;
-  refresh?: string | null;
   graphTooltip?: number;
   links?: BoardLink[];
 }
@@ -79,6 +77,7 @@ export interface Variable {
   missing: string[];
   filters: Filter[];
   error?: string;
+  warning?: string;
 }
 
 export interface GridPos {
@@ -97,8 +96,9 @@ export interface Placed extends PanelModel {
   scope: Record<string, Choice>;
   transparent?: boolean;
   links?: BoardLink[];
-  timeInfo?: string;
-  repeat?: string;
+  timeFrom?: string | null;
+  timeShift?: string | null;
+  hideTimeOverride?: boolean;
 }
 
 export interface Section {
@@ -126,8 +126,7 @@ export interface Context {
 }
 
 export async function listDashboards(signal?: AbortSignal): Promise<Listed[]> {
-  const answer = await getJson<Listed[] | { dashboards: Listed[] }>("/api/dashboards", {}, signal);
-  return Array.isArray(answer) ? answer : answer.dashboards;
+  return (await getJson<{ dashboards: Listed[] }>("/api/dashboards", {}, signal)).dashboards;
 }
 
 export function loadDashboard(uid: string, signal?: AbortSignal): Promise<Loaded> {
@@ -154,22 +153,18 @@ export function deleteDashboard(uid: string): Promise<unknown> {
 
 export interface Version {
   version: number;
-  saved?: string;
+  /** Milliseconds since 1970. */
+  saved: number;
   message?: string;
-  author?: string;
+  by?: string;
 }
 
 export async function listVersions(uid: string, signal?: AbortSignal): Promise<Version[]> {
   const path = `/api/dashboards/${encodeURIComponent(uid)}/versions`;
-  const answer = await getJson<Version[] | { versions: Version[] }>(path, {}, signal);
-  return Array.isArray(answer) ? answer : answer.versions;
+  return (await getJson<{ versions: Version[] }>(path, {}, signal)).versions;
 }
 
 export async function loadVersion(uid: string, version: number, signal?: AbortSignal): Promise<Json> {
-  const answer = await getJson<{ dashboard?: Json } & Json>(
-    `/api/dashboards/${encodeURIComponent(uid)}/versions/${version}`,
-    {},
-    signal,
-  );
-  return (answer.dashboard as Json | undefined) ?? answer;
+  const path = `/api/dashboards/${encodeURIComponent(uid)}/versions/${version}`;
+  return (await getJson<{ dashboard: Json }>(path, {}, signal)).dashboard;
 }

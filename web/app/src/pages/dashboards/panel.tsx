@@ -6,8 +6,7 @@ import { Component, type ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { href } from "../../frame/base";
 import { setParams } from "../../frame/router";
-import type { Range } from "../../frame/time";
-import { setRange } from "../../frame/time";
+import { durationMillis, type Range, setRange } from "../../frame/time";
 import { needsData, viewOf } from "../../panels";
 import type { Annotation } from "../../panels/kinds";
 import { safeAddress } from "../../panels/links";
@@ -109,9 +108,9 @@ function Head({ panel, state, context, isTable, onTable }: HeadProps) {
       <h2 class="panel-title ellipsis" title={panel.title}>
         {panel.title}
       </h2>
-      {panel.timeInfo && (
+      {!panel.hideTimeOverride && (panel.timeFrom || panel.timeShift) && (
         <span class="muted panel-time">
-          <Icon name="clock" size={12} /> {panel.timeInfo}
+          <Icon name="clock" size={12} /> {timeWords(panel)}
         </span>
       )}
       <PanelLinks links={panel.links ?? []} />
@@ -145,6 +144,17 @@ function PanelLinks({ links }: { links: readonly BoardLink[] }) {
   );
 }
 
+function timeWords({ timeFrom, timeShift }: Placed): string {
+  return [timeFrom && `last ${timeFrom}`, timeShift && `${timeShift} earlier`].filter(Boolean).join(", ");
+}
+
+/** The time of a panel that has its own, or shows an earlier one. */
+export function ownRange({ timeFrom, timeShift }: Placed, range: Range): Range {
+  const [own, shift] = [durationMillis(timeFrom ?? ""), durationMillis(timeShift ?? "") ?? 0];
+  const from = own === undefined ? range.from : range.to - own;
+  return { from: from - shift, to: range.to - shift };
+}
+
 interface BodyProps {
   panel: Placed;
   state: PanelState;
@@ -176,7 +186,7 @@ function Body({ panel, state, context, isTable }: BodyProps) {
             frames={wantsData ? (state.frames ?? []) : []}
             width={size.width}
             height={size.height}
-            range={context.range}
+            range={ownRange(panel, context.range)}
             annotations={context.annotations}
             sync={context.sync}
             onZoom={(from, to) => setRange(from, to)}

@@ -16,7 +16,7 @@ interface SaveDialogProps {
 }
 
 export function SaveDialog({ loaded, dashboard, isCopy, close, onSaved }: SaveDialogProps) {
-  const title = String(dashboard.title ?? loaded.meta.title);
+  const title = String(dashboard.title ?? "Dashboard");
   const [name, setName] = useState(isCopy ? `${title} (copy)` : title);
   const [message, setMessage] = useState("");
   const [error, setError] = useState<Error | undefined>(undefined);
@@ -27,7 +27,7 @@ export function SaveDialog({ loaded, dashboard, isCopy, close, onSaved }: SaveDi
     try {
       const { id: _, ...rest } = dashboard;
       const next = isCopy ? { ...rest, title: name, uid: undefined } : { ...dashboard, title: name };
-      const saved = await saveDashboard(next, message, isCopy ? undefined : loaded.meta.version, overwrite);
+      const saved = await saveDashboard(next, message, isCopy || loaded.meta.uid === "" ? undefined : loaded.meta.version, overwrite);
       onSaved(saved.uid);
     } catch (failure) {
       setError(failure as Error);

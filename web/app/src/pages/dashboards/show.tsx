@@ -70,7 +70,7 @@ function Dashboard({ loaded, reload, isNew }: DashboardProps) {
   }, [loaded]);
   const { asked, loader, context } = useData(loaded, draft);
   const layout = asked.data;
-  const source = draft ?? loaded.dashboard;
+  const source = draft ?? loaded.model;
   const change = (next: Json) => setDraft(next);
   const panelContext: PanelContext = {
     loader,
@@ -102,7 +102,7 @@ function Dashboard({ loaded, reload, isNew }: DashboardProps) {
     ],
     [isEditing],
   );
-  const title = String(source.title ?? loaded.meta.title);
+  const title = String(source.title ?? "Dashboard");
   const editId = Number(param("editPanel")?.replace(/^panel-/, ""));
   const edited = Number.isFinite(editId) ? findPanel(source, editId) : undefined;
   if (edited && layout) {
@@ -142,7 +142,7 @@ function Dashboard({ loaded, reload, isNew }: DashboardProps) {
         />
       }
     >
-      <BoardLinks links={layout?.board.links ?? loaded.model.links ?? []} />
+      <BoardLinks links={layout?.board.links ?? []} />
       {layout && <VariableBar variables={layout.variables} />}
       {layout?.notices.map((notice) => (
         <Warning key={notice}>{notice}</Warning>
@@ -180,10 +180,11 @@ function moved(source: Json, panel: Placed, to: GridPos): Json {
 /** A dashboard that is opened without a time has its own. */
 function useBegin(loaded: Loaded): void {
   useEffect(() => {
-    const { timeFrom, timeTo, refresh } = loaded.model;
+    const time = (loaded.model.time ?? {}) as { from?: string; to?: string };
+    const { refresh } = loaded.model;
     const set: Record<string, string> = {};
-    if (param("from") === undefined && timeFrom) Object.assign(set, { from: timeFrom, to: timeTo || "now" });
-    if (param("refresh") === undefined && refresh) set.refresh = refresh;
+    if (param("from") === undefined && time.from) Object.assign(set, { from: time.from, to: time.to || "now" });
+    if (param("refresh") === undefined && typeof refresh === "string" && refresh !== "") set.refresh = refresh;
     if (Object.keys(set).length > 0) setParams(set, { replace: true });
     const isKiosk = param("kiosk") !== undefined;
     document.documentElement.classList.toggle("kiosk", isKiosk);
@@ -225,7 +226,7 @@ function useData(loaded: Loaded, draft: Json | undefined) {
 }
 
 function syncOf(loaded: Loaded, layout: Layout | undefined): PanelContext["sync"] {
-  const shared = layout?.board.graphTooltip ?? loaded.model.graphTooltip ?? 0;
+  const shared = layout?.board.graphTooltip ?? 0;
   return shared > 0 ? { key: `board ${loaded.meta.uid}`, values: shared === 2 } : undefined;
 }
 

@@ -29,7 +29,7 @@ export function VariableBar({ variables }: { variables: readonly Variable[] }) {
   return (
     <div class="variable-bar" role="group" aria-label="Variables">
       {shown.map((variable) => (
-        <div key={variable.name} class="variable" title={variable.description}>
+        <div key={variable.name} class="variable" title={variable.description || undefined}>
           {variable.hide !== 1 && <span class="field-label">{variable.label || variable.name}</span>}
           <Control variable={variable} />
           {variable.error && (

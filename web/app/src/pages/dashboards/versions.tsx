@@ -34,8 +34,9 @@ export function VersionsDialog({ uid, current, close, onRestore }: VersionsDialo
                     onClick={() => setChosen(chosen === version.version ? undefined : version.version)}
                   >
                     <b>{version.version}</b>
-                    <span class="muted">{version.saved ? fullTime(Date.parse(version.saved)) : ""}</span>
+                    <span class="muted">{fullTime(version.saved)}</span>
                     <span class="grow ellipsis">{version.message}</span>
+                    <span class="muted">{version.by}</span>
                   </button>
                   {chosen === version.version && (
                     <Difference uid={uid} version={version.version} current={current} onRestore={onRestore} />
