@@ -27,6 +27,7 @@ mod json;
 mod value;
 
 pub use json::FrameError;
+pub(crate) use json::guess_kind;
 pub use value::{Value, parse_number, write_number};
 
 use std::collections::BTreeMap;
@@ -34,6 +35,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
+
+use crate::fields::links::Link;
 
 /// Labels of a series, sorted by name.
 pub type Labels = BTreeMap<String, String>;
@@ -95,6 +98,9 @@ pub struct State {
     /// The reducers that the panel asked for.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub calcs: Map<String, Json>,
+    /// The links of each row, where the field has any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Vec<Link>>,
 }
 
 /// A column.

@@ -1,0 +1,291 @@
+//! Fields as a panel shows them: names, configuration, values, colours, links.
+//!
+//! [`resolve`] gives every field of a panel its configuration: what the query set, the panel's
+//! defaults, then the overrides whose matcher means it. After it a field's `state` holds the name
+//! that people see, its place for colours of a palette, the ends of its scale and its links.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`name`] | the names that people see |
+//! | [`matcher`] | which fields and frames are meant |
+//! | [`pattern`] | regular expressions as dashboards write them |
+//! | [`display`] | a value as text with unit and colour |
+//! | [`mapping`] | texts and colours for certain values |
+//! | [`units`] | how numbers are written, as a table for server and page |
+//! | [`scope`], [`links`] | variables that data gives, and links made of them |
+//!
+//! Differences from Grafana, by design: the panel's default name is not given to fields of times,
+//! and a step of thresholds without a value is the lowest wherever it stands.
+
+pub mod display;
+pub mod links;
+pub mod mapping;
+pub mod matcher;
+pub mod name;
+pub mod pattern;
+mod range;
+pub mod scope;
+pub mod units;
+
+pub use display::{Display, Displayer, display};
+pub use matcher::{FieldMatcher, FrameMatcher, Place};
+pub use name::Names;
+
+use serde_json::{Map, Value as Json};
+
+use crate::frame::{Config, Field, Frame, Kind, Notice, State};
+use crate::limits;
+use crate::reduce;
+use scope::Scope;
+use units::Clock;
+
+/// What resolving needs to know of the dashboard.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// Puts the dashboard's variables into a text.
+    pub interpolate: &'a dyn Fn(&str) -> String,
+    /// What `${__url_time_range}` stands for: `from=…&to=…`.
+    pub url_time_range: &'a str,
+    /// Zone and time for dates.
+    pub clock: Clock,
+}
+
+/// Properties that only numbers have.
+const OF_NUMBERS: [&str; 5] = ["min", "max", "decimals", "thresholds", "fieldMinMax"];
+
+/// An override that could be read.
+struct Rule<'a> {
+    matcher: FieldMatcher,
+    properties: &'a [Json],
+}
+
+/// Gives all fields their configuration and state. Returns what could not be understood.
+pub fn resolve(field_config: &Json, frames: &mut [Frame], context: &Context<'_>) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let empty = Map::new();
+    let defaults = field_config.get("defaults").and_then(Json::as_object).unwrap_or(&empty);
+    let rules = rules(field_config, &mut notices);
+    let before = Names::new(frames);
+    let meant: Vec<Vec<Vec<usize>>> = (0..frames.len())
+        .map(|frame| rules.iter().map(|rule| rule.matcher.fields(frames, &before, frame)).collect())
+        .collect();
+    for (frame, meant) in frames.iter_mut().zip(&meant) {
+        for (at, field) in frame.fields.iter_mut().enumerate() {
+            set_defaults(field, defaults);
+            for (rule, _) in rules.iter().zip(meant).filter(|(_, fields)| fields.contains(&at)) {
+                rule.properties
+                    .iter()
+                    .for_each(|property| set_property(&mut field.config, property));
+            }
+            tidy(&mut field.config);
+        }
+    }
+    name_fields(frames, context);
+    set_states(frames);
+    set_links(frames, context);
+    notices
+}
+
+fn rules<'a>(field_config: &'a Json, notices: &mut Vec<Notice>) -> Vec<Rule<'a>> {
+    let overrides = field_config.get("overrides").and_then(Json::as_array);
+    let mut rules = Vec::new();
+    for rule in overrides.into_iter().flatten() {
+        let matcher = rule.get("matcher").unwrap_or(&Json::Null);
+        if matcher.get("scope").and_then(Json::as_str).is_some_and(|scope| scope != "series") {
+            continue;
+        }
+        let properties = rule.get("properties").and_then(Json::as_array);
+        match FieldMatcher::read(matcher) {
+            Ok(matcher) => {
+                rules.push(Rule { matcher, properties: properties.map_or(&[], Vec::as_slice) });
+            }
+            Err(reason) => {
+                notices.push(Notice::warning(format!("an override is left out: {reason}")));
+            }
+        }
+    }
+    rules
+}
+
+/// Sets what the field has not set itself.
+fn set_defaults(field: &mut Field, defaults: &Map<String, Json>) {
+    for (key, value) in defaults {
+        let for_others = field.kind != Kind::Number && OF_NUMBERS.contains(&key.as_str());
+        if value.is_null() || for_others || key == "displayName" && field.kind == Kind::Time {
+            continue;
+        }
+        match (key.as_str(), field.config.get_mut(key)) {
+            ("custom", Some(Json::Object(own))) => {
+                for (key, value) in value.as_object().into_iter().flatten() {
+                    if own.get(key).is_none_or(Json::is_null) {
+                        own.insert(key.clone(), value.clone());
+                    }
+                }
+            }
+            ("links", Some(Json::Array(own))) => {
+                own.extend(value.as_array().into_iter().flatten().cloned());
+            }
+            (_, Some(own)) if !own.is_null() => {}
+            _ => _ = field.config.insert(key.clone(), value.clone()),
+        }
+    }
+}
+
+/// Sets one property of an override, given by its path; null takes it away.
+fn set_property(config: &mut Config, property: &Json) {
+    let Some(path) = property.get("id").and_then(Json::as_str).filter(|id| !id.is_empty()) else {
+        return;
+    };
+    let value = property.get("value").cloned().unwrap_or_default();
+    let mut steps: Vec<&str> = path.split('.').take(limits::MAX_MATCHER_DEPTH).collect();
+    let Some(last) = steps.pop() else { return };
+    let mut at = config;
+    for step in steps {
+        let inner = at.entry(step).or_insert_with(|| Json::Object(Map::new()));
+        if !inner.is_object() {
+            *inner = Json::Object(Map::new());
+        }
+        match inner.as_object_mut() {
+            Some(inner) => at = inner,
+            None => return,
+        }
+    }
+    match (value, at.get_mut(last)) {
+        (Json::Null, _) => _ = at.shift_remove(last),
+        // Lists, such as links and mappings, go before those that are there.
+        (Json::Array(mut new), Some(Json::Array(old))) => {
+            new.append(old);
+            *old = new;
+        }
+        (value, _) => _ = at.insert(last.to_owned(), value),
+    }
+}
+
+/// Puts right what contradicts itself.
+fn tidy(config: &mut Config) {
+    let mode = config.get("color").and_then(|color| color.get("mode")).and_then(Json::as_str);
+    if mode.is_none_or(str::is_empty) {
+        config.shift_remove("color");
+        if config.contains_key("thresholds") {
+            config.insert("color".to_owned(), serde_json::json!({"mode": "thresholds"}));
+        }
+    }
+    let number = |key: &str| config.get(key).and_then(Json::as_f64);
+    if let (Some(least), Some(greatest)) = (number("min"), number("max"))
+        && least > greatest
+    {
+        config.insert("min".to_owned(), greatest.into());
+        config.insert("max".to_owned(), least.into());
+    }
+}
+
+/// Puts variables into the names that the dashboard gives.
+fn name_fields(frames: &mut [Frame], context: &Context<'_>) {
+    let is_template = |field: &Field| {
+        let name = field.config_text("displayName").unwrap_or_default();
+        // What a single row or value says is put in where that is shown.
+        let of_row = ["__cell", "__data", "__calc", "__value"];
+        name.contains('$') && !of_row.iter().any(|variable| name.contains(variable))
+    };
+    if !frames.iter().flat_map(|frame| &frame.fields).any(is_template) {
+        return;
+    }
+    // A name cannot be made of itself, so the names before it was given are taken.
+    let unnamed = |field: &Field| {
+        let mut plain = field.with_values(Vec::new());
+        plain.config.shift_remove("displayName");
+        plain
+    };
+    let plain: Vec<Frame> = frames
+        .iter()
+        .map(|frame| frame.with_fields(frame.fields.iter().map(unnamed).collect()))
+        .collect();
+    let names = Names::new(&plain);
+    for (frame, source) in frames.iter_mut().enumerate() {
+        for (field, column) in source.fields.iter_mut().enumerate() {
+            if !is_template(column) {
+                continue;
+            }
+            let scope = scope_of(&plain, &names, frame, field, None, context);
+            let resolve = |name: &str, _: Option<&str>, _: usize| scope.resolve(name);
+            let template = column.config_text("displayName").unwrap_or_default();
+            let name = scope::expand(template, &resolve, context.interpolate);
+            column.config.insert("displayName".to_owned(), name.into());
+        }
+    }
+}
+
+fn set_states(frames: &mut [Frame]) {
+    let names = Names::new(frames);
+    let all = range::of_frames(frames);
+    let seen: Vec<Vec<String>> =
+        (0..frames.len()).map(|frame| names.of_frame(frames, frame)).collect();
+    let mut series_index = 0;
+    for (frame, seen) in frames.iter_mut().zip(seen) {
+        for (field, display_name) in frame.fields.iter_mut().zip(seen) {
+            let coloured = field.kind != Kind::Time;
+            field.state = Some(State {
+                display_name,
+                series_index: coloured.then_some(series_index),
+                range: range::of_field(field, all),
+                ..State::default()
+            });
+            series_index += usize::from(coloured);
+        }
+    }
+}
+
+/// Makes the links of every row, for fields that have any.
+fn set_links(frames: &mut [Frame], context: &Context<'_>) {
+    let names = Names::new(frames);
+    let mut made = Vec::new();
+    for (frame, source) in frames.iter().enumerate() {
+        for (field, column) in source.fields.iter().enumerate() {
+            let Some(config) = column.config.get("links").filter(|links| has_any(links)) else {
+                continue;
+            };
+            let row = |row| {
+                let scope = scope_of(frames, &names, frame, field, Some(row), context);
+                links::links(config, &scope, context.interpolate)
+            };
+            let rows = column.values.len().min(limits::MAX_LINKED_ROWS);
+            made.push((frame, field, (0..rows).map(row).collect::<Vec<_>>()));
+        }
+    }
+    for (frame, field, links) in made {
+        if let Some(state) = &mut frames[frame].fields[field].state {
+            state.links = links;
+        }
+    }
+}
+
+fn has_any(links: &Json) -> bool {
+    links.as_array().is_some_and(|links| !links.is_empty())
+}
+
+/// The place of a template, for [`scope::expand`].
+pub(crate) fn scope_of<'a>(
+    frames: &'a [Frame],
+    names: &'a Names,
+    frame: usize,
+    field: usize,
+    row: Option<usize>,
+    context: &'a Context<'_>,
+) -> Scope<'a> {
+    let (clock, url_time_range) = (&context.clock, context.url_time_range);
+    Scope { frames, names, frame, field, row, calculated: None, clock, url_time_range }
+}
+
+/// Adds reducers, such as those of a legend, to the state of all fields of values.
+pub fn add_calcs<T: AsRef<str>>(frames: &mut [Frame], ids: &[T]) {
+    for field in frames.iter_mut().flat_map(|frame| &mut frame.fields) {
+        if field.kind == Kind::Time {
+            continue;
+        }
+        let calcs = reduce::calcs(field, ids);
+        field.state.get_or_insert_default().calcs.extend(calcs);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,293 @@
+//! Single values that panels show: stat, gauge, bar gauge, pie chart.
+//!
+//! `reduceOptions` says which: `{values, calcs, fields, limit}`. With `values` every row of the
+//! meant fields is shown, else each field reduced. Where the options say neither and a frame has no
+//! times, all rows of its first field of numbers are shown: a table reduced to its last row is never
+//! what was meant.
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::{Reducer, reduce};
+use crate::fields::links::{self, Link};
+use crate::fields::{
+    Context, Display, Displayer, FieldMatcher, Names, display, pattern, scope, scope_of,
+};
+use crate::frame::{Config, Field, Frame, Kind, Value};
+use crate::limits;
+
+/// A value with its title.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Shown {
+    /// What it is a value of.
+    pub title: String,
+    /// The value.
+    #[serde(flatten)]
+    pub display: Display,
+    /// The frame that it comes from; its series is the sparkline.
+    pub frame: usize,
+    /// The field of that frame.
+    pub field: usize,
+    /// The row, where it is a value and not reduced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub row: Option<usize>,
+    /// The reducer, where it is reduced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calc: Option<String>,
+    /// The place for colours of a palette.
+    pub series_index: usize,
+    /// The ends of the scale.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<(f64, f64)>,
+    /// By how many percent the last value differs from the first, for a stat that shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percent_change: Option<f64>,
+    /// Where a click leads.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
+    /// The resolved configuration of the field.
+    pub config: Config,
+}
+
+/// The values of a panel, at most as many as its limit. The frames are resolved before.
+pub fn shown(
+    reduce_options: &Json,
+    field_config: &Json,
+    frames: &[Frame],
+    context: &Context<'_>,
+) -> Vec<Shown> {
+    let panel = Panel::read(reduce_options, field_config, frames, context);
+    let mut values = Vec::new();
+    for frame in 0..frames.len() {
+        panel.add_frame(frame, &mut values);
+    }
+    if values.is_empty() {
+        values.extend(nothing(field_config, context));
+    }
+    values
+}
+
+/// What is asked for, and of what.
+struct Panel<'a> {
+    matcher: Option<FieldMatcher>,
+    every_row: Option<bool>,
+    calcs: Vec<(String, Reducer)>,
+    limit: usize,
+    overrides: &'a [Json],
+    frames: &'a [Frame],
+    names: Names,
+    context: &'a Context<'a>,
+}
+
+impl<'a> Panel<'a> {
+    fn read(
+        options: &Json,
+        field_config: &'a Json,
+        frames: &'a [Frame],
+        context: &'a Context<'a>,
+    ) -> Self {
+        let fields = options.get("fields").and_then(Json::as_str).filter(|text| !text.is_empty());
+        let matcher = fields.map(|text| match text.starts_with('/') {
+            true => pattern::compile(text)
+                .map_or_else(|_| FieldMatcher::Any(Vec::new()), FieldMatcher::Pattern),
+            false => FieldMatcher::Names(vec![text.to_owned()]),
+        });
+        let calcs = options.get("calcs").and_then(Json::as_array).into_iter().flatten();
+        let calcs =
+            calcs.filter_map(|id| Some((id.as_str()?.to_owned(), Reducer::from_id(id.as_str()?)?)));
+        let mut calcs: Vec<(String, Reducer)> = calcs.collect();
+        if calcs.is_empty() {
+            calcs.push(("lastNotNull".to_owned(), Reducer::LastNotNull));
+        }
+        let limit = options.get("limit").and_then(Json::as_u64).filter(|limit| *limit > 0);
+        let limit = limit.map_or(limits::DEFAULT_SHOWN_VALUES, |limit| limit as usize);
+        let overrides = field_config.get("overrides").and_then(Json::as_array);
+        Self {
+            matcher,
+            every_row: options.get("values").and_then(Json::as_bool),
+            calcs,
+            limit: limit.min(limits::MAX_SHOWN_VALUES),
+            overrides: overrides.map_or(&[], Vec::as_slice),
+            frames,
+            names: Names::new(frames),
+            context,
+        }
+    }
+
+    fn add_frame(&self, frame: usize, values: &mut Vec<Shown>) {
+        let source = &self.frames[frame];
+        let is_table = source.first_of(Kind::Time).is_none() && source.rows() > 1;
+        let every_row = self.every_row.unwrap_or(is_table);
+        let numbers = FieldMatcher::Kinds(vec![Kind::Number]);
+        let matcher = self.matcher.as_ref().unwrap_or(&numbers);
+        let mut fields = matcher.fields(self.frames, &self.names, frame);
+        if self.every_row.is_none() && every_row && self.matcher.is_none() {
+            fields.truncate(1);
+        }
+        for field in fields {
+            let displayer = Displayer::new(&source.fields[field], &self.context.clock);
+            match every_row {
+                true => self.add_rows(frame, field, &displayer, values),
+                false => self.add_calcs(frame, field, &displayer, values),
+            }
+        }
+    }
+
+    fn add_rows(
+        &self,
+        frame: usize,
+        field: usize,
+        displayer: &Displayer<'_>,
+        values: &mut Vec<Shown>,
+    ) {
+        let column = &self.frames[frame].fields[field];
+        for (row, value) in column.values.iter().enumerate() {
+            if values.len() >= self.limit {
+                return;
+            }
+            let title = self.row_title(frame, field, row);
+            let mut display = displayer.show(value);
+            display.color = self.row_color(&title).or(display.color);
+            let scope = scope_of(self.frames, &self.names, frame, field, Some(row), self.context);
+            let links = column.config.get("links").unwrap_or(&Json::Null);
+            values.push(Shown {
+                row: Some(row),
+                series_index: values.len(),
+                links: links::links(links, &scope, self.context.interpolate),
+                ..self.plain(frame, field, title, display)
+            });
+        }
+    }
+
+    fn add_calcs(
+        &self,
+        frame: usize,
+        field: usize,
+        displayer: &Displayer<'_>,
+        values: &mut Vec<Shown>,
+    ) {
+        let source = &self.frames[frame];
+        let column = &source.fields[field];
+        let reducers: Vec<Reducer> = self.calcs.iter().map(|(_, reducer)| *reducer).collect();
+        let change = Reducer::DiffPercent.reduce(column).as_number().filter(|c| c.is_finite());
+        for ((id, reducer), value) in self.calcs.iter().zip(reduce(column, &reducers)) {
+            if values.len() >= self.limit {
+                return;
+            }
+            let row = (source.rows() == 1).then_some(0);
+            let mut scope = scope_of(self.frames, &self.names, frame, field, row, self.context);
+            scope.calculated = Some((id, &value));
+            let title = match column.config_text("displayName").filter(|name| name.contains('$')) {
+                Some(template) => {
+                    let resolve = |name: &str, _: Option<&str>, _: usize| scope.resolve(name);
+                    scope::expand(template, &resolve, self.context.interpolate)
+                }
+                None => self.names.of(self.frames, frame, field),
+            };
+            let display = match reducer.keeps_unit() {
+                true => displayer.show(&value),
+                false => display(&without_unit(column), &value, &self.context.clock),
+            };
+            let links = column.config.get("links").unwrap_or(&Json::Null);
+            values.push(Shown {
+                calc: Some(id.clone()),
+                percent_change: change,
+                links: links::links(links, &scope, self.context.interpolate),
+                ..self.plain(frame, field, title, display)
+            });
+        }
+    }
+
+    fn plain(&self, frame: usize, field: usize, title: String, display: Display) -> Shown {
+        let column = &self.frames[frame].fields[field];
+        let state = column.state.as_ref();
+        Shown {
+            title,
+            display,
+            frame,
+            field,
+            row: None,
+            calc: None,
+            series_index: state.and_then(|state| state.series_index).unwrap_or(field),
+            range: state.and_then(|state| state.range),
+            percent_change: None,
+            links: Vec::new(),
+            config: column.config.clone(),
+        }
+    }
+
+    /// A row is named by its texts, and by its field where there are other numbers.
+    fn row_title(&self, frame: usize, field: usize, row: usize) -> String {
+        let source = &self.frames[frame];
+        let column = &source.fields[field];
+        if let Some(template) = column.config_text("displayName").filter(|name| name.contains('$'))
+        {
+            let scope = scope_of(self.frames, &self.names, frame, field, Some(row), self.context);
+            let resolve = |name: &str, _: Option<&str>, _: usize| scope.resolve(name);
+            return scope::expand(template, &resolve, self.context.interpolate);
+        }
+        let others = || {
+            let others = source.fields.iter().enumerate();
+            others.filter(|(other, _)| *other != field).map(|(_, other)| other)
+        };
+        let text = |other: &Field| match other.kind {
+            Kind::String | Kind::Enum => {
+                Some(display(other, other.at(row), &self.context.clock).whole())
+            }
+            _ => None,
+        };
+        let mut parts: Vec<String> =
+            others().filter_map(text).filter(|text| !text.is_empty()).collect();
+        if parts.is_empty() || others().any(|other| other.kind == Kind::Number) {
+            parts.push(self.names.of(self.frames, frame, field));
+        }
+        parts.join(" ")
+    }
+
+    /// The colour that an override gives to a row by its title.
+    fn row_color(&self, title: &str) -> Option<String> {
+        let is_row = |rule: &&Json| {
+            let matcher = rule.get("matcher");
+            let text = |key: &str| matcher.and_then(|m| m.get(key)).and_then(Json::as_str);
+            text("id") == Some("byName") && text("options") == Some(title)
+        };
+        let rule = self.overrides.iter().find(is_row)?;
+        let properties = rule.get("properties")?.as_array()?;
+        let color =
+            properties.iter().find(|property| property.get("id") == Some(&"color".into()))?;
+        color.get("value")?.get("fixedColor")?.as_str().map(str::to_owned)
+    }
+}
+
+/// The field for a result that has not its unit, such as a count.
+fn without_unit(field: &Field) -> Field {
+    let mut plain = field.with_values(Vec::new());
+    plain.state.clone_from(&field.state);
+    plain.kind = Kind::Number;
+    plain.config.shift_remove("unit");
+    plain
+}
+
+/// What a panel without data shows, where its configuration has a text for that.
+fn nothing(field_config: &Json, context: &Context<'_>) -> Option<Shown> {
+    let mut field = Field::new("No data", Kind::Other, Vec::new());
+    field.config = field_config.get("defaults").and_then(Json::as_object).cloned()?;
+    let display = display(&field, &Value::Null, &context.clock);
+    if display.text.is_empty() {
+        return None;
+    }
+    Some(Shown {
+        title: String::new(),
+        display,
+        frame: 0,
+        field: 0,
+        row: None,
+        calc: None,
+        series_index: 0,
+        range: None,
+        percent_change: None,
+        links: Vec::new(),
+        config: field.config,
+    })
+}

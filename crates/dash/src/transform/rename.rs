@@ -1,0 +1,46 @@
+//! `rename` and `renameByRegex`: other names for fields, as people see them.
+
+use serde_json::Value as Json;
+
+use super::options::Options;
+use super::{Outcome, map_fields};
+use crate::fields::{Names, pattern};
+use crate::frame::{Field, Frame};
+
+pub(super) fn by_name(options: Options<'_>, frames: &[Frame]) -> Outcome {
+    let Some(renames) = options.map("renameByName").filter(|map| !map.is_empty()) else {
+        return Ok(frames.to_vec());
+    };
+    Ok(map_fields(frames, |frame, at, field| {
+        let seen = seen_alone(&frames[frame], at);
+        let new = renames.get(&seen).or_else(|| renames.get(&field.name));
+        match new.and_then(Json::as_str).filter(|name| !name.is_empty()) {
+            Some(name) => renamed(field, name),
+            None => field.clone(),
+        }
+    }))
+}
+
+pub(super) fn by_pattern(options: Options<'_>, frames: &[Frame]) -> Outcome {
+    let text = options.text("regex").unwrap_or("(.*)");
+    let template = options.get("renamePattern").as_str().unwrap_or("$1");
+    let regex = pattern::compile(text)?;
+    let all = pattern::is_global(text);
+    Ok(map_fields(frames, |frame, at, field| {
+        let seen = seen_alone(&frames[frame], at);
+        if !regex.is_match(&seen) {
+            return field.clone();
+        }
+        renamed(field, &pattern::replace(&regex, &seen, template, all))
+    }))
+}
+
+/// The name of a field within its frame alone.
+fn seen_alone(frame: &Frame, field: usize) -> String {
+    let alone = std::slice::from_ref(frame);
+    Names::new(alone).of(alone, 0, field)
+}
+
+pub(super) fn renamed(field: &Field, name: &str) -> Field {
+    field.clone().with_config("displayName", name)
+}
