@@ -1,6 +1,234 @@
-/** Being written. */
-import { PageBody } from "../../ui/page";
+/** Sessions of some time: which run, how far they are, what failed. */
+import { useEffect } from "preact/hooks";
+import { getJson } from "../../frame/api";
+import { href } from "../../frame/base";
+import { link, navigate, param, setParams } from "../../frame/router";
+import { range } from "../../frame/time";
+import { useAsk } from "../../frame/useask";
+import { SelectField } from "../../ui/field";
+import { ago, count, fullTime } from "../../ui/format";
+import { Icon } from "../../ui/icon";
+import { Card, Figure, PageBody } from "../../ui/page";
+import { Answer, Empty, Warning } from "../../ui/states";
+import { type Column, Table } from "../../ui/table";
+import { SessionState, seconds } from "./bits";
+import "./sessions.css";
+import type { ListedSession, Sessions } from "./types";
+
+/** How often a list with sessions that run is asked for again. */
+const RUNNING_MILLIS = 5000;
+
+/** How far a session is: what ended well, what failed, what runs. */
+function Progress({ session: { tasks } }: { session: ListedSession }) {
+  if (tasks.created === 0) return <span class="muted">no tasks</span>;
+  const part = (number: number) => `${(number / tasks.created) * 100}%`;
+  const ended = tasks.completed + tasks.failed + tasks.canceled;
+  return (
+    <span
+      class="session-progress"
+      role="img"
+      aria-label={`${ended} of ${tasks.created} tasks ended, ${tasks.failed} failed, ${tasks.running} run`}
+      title={`${ended} of ${tasks.created} ended, ${tasks.failed} failed, ${tasks.running} run`}
+    >
+      <span class="session-done" style={{ width: part(tasks.completed + tasks.canceled) }} />
+      <span class="session-failed" style={{ width: part(tasks.failed) }} />
+      <span class="session-running" style={{ width: part(tasks.running) }} />
+    </span>
+  );
+}
+
+function Mark({ session }: { session: ListedSession }) {
+  const marked = param("mark");
+  const isMarked = marked === session.id;
+  if (marked && !isMarked)
+    return (
+      <a class="session-mark" href={href(link("/sessions/compare", { a: marked, b: session.id }))}>
+        <Icon name="compare" size={14} /> compare
+      </a>
+    );
+  const label = isMarked ? "Marked" : "Mark, to compare with another";
+  return (
+    <button
+      type="button"
+      class="session-mark"
+      aria-pressed={isMarked}
+      aria-label={label}
+      title={label}
+      onClick={() => setParams({ mark: isMarked ? undefined : session.id }, { replace: true })}
+    >
+      <Icon name="flag" size={14} />
+    </button>
+  );
+}
+
+const millis = (text: string | null) => (text ? Date.parse(text) : undefined);
+
+const COLUMNS: Column<ListedSession>[] = [
+  {
+    id: "name",
+    title: "Session",
+    width: "minmax(200px, 2fr)",
+    value: (row) => row.name,
+    render: (row) => (
+      <span class="ellipsis">
+        <a href={href(link(`/session/${encodeURIComponent(row.id)}`))}>{row.name}</a>{" "}
+        <span class="muted">{row.id === row.name ? row.service : row.id}</span>
+      </span>
+    ),
+  },
+  {
+    id: "state",
+    title: "State",
+    width: "100px",
+    value: (row) => row.state,
+    render: (row) => <SessionState state={row.state} />,
+  },
+  {
+    id: "progress",
+    title: "Tasks",
+    width: "170px",
+    value: (row) => row.tasks.created,
+    render: (row) => <Progress session={row} />,
+  },
+  {
+    id: "done",
+    title: "Ended",
+    width: "120px",
+    align: "right",
+    value: (row) => row.tasks.completed,
+    render: (row) => `${count(row.tasks.completed)} of ${count(row.tasks.created)}`,
+  },
+  {
+    id: "running",
+    title: "Run",
+    width: "64px",
+    align: "right",
+    value: (row) => row.tasks.running,
+    render: (row) => count(row.tasks.running),
+  },
+  {
+    id: "failed",
+    title: "Failed",
+    width: "70px",
+    align: "right",
+    value: (row) => row.tasks.failed,
+    render: (row) => <span class={row.tasks.failed > 0 ? "bad" : "muted"}>{count(row.tasks.failed)}</span>,
+  },
+  {
+    id: "duration",
+    title: "For",
+    width: "92px",
+    align: "right",
+    value: (row) => row.duration_seconds ?? undefined,
+    render: (row) => seconds(row.duration_seconds),
+  },
+  {
+    id: "started",
+    title: "Began",
+    width: "110px",
+    value: (row) => millis(row.started),
+    render: (row) => {
+      const at = millis(row.started);
+      return at === undefined ? "–" : <span title={fullTime(at)}>{ago(at)}</span>;
+    },
+  },
+  {
+    id: "host",
+    title: "Host",
+    width: "minmax(90px, 1fr)",
+    value: (row) => row.host ?? "",
+    render: (row) =>
+      row.host ? (
+        <a class="ellipsis" href={href(link(`/host/${encodeURIComponent(row.host)}`))}>
+          {row.host}
+        </a>
+      ) : null,
+  },
+  { id: "mark", title: "", width: "92px", render: (row) => <Mark session={row} /> },
+];
+
+function Figures({ sessions }: { sessions: readonly ListedSession[] }) {
+  const running = sessions.filter((session) => session.state === "running");
+  const sum = (of: (session: ListedSession) => number) => sessions.reduce((total, one) => total + of(one), 0);
+  const failed = sum((session) => session.tasks.failed);
+  return (
+    <div class="session-figures">
+      <Figure label="Running" value={running.length} hint={`of ${sessions.length} sessions`} />
+      <Figure label="Tasks that run" value={count(sum((session) => session.tasks.running))} />
+      <Figure label="Tasks completed" value={count(sum((session) => session.tasks.completed))} />
+      <Figure label="Tasks failed" value={count(failed)} tone={failed > 0 ? "bad" : undefined} />
+    </div>
+  );
+}
 
 export default function Page() {
-  return <PageBody title="Being written">{null}</PageBody>;
+  useEffect(() => {
+    if (param("from") === undefined) setParams({ from: "now-24h", to: "now" }, { replace: true });
+  }, []);
+  const { from, to } = range.value;
+  const state = param("state");
+  const moment = (at: number) => (at / 1000).toFixed(3);
+  const asked = useAsk(
+    (signal) =>
+      getJson<Sessions>(
+        "/api/sessions",
+        { since: moment(from), until: moment(to), state, limit: 500 },
+        signal,
+      ),
+    [from, to, state],
+  );
+  const hasRunning = asked.data?.sessions.some((session) => session.state === "running");
+  useEffect(() => {
+    if (!hasRunning) return;
+    const timer = setInterval(asked.again, RUNNING_MILLIS);
+    return () => clearInterval(timer);
+  }, [hasRunning]);
+  return (
+    <PageBody
+      title="Sessions"
+      actions={
+        <SelectField
+          label="State"
+          hideLabel
+          value={state ?? ""}
+          options={[
+            ["", "All states"],
+            ["running", "Running"],
+            ["ended", "Ended"],
+            ["lost", "Lost"],
+          ]}
+          onChange={(next) => setParams({ state: next || undefined })}
+        />
+      }
+    >
+      <Answer of={asked}>
+        {({ sessions, truncated }) =>
+          sessions.length === 0 ? (
+            <Empty title="No sessions in this time">
+              <p>
+                A session is whatever is sent with one resource attribute <code>session_id</code>: by{" "}
+                <code>kymo run -- COMMAND</code>, by the Python package, or by any OpenTelemetry client.
+              </p>
+            </Empty>
+          ) : (
+            <>
+              {truncated && <Warning>There are more sessions: choose less time or one state.</Warning>}
+              <Figures sessions={sessions} />
+              <Card>
+                <Table
+                  columns={COLUMNS}
+                  rows={sessions}
+                  label="Sessions"
+                  rowKey={(row) => row.id}
+                  rowHeight={32}
+                  isSelected={(row) => row.id === param("mark")}
+                  onOpen={(row) => navigate(`/session/${encodeURIComponent(row.id)}`)}
+                />
+              </Card>
+            </>
+          )
+        }
+      </Answer>
+    </PageBody>
+  );
 }

@@ -1,0 +1,49 @@
+/**
+ * Hearing of a session while it runs: what it tells by server-sent events makes the board be asked for
+ * again, not more often than every so often.
+ */
+import { useEffect, useRef } from "preact/hooks";
+import { events } from "../../frame/api";
+
+/** How often a board is asked for while much happens, and while only time goes on. */
+const BUSY_MILLIS = 1500;
+const CALM_MILLIS = 10_000;
+
+const HEARD = [
+  "TaskCreated",
+  "TaskSubmitted",
+  "TaskQueued",
+  "TaskStarted",
+  "TaskCompleted",
+  "TaskFailed",
+  "TaskCanceled",
+  "ResourceUpdate",
+  "SessionEnded",
+  "span",
+  "lagged",
+  "end",
+];
+
+/** Calls `again` when something happened to a session, as long as it is `listening`. */
+export function useLive(id: string, listening: boolean, again: () => void): void {
+  const newest = useRef(again);
+  newest.current = again;
+  useEffect(() => {
+    if (!listening) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const soon = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        newest.current();
+      }, BUSY_MILLIS);
+    };
+    const heard = Object.fromEntries(HEARD.map((name) => [name, soon]));
+    const stop = events(`/api/sessions/${encodeURIComponent(id)}/events`, {}, heard);
+    const calm = setInterval(() => newest.current(), CALM_MILLIS);
+    return () => {
+      stop();
+      clearInterval(calm);
+      clearTimeout(timer);
+    };
+  }, [id, listening]);
+}

@@ -1,0 +1,72 @@
+/** Two lines over the time since each session began: how fast the one went beside the other. */
+import { ticks } from "../../ui/canvas/ticks";
+
+export interface OverlayLine {
+  label: string;
+  color: string;
+  dash?: string;
+  /** Seconds from the beginning, and the value. */
+  points: readonly (readonly [number, number])[];
+}
+
+const WIDTH = 1000;
+const HEIGHT = 160;
+const FOOT = 18;
+
+export function Overlay({
+  lines,
+  label,
+  format,
+}: {
+  lines: readonly OverlayLine[];
+  label: string;
+  format: (value: number) => string;
+}) {
+  const all = lines.flatMap((line) => line.points);
+  const longest = Math.max(1e-9, ...all.map(([at]) => at));
+  const most = Math.max(1e-9, ...all.map(([, value]) => value));
+  const x = (at: number) => (at / longest) * WIDTH;
+  const y = (value: number) => HEIGHT - FOOT - (value / most) * (HEIGHT - FOOT - 8);
+  return (
+    <figure class="overlay" aria-label={`${label}: ${lines.map((line) => line.label).join(", ")}`}>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
+        {ticks(0, longest * 1e9, 8).map((tick) => (
+          <line
+            key={tick.at}
+            class="overlay-grid"
+            x1={x(tick.at / 1e9)}
+            x2={x(tick.at / 1e9)}
+            y1={0}
+            y2={HEIGHT - FOOT}
+          />
+        ))}
+        {lines.map((line) => (
+          <polyline
+            key={line.label}
+            points={line.points.map(([at, value]) => `${x(at)},${y(value)}`).join(" ")}
+            fill="none"
+            stroke={line.color}
+            stroke-width="1.6"
+            stroke-dasharray={line.dash}
+            vector-effect="non-scaling-stroke"
+          />
+        ))}
+      </svg>
+      <div class="overlay-axis" aria-hidden="true">
+        {ticks(0, longest * 1e9, 8).map((tick) => (
+          <span key={tick.at} style={{ left: `${(tick.at / 1e9 / longest) * 100}%` }}>
+            {tick.label}
+          </span>
+        ))}
+      </div>
+      <figcaption>
+        {lines.map((line) => (
+          <span key={line.label}>
+            <i class="swatch" style={{ background: line.color }} /> {line.label},{" "}
+            {format(Math.max(0, ...line.points.map(([, value]) => value)))} at most
+          </span>
+        ))}
+      </figcaption>
+    </figure>
+  );
+}
