@@ -11,6 +11,8 @@ export interface Line {
   label: string;
   color: string;
   values: readonly (number | null | undefined)[];
+  /** What is told of it, where values are drawn otherwise, such as stacked. */
+  told?: readonly (number | null | undefined)[];
   width?: number;
   /** How much of the area below is filled, 0 to 1. */
   fill?: number;
@@ -87,7 +89,7 @@ function data({ times, lines }: TimeChartProps): uPlot.AlignedData {
 /** What a chart shows, in words. */
 function summary({ label, lines, times, format = count }: TimeChartProps): string {
   const shown = lines.slice(0, 5).map((line) => {
-    const last = line.values.findLast((value) => value !== null && value !== undefined);
+    const last = (line.told ?? line.values).findLast((value) => value !== null && value !== undefined);
     return `${line.label}: ${last === undefined || last === null ? "no value" : format(last)}`;
   });
   const more = lines.length > 5 ? `, and ${lines.length - 5} more` : "";
@@ -242,7 +244,7 @@ function tooltip(plot: uPlot, newest: { current: TimeChartProps }): void {
     const mark = near();
     plot.over.style.cursor = mark?.onOpen ? "pointer" : "";
     const values = lines
-      .map((line) => ({ line, value: line.values[idx] }))
+      .map((line) => ({ line, value: (line.told ?? line.values)[idx] }))
       .filter(
         (one): one is { line: Line; value: number } => typeof one.value === "number" && !one.line.hidden,
       )

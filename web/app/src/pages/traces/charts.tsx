@@ -13,8 +13,8 @@ import type { FoundTrace } from "./found";
 import { aligned, askOverTime, heatOf, labelOf, stepSeconds, totalOf } from "./overtime";
 import { Scatter } from "./scatter";
 
-const HEAT_HEIGHT = 168;
-const SMALL_HEIGHT = 142;
+const HEAT_HEIGHT = 150;
+const SMALL_HEIGHT = 112;
 /** Below this many spans, points say more than shades. */
 const FEW_SPANS = 120;
 
@@ -93,6 +93,7 @@ function Red({ filter }: { filter: string }) {
                 label="Spans per second"
                 sync="traces"
                 onZoom={zoom}
+                min={0}
                 lines={[{ label: "spans per second", color: colorAt(0), values: total, fill: 0.15 }]}
               />
             );
@@ -151,6 +152,7 @@ function Errors({
       sync="traces"
       format={count}
       onZoom={onZoom}
+      min={0}
       lines={[{ label: "errors per second", color: colorAt(9), values: errors, fill: 0.15 }]}
     />
   );

@@ -45,6 +45,8 @@ export function mount(host: HTMLElement, options: Mounted): EditorHandle {
       },
     },
   ]);
+  // What is put in from outside is nothing that somebody typed.
+  let isSetting = false;
   const view = new EditorView({
     root,
     parent: root as unknown as Element,
@@ -68,7 +70,7 @@ export function mount(host: HTMLElement, options: Mounted): EditorHandle {
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ "aria-label": options.label }),
         EditorView.updateListener.of((update) => {
-          if (update.docChanged) options.onChange(update.state.doc.toString());
+          if (update.docChanged && !isSetting) options.onChange(update.state.doc.toString());
         }),
         syntaxHighlighting(highlight(options.isDark)),
         look(options.isDark),
@@ -79,7 +81,9 @@ export function mount(host: HTMLElement, options: Mounted): EditorHandle {
   return {
     setValue: (value) => {
       if (value === view.state.doc.toString()) return;
+      isSetting = true;
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
+      isSetting = false;
     },
     showError: (error) => {
       const length = view.state.doc.length;

@@ -22,11 +22,15 @@ interface EditorProps {
   lines?: number;
 }
 
+const TYPED_KEPT = 50;
+
 export function Editor(props: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const handle = useRef<EditorHandle | undefined>(undefined);
   const newest = useRef(props);
   newest.current = props;
+  // Texts that were typed and have not come back as the value: by then more may have been typed.
+  const typed = useRef<string[]>([]);
   const [isReady, setReady] = useState(false);
   const colors = theme.value;
   useEffect(() => {
@@ -39,7 +43,10 @@ export function Editor(props: EditorProps) {
         label: props.label,
         placeholder: props.placeholder ?? "",
         isDark: colors === "dark",
-        onChange: (value) => newest.current.onChange(value),
+        onChange: (value) => {
+          typed.current = [...typed.current.slice(-TYPED_KEPT), value];
+          newest.current.onChange(value);
+        },
         onRun: (value) => newest.current.onRun?.(value),
       });
       handle.current.showError(newest.current.error);
@@ -52,7 +59,10 @@ export function Editor(props: EditorProps) {
       setReady(false);
     };
   }, [props.language, props.label, colors]);
-  useEffect(() => handle.current?.setValue(props.value), [props.value]);
+  useEffect(() => {
+    typed.current = typed.current.slice(typed.current.lastIndexOf(props.value) + 1);
+    if (typed.current.length === 0) handle.current?.setValue(props.value);
+  }, [props.value]);
   useEffect(
     () => handle.current?.showError(props.error),
     [props.error?.message, props.error?.position, isReady],

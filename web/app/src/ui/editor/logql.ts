@@ -3,6 +3,7 @@ import type { Completion, CompletionContext, CompletionResult } from "@codemirro
 import { LanguageSupport, LRLanguage } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
 import { parser } from "@grafana/lezer-logql";
+import { styleTags, tags } from "@lezer/highlight";
 import { getJson } from "../../frame/api";
 import type { Params } from "../../frame/router";
 import { type LogPlace, placeIn } from "./logqlplace";
@@ -10,8 +11,20 @@ import { remembered } from "./remember";
 import { shownSeconds } from "./traceql";
 import { quote } from "./traceqltokens";
 
+const COLORS = styleTags({
+  LineComment: tags.lineComment,
+  "RangeOp/... VectorOp/... LabelReplace Vector": tags.function(tags.variableName),
+  "Json Logfmt Unpack Pattern Regexp Unwrap LabelFormat LineFormat Decolorize Drop Keep": tags.keyword,
+  "By Without On Ignoring GroupLeft GroupRight Offset Bool And Or Unless Pipe": tags.keyword,
+  "Filter/... PipeExact PipeMatch PipePattern Npa": tags.keyword,
+  Identifier: tags.labelName,
+  String: tags.string,
+  "Number Duration Bytes Range/...": tags.number,
+});
+
 export function logql(): Extension {
-  const language = LRLanguage.define({ name: "logql", parser });
+  const colored = parser.configure({ props: [COLORS] });
+  const language = LRLanguage.define({ name: "logql", parser: colored });
   return new LanguageSupport(language, language.data.of({ autocomplete: complete }));
 }
 

@@ -3,14 +3,30 @@ import type { Completion, CompletionContext, CompletionResult } from "@codemirro
 import { LanguageSupport, LRLanguage } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
 import { parser } from "@grafana/lezer-traceql";
+import { styleTags, tags } from "@lezer/highlight";
 import { getJson } from "../../frame/api";
 import { range } from "../../frame/time";
 import { remembered } from "./remember";
 import { placeIn, type TracePlace } from "./traceqlplace";
 import { COMPARISONS, fieldName, quote } from "./traceqltokens";
 
+const COLORS = styleTags({
+  "LineComment BlockComment": tags.lineComment,
+  "AttributeField/... IntrinsicField": tags.propertyName,
+  "Static/String": tags.string,
+  "Static/Integer Static/Float Static/Duration Static": tags.number,
+  "And Or Pipe With": tags.keyword,
+  "SelectOperation CoalesceOperation MetricsOperationBasicType Aggregate MetricsOverTimeType": tags.function(
+    tags.variableName,
+  ),
+  "MetricsOperationHistogram MetricsOperationQuantile MetricsOperationCompare": tags.function(
+    tags.variableName,
+  ),
+});
+
 export function traceql(): Extension {
-  const language = LRLanguage.define({ name: "traceql", parser });
+  const colored = parser.configure({ props: [COLORS] });
+  const language = LRLanguage.define({ name: "traceql", parser: colored });
   return new LanguageSupport(language, language.data.of({ autocomplete: complete }));
 }
 

@@ -1,0 +1,77 @@
+/** Questions to Loki's API. */
+import { getJson } from "../../frame/api";
+import type { Params } from "../../frame/router";
+import type { Range } from "../../frame/time";
+import { type LogLine, type LokiStream, linesOf } from "./lines";
+
+export interface LokiSeries {
+  metric: Readonly<Record<string, string>>;
+  values: readonly (readonly [number, string])[];
+}
+
+interface Answered {
+  data: { resultType: "streams" | "matrix" | "vector"; result: readonly (LokiStream | LokiSeries)[] };
+}
+
+/** Lines or series, whichever a query answers. */
+export async function askRange(
+  query: string,
+  { from, to }: Range,
+  also: Params,
+  signal?: AbortSignal,
+): Promise<{ lines: LogLine[]; series: LokiSeries[] }> {
+  const params = { query, start: `${Math.floor(from)}000000`, end: `${Math.ceil(to)}000000`, ...also };
+  const { data } = await getJson<Answered>("/loki/api/v1/query_range", params, signal);
+  return data.resultType === "streams"
+    ? { lines: linesOf(data.result as LokiStream[]), series: [] }
+    : { lines: [], series: data.result as LokiSeries[] };
+}
+
+/** Values of a label, field or parsed name with the number of lines that have them, the most frequent first. */
+export async function valueCounts(
+  query: string,
+  name: string,
+  { from, to }: Range,
+  signal?: AbortSignal,
+): Promise<{ value: string; lines: number }[]> {
+  const seconds = Math.max(1, Math.ceil((to - from) / 1000));
+  const whole = `topk(12, sum by (${name}) (count_over_time(${query} | ${name}!="" [${seconds}s])))`;
+  const params = { query: whole, time: `${Math.ceil(to)}000000` };
+  const { data } = await getJson<{
+    data: { result: { metric: Record<string, string>; value: [number, string] }[] };
+  }>("/loki/api/v1/query", params, signal);
+  return data.result
+    .map(({ metric, value }) => ({ value: metric[name] ?? "", lines: Number(value[1]) }))
+    .sort((a, b) => b.lines - a.lines);
+}
+
+/** Labels of streams. */
+export async function labelNames({ from, to }: Range, signal?: AbortSignal): Promise<readonly string[]> {
+  const params = { start: `${Math.floor(from)}000000`, end: `${Math.ceil(to)}000000` };
+  const answer = await getJson<{ data?: readonly string[] }>("/loki/api/v1/labels", params, signal);
+  return answer.data ?? [];
+}
+
+/** Lines of the same stream before and after one, the newest first. */
+export async function around(
+  line: LogLine,
+  streamLabels: readonly string[],
+  each: number,
+  signal?: AbortSignal,
+): Promise<LogLine[]> {
+  const inside = streamLabels
+    .filter((label) => line.labels[label] !== undefined)
+    .map((label) => `${label}=${JSON.stringify(line.labels[label])}`);
+  const query = `{${inside.join(", ")}}`;
+  const at = BigInt(line.nanos);
+  const hour = 3_600_000_000_000n;
+  const ask = async (params: Params) => {
+    const { data } = await getJson<Answered>("/loki/api/v1/query_range", { query, ...params }, signal);
+    return linesOf(data.result as LokiStream[]);
+  };
+  const [before, after] = await Promise.all([
+    ask({ start: String(at - hour), end: String(at), limit: each, direction: "backward" }),
+    ask({ start: String(at), end: String(at + hour), limit: each + 1, direction: "forward" }),
+  ]);
+  return [...after, ...before].map((one, index) => ({ ...one, key: `${one.key}/${index}` }));
+}
