@@ -1,0 +1,122 @@
+/** Rows of a run's chart: what is folded, what is unfolded, and how several ends are one. */
+import { describe, expect, it } from "vitest";
+import { hasLeaves, rowsOf, segmentsOf, together } from "../src/pages/ci/gantt";
+import type { Job, RunDocument } from "../src/pages/ci/types";
+
+function job(name: string, created: number, more: Partial<Job> = {}): Job {
+  return {
+    span_id: `span of ${name}`,
+    name,
+    created_ms: created,
+    taken_ms: created + 10,
+    ready_ms: created + 15,
+    end_ms: created + 100,
+    queue_seconds: 0.01,
+    dispatch_seconds: 0.005,
+    run_seconds: 0.09,
+    conclusion: "success",
+    is_running: false,
+    is_carried_over: false,
+    labels: null,
+    runner: null,
+    url: null,
+    is_on_path: false,
+    slack_seconds: 0,
+    usual_seconds: null,
+    delta_seconds: null,
+    steps: [],
+    below: {},
+    ...more,
+  };
+}
+
+function run(): RunDocument {
+  const step = {
+    name: "Build",
+    number: 2,
+    start_ms: 20,
+    seconds: 0.05,
+    conclusion: "failure",
+    span_id: "step",
+  };
+  const jobs = [
+    job("build (a)", 0, { steps: [{ ...step, below: { target: 2 } }], conclusion: "failure" }),
+    job("build (b)", 5, { is_on_path: true }),
+    job("test", 110),
+  ];
+  return {
+    run: { trace_id: "t", start_ms: 0, end_ms: 210 } as RunDocument["run"],
+    groups: [
+      { name: "build", jobs: [0, 1] },
+      { name: "test", jobs: [2] },
+    ],
+    jobs,
+    path: [],
+    runners: [],
+    caches: [],
+    failures: [],
+    earlier: { runs: 0, median_seconds: null, change: null, new_jobs: [], missing_jobs: [] },
+    is_truncated: false,
+  };
+}
+
+describe("rows of a run", () => {
+  it("are one for a matrix, with the worst of its ends and the time of all", () => {
+    const rows = rowsOf(run(), new Set(), new Map(), false);
+    expect(rows.map((row) => [row.name, row.count])).toEqual([
+      ["build", 2],
+      ["test", undefined],
+    ]);
+    expect(rows[0]!.conclusion).toBe("failure");
+    expect(rows[0]!.isOnPath).toBe(true);
+    expect(rows[0]!.segments).toEqual([
+      { kind: "queue", from: 0, to: 10 },
+      { kind: "dispatch", from: 10, to: 15 },
+      { kind: "run", from: 15, to: 105 },
+    ]);
+  });
+
+  it("unfold to variants, steps and what was fetched below them", () => {
+    const open = new Set(["g:build", "span of build (a)", "step"]);
+    const leaf = {
+      span_id: "l",
+      kind: "target",
+      name: "x.o",
+      start_ms: 20,
+      seconds: 1,
+      is_error: true,
+      message: "no",
+    };
+    const rows = rowsOf(run(), open, new Map([["step", [leaf]]]), false);
+    expect(rows.map((row) => `${row.depth} ${row.name}`)).toEqual([
+      "0 build",
+      "1 a",
+      "2 Build",
+      "3 x.o",
+      "1 b",
+      "0 test",
+    ]);
+    expect(rows[3]!.conclusion).toBe("failure");
+    // Once all are unfolded, one that is named is folded.
+    expect(rowsOf(run(), new Set(["g:build"]), new Map(), true)).toHaveLength(2);
+  });
+
+  it("know what has to be fetched", () => {
+    expect(hasLeaves(run(), "step")).toBe(true);
+    expect(hasLeaves(run(), "span of test")).toBe(false);
+  });
+});
+
+describe("a job", () => {
+  it("that no runner took only waited", () => {
+    const parts = segmentsOf(job("x", 0, { taken_ms: null, ready_ms: null }));
+    expect(parts).toEqual([{ kind: "queue", from: 0, to: 100 }]);
+  });
+
+  it("with others goes on if one does, and failed if one did", () => {
+    expect(together(["success", null])).toBe(null);
+    expect(together(["success", null, "timed_out"])).toBe("timed_out");
+    expect(together(["skipped", "success"])).toBe("success");
+    expect(together(["skipped"])).toBe("skipped");
+  });
+});

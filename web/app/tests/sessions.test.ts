@@ -1,0 +1,60 @@
+/** Lanes of nodes: where they are, and what is below a point. */
+import { describe, expect, it } from "vitest";
+import { GPU, HEAD, LANE, placed, pointed, valueAt } from "../src/pages/sessions/lanesview";
+import type { LaneNode, Lanes } from "../src/pages/sessions/types";
+
+function node(name: string, more: Partial<LaneNode> = {}): LaneNode {
+  return {
+    node: name,
+    lanes: 2,
+    running: 0,
+    lane: [0, 1],
+    start_ms: [0, 50],
+    end_ms: [40, 100],
+    status: ["completed", "running"],
+    name: [0, 0],
+    task: ["t1", "t2"],
+    cpu_percent: null,
+    gpus: [],
+    ...more,
+  };
+}
+
+const gpu = { gpu: "0", last_percent: 0, mean_percent: 10, series: [0, 50, null, 100], idle_share: null };
+
+function lanes(): Lanes {
+  return {
+    series_start_ms: 0,
+    series_end_ms: 100,
+    nodes: [node("n1", { gpus: [gpu] }), node("n2")],
+    names: ["simulate"],
+    is_truncated: false,
+  };
+}
+
+describe("lanes", () => {
+  it("stand one below the other", () => {
+    const { nodes, height } = placed(lanes());
+    expect(nodes[0]!.top).toBe(HEAD);
+    expect(nodes[1]!.top).toBe(nodes[0]!.top + nodes[0]!.height);
+    expect(height).toBe(nodes[1]!.top + nodes[1]!.height);
+    expect(nodes[0]!.gpusTop).toBe(HEAD + 2 * LANE + 2);
+  });
+
+  it("tell what is below a point", () => {
+    const { nodes } = placed(lanes());
+    const at = pointed(nodes, 10, HEAD + LANE + 2, 60, 0);
+    expect(at && "bar" in at && at.node.task[at.bar]).toBe("t2");
+    expect(pointed(nodes, 10, HEAD + LANE + 2, 20, 0)).toBeUndefined();
+    expect(pointed(nodes, -5, HEAD + 2, 20, 0)).toBeUndefined();
+    const strip = pointed(nodes, 10, nodes[0]!.gpusTop + GPU / 2, 20, 0);
+    expect(strip && "gpu" in strip && strip.gpu).toBe(0);
+  });
+
+  it("have values in equal parts of their time", () => {
+    expect(valueAt(gpu.series, lanes(), 30)).toBe(50);
+    expect(valueAt(gpu.series, lanes(), 60)).toBe(null);
+    expect(valueAt(gpu.series, lanes(), 100)).toBe(100);
+    expect(valueAt(gpu.series, lanes(), 101)).toBe(null);
+  });
+});
