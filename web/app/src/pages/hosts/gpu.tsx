@@ -1,6 +1,6 @@
-/** Being written. */
-import { PageBody } from "../../ui/page";
+/** GPUs of all hosts. */
+import { FleetPage } from "./index";
 
-export default function Page() {
-  return <PageBody title="Being written">{null}</PageBody>;
+export default function Gpus() {
+  return <FleetPage of="gpu" />;
 }

@@ -1,0 +1,110 @@
+// What tests with a browser stand on: a real server on free ports, living data in it, and a Chromium that
+// asks nobody else. Everything is ended with the test that began it.
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const kymo = process.env.KYMO_BIN ?? "kymo";
+/** Where pictures are put: `KYMO_SHOTS`, or nowhere that stays. */
+export const shots = process.env.KYMO_SHOTS ?? mkdtempSync(join(tmpdir(), "kymo-shots-"));
+mkdirSync(shots, { recursive: true });
+
+/** Flags that keep Chromium from asking anybody but us, and that let it run as root. */
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--no-first-run",
+  "--no-default-browser-check",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-domain-reliability",
+  "--disable-sync",
+  "--disable-features=Translate,OptimizationHints,MediaRouter,AutofillServerCommunication",
+  "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost",
+];
+
+/** Starts a server; resolves when it says where it listens. */
+export async function serve({ args = [], data, ports = {} } = {}) {
+  const directory = data ?? mkdtempSync(join(tmpdir(), "kymo-page-"));
+  const at = (name) => `127.0.0.1:${ports[name] ?? 0}`;
+  const flags = ["--data", directory, "--http", at("http"), "--otlp-grpc", at("grpc"), "--otlp-http", at("otlp")];
+  const child = spawn(kymo, ["serve", ...flags, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const said = [];
+  const addresses = await new Promise((found, failed) => {
+    const take = (chunk) => {
+      said.push(String(chunk));
+      const text = said.join("");
+      const port = (name) => new RegExp(`^${name} +http://127\\.0\\.0\\.1:(\\d+)`, "m").exec(text)?.[1];
+      const [http, grpc, otlp] = [port("http"), port("otlp grpc"), port("otlp http")];
+      if (http && grpc && otlp) found({ http: Number(http), grpc: Number(grpc), otlp: Number(otlp) });
+    };
+    child.stdout.on("data", take);
+    child.stderr.on("data", take);
+    child.on("exit", (code) => failed(new Error(`kymo serve ended with ${code}: ${said.join("")}`)));
+  });
+  const ended = new Promise((done) => child.on("exit", done));
+  return {
+    ports: addresses,
+    url: `http://127.0.0.1:${addresses.http}`,
+    otlp: `http://127.0.0.1:${addresses.otlp}`,
+    data: directory,
+    said,
+    async stop({ keep = false } = {}) {
+      child.kill("SIGTERM");
+      await ended;
+      if (!keep) rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs a command of kymo to its end. */
+export async function run(...args) {
+  const child = spawn(kymo, args, { stdio: ["ignore", "pipe", "pipe"] });
+  let text = "";
+  child.stdout.on("data", (chunk) => (text += chunk));
+  child.stderr.on("data", (chunk) => (text += chunk));
+  const code = await new Promise((done) => child.on("exit", done));
+  if (code !== 0) throw new Error(`kymo ${args.join(" ")} ended with ${code}: ${text}`);
+  return text;
+}
+
+/** Sends the living data of a past and of some seconds. */
+export async function demo(server, { history = "1h", seconds = 2 } = {}) {
+  return run("demo", "--endpoint", server.otlp, "--history", history, "--for", `${seconds}s`);
+}
+
+/** Sends OTLP as JSON. */
+export async function send(server, signal, body) {
+  const response = await fetch(`${server.otlp}/v1/${signal}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${signal}: ${response.status} ${await response.text()}`);
+}
+
+/** Opens a browser. */
+export function browse() {
+  const executablePath = process.env.KYMO_CHROMIUM ?? "/usr/bin/chromium";
+  return chromium.launch({ executablePath, args: FLAGS });
+}
+
+/** A page of a browser whose console is watched: `complaints` has what it said. */
+export async function watched(browser, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(`${message.text()} (${message.location().url})`);
+  });
+  page.on("pageerror", (error) => complaints.push(`failed: ${error.stack ?? error.message}`));
+  return { page, context, complaints };
+}
+
+/** Waits until a page has nothing more to load and is not drawing skeletons. */
+export async function settled(page) {
+  await page.waitForLoadState("networkidle", { timeout: 15_000 }).catch(() => {});
+  await page.waitForFunction(() => document.querySelectorAll(".skeleton").length === 0, { timeout: 20_000 });
+}

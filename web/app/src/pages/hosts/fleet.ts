@@ -1,0 +1,141 @@
+/** Hosts and GPUs as the server tells of them, and how figures of them are shown. */
+import { bytes, count, duration, percent } from "../../ui/format";
+
+export interface Gpu {
+  gpu: string;
+  uuid: string;
+  model: string;
+  figures: Record<string, number>;
+}
+
+export interface Host {
+  name: string;
+  instances: string[];
+  system?: string;
+  figures: Record<string, number>;
+  gpus: Gpu[];
+}
+
+export interface Fleet {
+  hosts: Host[];
+  truncated: boolean;
+  at: number;
+}
+
+export interface Measure {
+  of: "host" | "gpu";
+  name: string;
+  unit: string;
+  query: string;
+  series: { label: string; values: (number | null)[] }[];
+}
+
+export interface History {
+  name: string;
+  times: number[];
+  measures: Measure[];
+}
+
+/** What a fleet can be coloured by: a name, a label, and how full it is, from 0 to 1. */
+export interface Shade<T> {
+  id: string;
+  label: string;
+  part: (one: T) => number | undefined;
+  text: (one: T) => string;
+}
+
+const of = (figures: Record<string, number>, name: string) => figures[name];
+
+function shade<T extends { figures: Record<string, number> }>(
+  id: string,
+  label: string,
+  most: number,
+  text: (value: number) => string,
+): Shade<T> {
+  return {
+    id,
+    label,
+    part: (one) => {
+      const value = of(one.figures, id);
+      return value === undefined ? undefined : Math.max(0, Math.min(1, value / most));
+    },
+    text: (one) => {
+      const value = of(one.figures, id);
+      return value === undefined ? "no value" : text(value);
+    },
+  };
+}
+
+export const HOST_SHADES: readonly Shade<Host>[] = [
+  shade("cpu", "CPU", 1, percent),
+  shade("memory", "Memory", 1, percent),
+  {
+    id: "load",
+    label: "Load per core",
+    part: (host) => {
+      const [load, cores] = [host.figures.load, host.figures.cores];
+      return load === undefined || !cores ? undefined : Math.min(1, load / cores / 1.5);
+    },
+    text: (host) => (host.figures.load === undefined ? "no value" : count(host.figures.load)),
+  },
+  shade("filesystem", "Fullest file system", 1, percent),
+];
+
+/** How much of a GPU's memory is used. */
+export function memoryPart({ figures }: Gpu): number | undefined {
+  const [used, free] = [figures.memory_used, figures.memory_free];
+  return used === undefined || free === undefined ? undefined : used / Math.max(1, used + free);
+}
+
+const MIB = 1 << 20;
+
+export const GPU_SHADES: readonly Shade<Gpu>[] = [
+  shade("utilisation", "Utilisation", 100, (value) => `${count(value)} %`),
+  {
+    id: "memory",
+    label: "Memory",
+    part: memoryPart,
+    text: (gpu) =>
+      gpu.figures.memory_used === undefined ? "no value" : bytes(gpu.figures.memory_used * MIB),
+  },
+  shade("power", "Power", 700, (value) => `${count(Math.round(value))} W`),
+  shade("temperature", "Temperature", 95, (value) => `${count(value)} °C`),
+];
+
+/** What is wrong with a GPU, in words. */
+export function gpuFaults({ figures }: Gpu): string[] {
+  const faults: string[] = [];
+  if (figures.xid) faults.push(`XID ${figures.xid}`);
+  if ((figures.temperature ?? 0) >= 85) faults.push(`${figures.temperature} °C`);
+  return faults;
+}
+
+/** A value of a measure, by its unit. */
+export function measured(unit: string): (value: number) => string {
+  switch (unit) {
+    case "percentunit":
+      return percent;
+    case "percent":
+      return (value) => `${count(value)} %`;
+    case "bytes":
+      return bytes;
+    case "decmbytes":
+      return (value) => bytes(value * MIB);
+    case "Bps":
+      return (value) => `${bytes(value)}/s`;
+    case "watt":
+      return (value) => `${count(Math.round(value))} W`;
+    case "celsius":
+      return (value) => `${count(value)} °C`;
+    case "hertz":
+      return (value) => `${count(value)}Hz`;
+    default:
+      return count;
+  }
+}
+
+/** How long a host has been up. */
+export function upFor(host: Host, now: number): string {
+  const booted = host.figures.booted;
+  return booted === undefined ? "–" : duration((now / 1000 - booted) * 1e9);
+}
