@@ -120,7 +120,9 @@ function List({ all, search, origin, tags, onRemove }: ListProps) {
           <a class="dash-title" href={href(link(`/d/${encodeURIComponent(one.uid)}`))}>
             {one.title}
           </a>
-          <span class="dash-about muted ellipsis">{one.error ? <span class="bad">{one.error}</span> : one.folder}</span>
+          <span class="dash-about muted ellipsis">
+            {one.error ? <span class="bad">{one.error}</span> : one.folder}
+          </span>
           <span class="dash-tags">
             {one.tags.map((tag) => (
               <button

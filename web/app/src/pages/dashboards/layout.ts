@@ -53,7 +53,11 @@ export function sectionsOf(panels: Answered["panels"]): Section[] {
   const made: Section[] = [{ collapsed: false, panels: [] }];
   for (const panel of panels) {
     if (panel.type === "row") {
-      made.push({ row: { key: panel.key, title: panel.title }, collapsed: panel.collapsed === true, panels: [] });
+      made.push({
+        row: { key: panel.key, title: panel.title },
+        collapsed: panel.collapsed === true,
+        panels: [],
+      });
     } else made.at(-1)!.panels.push(panel);
   }
   return made.filter(({ row, panels }) => row || panels.length > 0);

@@ -4,7 +4,7 @@
  * asked for no more. Data that is there stays, dimmed, until newer data is.
  */
 import { type Signal, signal } from "@preact/signals";
-import { ApiError, eachLine } from "../../frame/api";
+import { eachLine } from "../../frame/api";
 import { decode, type Frame, type Notice } from "../../panels/frame";
 import type { Context, Placed, Which } from "./model";
 
@@ -13,21 +13,15 @@ export interface PanelState {
   notices: Notice[];
   error?: PanelError;
   loading: boolean;
-  /** What was asked, after variables were put in. */
-  queries?: AskedQuery[];
   tookMillis?: number;
 }
 
 export interface PanelError {
   message: string;
+  /** The query as it was asked. */
   query?: string;
-  position?: number;
-}
-
-export interface AskedQuery {
-  refId?: string;
-  language?: string;
-  query?: string;
+  /** Where in the query, in characters from its beginning. */
+  offset?: number;
 }
 
 /** A line of the answer. */
@@ -35,8 +29,7 @@ interface Line {
   panel: string;
   frames?: Frame[];
   notices?: Notice[];
-  error?: string | { message: string; query?: string; position?: number };
-  queries?: AskedQuery[];
+  error?: { message: string; query?: string; refId?: string; position?: { line: number; column: number } };
 }
 
 interface Wanted {
@@ -158,7 +151,7 @@ export class Loader {
       for (const key of batch.waiting) this.#fail(key, "the server sent no answer for this panel");
     } catch (error) {
       if ((error as Error).name === "AbortError") return;
-      for (const key of batch.waiting) this.#fail(key, (error as Error).message, error);
+      for (const key of batch.waiting) this.#fail(key, (error as Error).message);
     } finally {
       this.#batches.delete(batch);
     }
@@ -166,24 +159,30 @@ export class Loader {
 
   #take(line: Line, tookMillis: number): void {
     const state = this.state(line.panel);
-    const { queries, notices = [] } = line;
-    const error = typeof line.error === "string" ? { message: line.error } : line.error;
-    const frames = line.frames ? decode(line.frames) : undefined;
+    const frames = line.frames ? decode(line.frames) : [];
     const before = state.peek();
     state.value = {
-      frames: frames ?? (error ? before.frames : []),
-      notices,
-      error,
-      queries,
+      // What failed keeps what it showed before.
+      frames: line.error && frames.length === 0 ? before.frames : frames,
+      notices: line.notices ?? [],
+      error: line.error && failureOf(line.error),
       loading: false,
       tookMillis,
     };
   }
 
-  #fail(key: string, message: string, error?: unknown): void {
+  #fail(key: string, message: string): void {
     const state = this.state(key);
     this.#fresh.delete(key);
-    const position = error instanceof ApiError ? error.position : undefined;
-    state.value = { ...state.peek(), error: { message, position }, loading: false };
+    state.value = { ...state.peek(), error: { message }, loading: false };
   }
+}
+
+/** What went wrong, with the place of its line and column in the query. */
+function failureOf({ message, query, refId, position }: NonNullable<Line["error"]>): PanelError {
+  const words = refId ? `${refId}: ${message}` : message;
+  if (!query || !position) return { message: words, query: query || undefined };
+  const before = query.split("\n").slice(0, position.line - 1);
+  const offset = before.reduce((sum, line) => sum + line.length + 1, 0) + position.column - 1;
+  return { message: words, query, offset };
 }

@@ -211,7 +211,7 @@ function PanelFailure({
       <p>
         <Icon name="error" size={14} /> {error.message}
       </p>
-      {error.query && <QueryAt query={error.query} position={error.position} />}
+      {error.query && <QueryAt query={error.query} offset={error.offset} />}
       <button type="button" class="button" onClick={again}>
         Try again
       </button>
@@ -220,14 +220,14 @@ function PanelFailure({
 }
 
 /** A query with the place that is wrong underlined. */
-function QueryAt({ query, position }: { query: string; position?: number }) {
-  if (position === undefined || position >= query.length) return <code class="panel-query">{query}</code>;
-  const length = Math.max(1, query.slice(position).search(/[\s(){}|,]|$/));
+function QueryAt({ query, offset }: { query: string; offset?: number }) {
+  if (offset === undefined || offset >= query.length) return <code class="panel-query">{query}</code>;
+  const length = Math.max(1, query.slice(offset).search(/[\s(){}|,]|$/));
   return (
     <code class="panel-query">
-      {query.slice(0, position)}
-      <mark class="query-wrong">{query.slice(position, position + length)}</mark>
-      {query.slice(position + length)}
+      {query.slice(0, offset)}
+      <mark class="query-wrong">{query.slice(offset, offset + length)}</mark>
+      {query.slice(offset + length)}
     </code>
   );
 }

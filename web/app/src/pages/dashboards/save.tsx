@@ -27,7 +27,12 @@ export function SaveDialog({ loaded, dashboard, isCopy, close, onSaved }: SaveDi
     try {
       const { id: _, ...rest } = dashboard;
       const next = isCopy ? { ...rest, title: name, uid: undefined } : { ...dashboard, title: name };
-      const saved = await saveDashboard(next, message, isCopy || loaded.meta.uid === "" ? undefined : loaded.meta.version, overwrite);
+      const saved = await saveDashboard(
+        next,
+        message,
+        isCopy || loaded.meta.uid === "" ? undefined : loaded.meta.version,
+        overwrite,
+      );
       onSaved(saved.uid);
     } catch (failure) {
       setError(failure as Error);

@@ -183,8 +183,10 @@ function useBegin(loaded: Loaded): void {
     const time = (loaded.model.time ?? {}) as { from?: string; to?: string };
     const { refresh } = loaded.model;
     const set: Record<string, string> = {};
-    if (param("from") === undefined && time.from) Object.assign(set, { from: time.from, to: time.to || "now" });
-    if (param("refresh") === undefined && typeof refresh === "string" && refresh !== "") set.refresh = refresh;
+    if (param("from") === undefined && time.from)
+      Object.assign(set, { from: time.from, to: time.to || "now" });
+    if (param("refresh") === undefined && typeof refresh === "string" && refresh !== "")
+      set.refresh = refresh;
     if (Object.keys(set).length > 0) setParams(set, { replace: true });
     const isKiosk = param("kiosk") !== undefined;
     document.documentElement.classList.toggle("kiosk", isKiosk);

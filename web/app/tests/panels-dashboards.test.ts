@@ -1,0 +1,179 @@
+/** Dashboards: changes of their JSON, layout, differences of versions, files. */
+import { describe, expect, it } from "vitest";
+import "./panels-browser";
+import { written } from "../src/pages/dashboards/adhoc";
+import {
+  addPanel,
+  duplicatePanel,
+  findPanel,
+  freeId,
+  gridOf,
+  member,
+  movePanel,
+  removePanel,
+  withMember,
+} from "../src/pages/dashboards/change";
+import { csv } from "../src/pages/dashboards/csv";
+import { contextOf, diffLines } from "../src/pages/dashboards/diff";
+import { sourceOf } from "../src/pages/dashboards/edit/queries";
+import { sectionsOf } from "../src/pages/dashboards/layout";
+import type { Json } from "../src/pages/dashboards/model";
+import { placed } from "../src/pages/dashboards/mover";
+import { ownRange } from "../src/pages/dashboards/panel";
+import { variablesOf } from "../src/pages/dashboards/variables";
+
+const BOARD: Json = {
+  title: "x",
+  unknown: { kept: true },
+  panels: [
+    { id: 1, type: "stat", gridPos: { x: 0, y: 0, w: 12, h: 4 } },
+    { id: 2, type: "stat", gridPos: { x: 12, y: 0, w: 12, h: 4 } },
+    {
+      id: 3,
+      type: "row",
+      collapsed: true,
+      panels: [{ id: 4, type: "text", gridPos: { x: 0, y: 6, w: 24, h: 3 } }],
+    },
+  ],
+};
+
+describe("changes", () => {
+  it("find panels in closed rows, and give ids that are free", () => {
+    expect(findPanel(BOARD, 4)?.type).toBe("text");
+    expect(freeId(BOARD)).toBe(5);
+  });
+
+  it("leave everything else as it is written", () => {
+    const changed = removePanel(BOARD, 4);
+    expect(changed.unknown).toBe(BOARD.unknown);
+    expect(findPanel(changed, 4)).toBeUndefined();
+    expect(findPanel(BOARD, 4)).toBeDefined();
+  });
+
+  it("move what is in the way down, and nothing of other rows", () => {
+    const moved = movePanel(BOARD, 1, { x: 6, y: 0, w: 12, h: 4 });
+    expect(gridOf(findPanel(moved, 1)!)).toEqual({ x: 6, y: 0, w: 12, h: 4 });
+    expect(gridOf(findPanel(moved, 2)!).y).toBe(4);
+    expect(gridOf(findPanel(moved, 4)!).y).toBe(6);
+  });
+
+  it("keep panels on the grid", () => {
+    expect(gridOf(findPanel(movePanel(BOARD, 1, { x: 40, y: -3, w: 99, h: 0 }), 1)!)).toEqual({
+      x: 0,
+      y: 0,
+      w: 24,
+      h: 1,
+    });
+    expect(placed({ x: 20, y: 0, w: 4, h: 2 }, "move", 5, -1)).toEqual({ x: 20, y: 0, w: 4, h: 2 });
+    expect(placed({ x: 20, y: 0, w: 4, h: 2 }, "size", 5, 1)).toEqual({ x: 20, y: 0, w: 4, h: 3 });
+  });
+
+  it("add and copy panels without overlaps", () => {
+    const { dashboard, id } = addPanel(BOARD, { type: "gauge", gridPos: { w: 12, h: 9 } });
+    expect(id).toBe(5);
+    expect(gridOf(findPanel(dashboard, 1)!).y).toBe(9);
+    const copied = duplicatePanel(BOARD, 1);
+    expect(gridOf(findPanel(copied, 5)!)).toEqual({ x: 12, y: 0, w: 12, h: 4 });
+    expect(gridOf(findPanel(copied, 2)!).y).toBe(4);
+  });
+
+  it("set members within members, and take them away", () => {
+    const set = withMember({ a: { b: 1 } }, ["a", "c", "d"], 2);
+    expect(set).toEqual({ a: { b: 1, c: { d: 2 } } });
+    expect(member(withMember(set, ["a", "b"], undefined), ["a", "b"])).toBeUndefined();
+  });
+});
+
+describe("layout", () => {
+  it("puts panels below the heading that precedes them", () => {
+    const panel = (key: string, type: string) => ({
+      key,
+      id: 1,
+      type,
+      title: key,
+      options: {},
+      scope: {},
+      gridPos: { x: 0, y: 0, w: 1, h: 1 },
+    });
+    const made = sectionsOf([
+      panel("a", "stat"),
+      { ...panel("r", "row"), collapsed: true },
+      panel("b", "stat"),
+    ]);
+    expect(
+      made.map(({ row, collapsed, panels }) => [row?.key, collapsed, panels.map(({ key }) => key)]),
+    ).toEqual([
+      [undefined, false, ["a"]],
+      ["r", true, ["b"]],
+    ]);
+  });
+
+  it("gives panels with a time of their own that time", () => {
+    const panel = {
+      key: "",
+      id: 1,
+      type: "",
+      title: "",
+      options: {},
+      scope: {},
+      gridPos: { x: 0, y: 0, w: 1, h: 1 },
+    };
+    expect(ownRange({ ...panel, timeFrom: "1m", timeShift: "1h" }, { from: 0, to: 7_200_000 })).toEqual({
+      from: 3_540_000,
+      to: 3_600_000,
+    });
+  });
+});
+
+describe("variables", () => {
+  it("are in the address as Grafana writes them", () => {
+    expect(variablesOf(new URLSearchParams("var-a=1&var-a=2&from=now&var-b="))).toEqual({
+      a: ["1", "2"],
+      b: [""],
+    });
+  });
+
+  it("of conditions are written with bars that are no separators", () => {
+    expect(written({ key: "a", operator: "=~", value: "x|y" })).toBe("a|=~|x__gfp__y");
+  });
+});
+
+describe("differences", () => {
+  it("are what was added and removed, with lines around them", () => {
+    const lines = diffLines(["a", "b", "c", "d", "e", "f"], ["a", "b", "x", "d", "e", "f"]);
+    expect(lines.filter(({ kind }) => kind !== "same")).toEqual([
+      { kind: "removed", text: "c" },
+      { kind: "added", text: "x" },
+    ]);
+    expect(contextOf(lines, 1).map(({ kind }) => kind)).toEqual([
+      "skip",
+      "same",
+      "removed",
+      "added",
+      "same",
+      "skip",
+    ]);
+  });
+});
+
+describe("files", () => {
+  it("quote what needs it, and defuse what a spreadsheet would run", () => {
+    const frame = {
+      fields: [
+        { name: "Time", type: "time" as const, values: [0] },
+        { name: "a,b", type: "string" as const, values: ['=1+1"'] },
+        { name: "n", type: "number" as const, values: [-1.5] },
+      ],
+    };
+    expect(csv(frame, false)).toBe(`Time,"a,b",n\r\n1970-01-01T00:00:00.000Z,"'=1+1""",-1.5\r\n`);
+  });
+});
+
+describe("queries", () => {
+  it("speak the language of their data source, or of what is written", () => {
+    expect(sourceOf({ datasource: { type: "loki", uid: "x" } }, {})?.language).toBe("logql");
+    expect(sourceOf({ expr: "up" }, { datasource: "$ds" })?.language).toBe("promql");
+    expect(sourceOf({ rawSql: "SELECT 1" }, {})?.language).toBe("sql");
+    expect(sourceOf({}, {})).toBeUndefined();
+  });
+});
