@@ -151,7 +151,7 @@ fn set_property(config: &mut Config, property: &Json) {
         }
     }
     match (value, at.get_mut(last)) {
-        (Json::Null, _) => _ = at.shift_remove(last),
+        (Json::Null, _) => _ = at.remove(last),
         // Lists, such as links and mappings, go before those that are there.
         (Json::Array(mut new), Some(Json::Array(old))) => {
             new.append(old);
@@ -165,7 +165,7 @@ fn set_property(config: &mut Config, property: &Json) {
 fn tidy(config: &mut Config) {
     let mode = config.get("color").and_then(|color| color.get("mode")).and_then(Json::as_str);
     if mode.is_none_or(str::is_empty) {
-        config.shift_remove("color");
+        config.remove("color");
         if config.contains_key("thresholds") {
             config.insert("color".to_owned(), serde_json::json!({"mode": "thresholds"}));
         }
@@ -193,7 +193,7 @@ fn name_fields(frames: &mut [Frame], context: &Context<'_>) {
     // A name cannot be made of itself, so the names before it was given are taken.
     let unnamed = |field: &Field| {
         let mut plain = field.with_values(Vec::new());
-        plain.config.shift_remove("displayName");
+        plain.config.remove("displayName");
         plain
     };
     let plain: Vec<Frame> = frames

@@ -2,10 +2,10 @@
 //!
 //! They are used by transformations, by legends and by panels that show single values, under the ids
 //! that dashboards give them. Results are Grafana's, with these differences by design:
-//! - What has no result is null, where Grafana's median and percentiles of nothing are NaN or
-//!   undefined and its `max` of texts is null but `allIsNull` of texts true.
-//! - Percentiles and medians of columns that are not numbers read texts as numbers and leave out
-//!   what is none.
+//! - What has no result is null, where Grafana has null, NaN, undefined or the largest number.
+//! - Texts and truths are not null, where Grafana's `allIsNull` says so.
+//! - Percentiles and medians read texts as numbers and leave out what is none, NaN included.
+//! - Nothing has no changes and no different values, where Grafana has no result for that.
 
 pub mod shown;
 mod standard;
@@ -234,11 +234,14 @@ pub fn reduce_values(
     let one = |reducer: &Reducer| match *reducer {
         Reducer::Last => values.last().cloned().unwrap_or_default(),
         Reducer::First => values.first().cloned().unwrap_or_default(),
+        Reducer::LastNotNull => values.iter().rev().find(is_there).cloned().unwrap_or_default(),
+        Reducer::FirstNotNull => values.iter().find(is_there).cloned().unwrap_or_default(),
         Reducer::CountAll => values.len().into(),
         Reducer::AllValues => Value::List(values.into()),
         Reducer::UniqueValues => Value::List(unique(values).into()),
         Reducer::ChangeCount => changes(values, nulls).into(),
         Reducer::DistinctCount => distinct(values, nulls).into(),
+        Reducer::Variance | Reducer::StdDev if values.is_empty() => Value::Null,
         Reducer::Variance => variance(values, kind).into(),
         Reducer::StdDev => variance(values, kind).sqrt().into(),
         Reducer::Median => median(sorted.get_or_insert_with(|| sort(values, nulls))).into(),
@@ -253,6 +256,11 @@ pub fn reduce_values(
         }
     };
     reducers.iter().map(one).collect()
+}
+
+/// Whether a value is neither null nor NaN.
+fn is_there(value: &&Value) -> bool {
+    !value.is_null() && !value.as_number().is_some_and(f64::is_nan)
 }
 
 fn unique(values: &[Value]) -> Vec<Value> {
@@ -301,7 +309,8 @@ fn variance(values: &[Value], kind: Kind) -> f64 {
 fn sort(values: &[Value], nulls: Nulls) -> Vec<f64> {
     let zero = matches!(nulls, Nulls::AsZero).then_some(0.0);
     let number = |value: &Value| if value.is_null() { zero } else { value.to_number() };
-    let mut sorted: Vec<f64> = values.iter().filter_map(number).collect();
+    let numbers = values.iter().filter_map(number).filter(|number| !number.is_nan());
+    let mut sorted: Vec<f64> = numbers.collect();
     sorted.sort_by(f64::total_cmp);
     sorted
 }

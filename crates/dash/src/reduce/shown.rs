@@ -265,7 +265,7 @@ fn without_unit(field: &Field) -> Field {
     let mut plain = field.with_values(Vec::new());
     plain.state.clone_from(&field.state);
     plain.kind = Kind::Number;
-    plain.config.shift_remove("unit");
+    plain.config.remove("unit");
     plain
 }
 

@@ -112,8 +112,6 @@ impl Standard {
             Reducer::Max => self.max.into(),
             Reducer::LogMin => self.log_min.into(),
             Reducer::Mean => (self.numbers > 0).then(|| self.sum / self.numbers as f64).into(),
-            Reducer::FirstNotNull => self.first.clone().unwrap_or_default(),
-            Reducer::LastNotNull => self.last.clone().unwrap_or_default(),
             Reducer::Count => self.count.into(),
             Reducer::Range => self.max.zip(self.min).map(|(max, min)| max - min).into(),
             Reducer::Delta if self.empty => Value::Null,

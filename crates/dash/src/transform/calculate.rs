@@ -63,14 +63,38 @@ pub(super) fn apply(options: Options<'_>, frames: &[Frame]) -> Outcome {
             continue;
         }
         let time = source.first_of(Kind::Time).filter(|_| as_series && mode != "index");
-        let kept =
-            if replace { time.cloned().into_iter().collect() } else { source.fields.clone() };
-        made.push(source.with_fields(kept.into_iter().chain(new).collect()));
+        let fields = match replace {
+            true => time.cloned().into_iter().chain(new.into_iter().map(|new| new.field)).collect(),
+            false => with_new(&source.fields, new),
+        };
+        made.push(source.with_fields(fields));
     }
     Ok(made)
 }
 
-fn computed(mode: &str, options: Options<'_>, at: At<'_>) -> Result<Vec<Field>, String> {
+/// A computed field, and the field that it stands behind, else it is last.
+struct New {
+    field: Field,
+    behind: Option<usize>,
+}
+
+impl From<Field> for New {
+    fn from(field: Field) -> Self {
+        Self { field, behind: None }
+    }
+}
+
+fn with_new(fields: &[Field], mut new: Vec<New>) -> Vec<Field> {
+    let mut made = Vec::with_capacity(fields.len() + new.len());
+    for (index, field) in fields.iter().enumerate() {
+        made.push(field.clone());
+        made.extend(new.extract_if(.., |new| new.behind == Some(index)).map(|new| new.field));
+    }
+    made.extend(new.into_iter().map(|new| new.field));
+    made
+}
+
+fn computed(mode: &str, options: Options<'_>, at: At<'_>) -> Result<Vec<New>, String> {
     let values = match mode {
         "reduceRow" => reduce_row(options.within("reduce"), at)?,
         "binary" => return binary(options, at),
@@ -83,12 +107,12 @@ fn computed(mode: &str, options: Options<'_>, at: At<'_>) -> Result<Vec<Field>, 
                 None => None,
             }
         }
-        "index" => return Ok(vec![index(options, at.frame())]),
+        "index" => return Ok(vec![index(options, at.frame()).into()]),
         other => return Err(format!("the mode \"{other}\" is not known")),
     };
     let field =
         |values| named(options, Field::new(default_name(mode, options), Kind::Number, values));
-    Ok(values.map(field).into_iter().collect())
+    Ok(values.map(field).map(New::from).into_iter().collect())
 }
 
 /// The field under the alias that the options give, if they do.
@@ -190,7 +214,7 @@ fn operand_text(side: &Json) -> Option<String> {
     }
 }
 
-fn binary(options: Options<'_>, at: At<'_>) -> Result<Vec<Field>, String> {
+fn binary(options: Options<'_>, at: At<'_>) -> Result<Vec<New>, String> {
     let binary = options.within("binary");
     let symbol = binary.text("operator").unwrap_or("+");
     let operation: fn(f64, f64) -> f64 = match symbol {
@@ -212,20 +236,18 @@ fn binary(options: Options<'_>, at: At<'_>) -> Result<Vec<Field>, String> {
     let matcher = left.get("matcher").filter(|matcher| !has_id(matcher, "byName"));
     if let Some(matcher) = matcher {
         let fields = FieldMatcher::read(matcher)?.fields(at.frames, at.names, at.frame);
-        let one = |field: usize| {
-            let field = &at.frame().fields[field];
-            let made = field.with_values(compute(&Operand::Column(field)));
-            Field {
-                name: format!("{} {symbol} {right_text}", field.name),
-                kind: Kind::Number,
-                ..made
-            }
+        let one = |place: usize| {
+            let field = &at.frame().fields[place];
+            let mut made = field.with_values(compute(&Operand::Column(field)));
+            made.name = format!("{} {symbol} {right_text}", field.name);
+            made.kind = Kind::Number;
+            New { field: made, behind: Some(place) }
         };
         return Ok(fields.into_iter().map(one).collect());
     }
     let Some(left_side) = Operand::find(left, at) else { return Ok(Vec::new()) };
     let name = format!("{} {symbol} {right_text}", operand_text(left).unwrap_or_default());
-    Ok(vec![named(options, Field::new(name, Kind::Number, compute(&left_side)))])
+    Ok(vec![named(options, Field::new(name, Kind::Number, compute(&left_side))).into()])
 }
 
 fn has_id(matcher: &Json, id: &str) -> bool {

@@ -43,7 +43,7 @@ pub(super) fn thousands(value: f64, decimals: Option<i64>) -> String {
     if !value.is_finite() {
         return fixed(value, None);
     }
-    let text = format!("{:.*}", decimals.unwrap_or(3) as usize, value.abs());
+    let text = rounded(value.abs(), decimals.unwrap_or(3) as usize);
     let (whole, digits) = text.split_once('.').unwrap_or((&text, ""));
     let digits = digits.trim_end_matches('0');
     let mut grouped = String::new();
@@ -56,6 +56,29 @@ pub(super) fn thousands(value: f64, decimals: Option<i64>) -> String {
     let sign = if value < 0.0 && (grouped != "0" || !digits.is_empty()) { "-" } else { "" };
     let point = if digits.is_empty() { "" } else { "." };
     format!("{sign}{grouped}{point}{digits}")
+}
+
+/// A number rounded by its decimal digits, so that 1.005 is 1.01 though its double is a bit less.
+fn rounded(value: f64, decimals: usize) -> String {
+    let text = format!("{value}");
+    let Some((whole, digits)) = text.split_once('.').filter(|(_, d)| d.len() > decimals) else {
+        return text;
+    };
+    let mut kept: Vec<u8> = whole.bytes().chain(digits.bytes().take(decimals)).collect();
+    let mut carry = digits.as_bytes()[decimals] >= b'5';
+    for digit in kept.iter_mut().rev() {
+        if !carry {
+            break;
+        }
+        carry = *digit == b'9';
+        *digit = if carry { b'0' } else { *digit + 1 };
+    }
+    let mut text: String = kept.into_iter().map(char::from).collect();
+    if carry {
+        text.insert(0, '1');
+    }
+    text.insert(text.len() - decimals, '.');
+    text
 }
 
 /// With an exponent: `1.5e+3`.
