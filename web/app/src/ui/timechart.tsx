@@ -33,8 +33,10 @@ export interface Mark {
 }
 
 interface TimeChartProps {
-  /** Milliseconds, ascending. */
+  /** Milliseconds, ascending; or numbers, if the axis has those. */
   times: readonly number[];
+  /** What the axis at the bottom has: without it, time. */
+  axis?: "time" | "number";
   lines: readonly Line[];
   height: number;
   /** What it shows, for those who cannot see it. */
@@ -82,8 +84,11 @@ export function TimeChart(props: TimeChartProps) {
   );
 }
 
-function data({ times, lines }: TimeChartProps): uPlot.AlignedData {
-  return [times.map((time) => time / 1000), ...lines.map(({ values }) => values)] as uPlot.AlignedData;
+function data({ times, lines, axis }: TimeChartProps): uPlot.AlignedData {
+  return [
+    axis === "number" ? times : times.map((time) => time / 1000),
+    ...lines.map(({ values }) => values),
+  ] as uPlot.AlignedData;
 }
 
 /** What a chart shows, in words. */
@@ -120,7 +125,7 @@ function options(root: HTMLElement, newest: { current: TimeChartProps }): uPlot.
     },
     focus: { alpha: 0.35 },
     scales: {
-      x: { time: true, range: (_, min, max) => span(newest.current, min, max) },
+      x: { time: props.axis !== "number", range: (_, min, max) => span(newest.current, min, max) },
       y: { range: (_, min, max) => bounds(newest.current, min, max) },
     },
     axes: [
@@ -236,7 +241,7 @@ function tooltip(plot: uPlot, newest: { current: TimeChartProps }): void {
   });
   plot.over.addEventListener("mousemove", () => {
     const { idx, left = 0, top = 0 } = plot.cursor;
-    const { lines, times, format = count } = newest.current;
+    const { lines, times, axis, format = count } = newest.current;
     if (idx === null || idx === undefined || times[idx] === undefined) {
       box.hidden = true;
       return;
@@ -253,7 +258,11 @@ function tooltip(plot: uPlot, newest: { current: TimeChartProps }): void {
       );
     const shown = values.slice(0, TOOLTIP_LINES).sort((a, b) => b.value - a.value);
     box.replaceChildren(
-      row("chart-tooltip-time", new Date(times[idx]!).toLocaleString(), ""),
+      row(
+        "chart-tooltip-time",
+        axis === "number" ? count(times[idx]!) : new Date(times[idx]!).toLocaleString(),
+        "",
+      ),
       ...(mark ? [row("chart-tooltip-mark", mark.label, "click to open")] : []),
       ...shown.map(({ line, value }) => row("", line.label, format(value), line.color)),
       ...(values.length > shown.length ? [row("", `${values.length - shown.length} more`, "")] : []),
