@@ -3,17 +3,7 @@ import type { JSX } from "preact";
 import { Spark } from "../ui/spark";
 import { faded, textOn } from "./colors";
 import { type Shown, whole } from "./display";
-import {
-  type Cell,
-  customOf,
-  type Field,
-  type Frame,
-  isFrame,
-  numberOf,
-  option,
-  part,
-  textOf,
-} from "./frame";
+import { type Cell, customOf, type Field, isFrame, numberOf, option, part, textOf } from "./frame";
 import { Linked } from "./linked";
 import { linksOf } from "./links";
 
@@ -40,18 +30,17 @@ export function cellKind(field: Field): { type: string; mode: string } {
 }
 
 interface TableCellProps {
-  frame: Frame;
   field: Field;
   row: number;
   show: (cell: Cell) => Shown;
   width: number;
 }
 
-export function TableCell({ frame, field, row, show, width }: TableCellProps) {
+export function TableCell({ field, row, show, width }: TableCellProps) {
   const cell = field.values[row];
   const { type, mode } = cellKind(field);
   const shown = show(cell);
-  const links = linksOf(frame, field, row);
+  const links = linksOf(field, row);
   if (type === "sparkline" || (isFrame(cell) && cell.fields.some(({ type }) => type === "number"))) {
     return <Sparkline cell={cell} shown={shown} width={width} />;
   }

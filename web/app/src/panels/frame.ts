@@ -11,9 +11,10 @@ export interface Notice {
   text: string;
 }
 
-export interface DataLink {
-  title?: string;
-  url?: string;
+/** A link with everything put in. */
+export interface MadeLink {
+  title: string;
+  url: string;
   targetBlank?: boolean;
 }
 
@@ -44,7 +45,6 @@ export interface FieldConfig {
   color?: { mode?: string; fixedColor?: string; seriesBy?: "last" | "min" | "max" };
   thresholds?: { mode?: "absolute" | "percentage"; steps?: ThresholdStep[] };
   mappings?: Mapping[];
-  links?: DataLink[];
   interval?: number;
   filterable?: boolean;
   custom?: Record<string, unknown>;
@@ -61,8 +61,31 @@ export interface Field {
     seriesIndex?: number;
     range?: [number, number];
     calcs?: Record<string, Cell>;
+    /** The links of each row. */
+    links?: MadeLink[][];
   };
   values: Cell[];
+}
+
+/** A value that a panel shows by itself: a series reduced, or a cell of a table. */
+export interface ShownValue {
+  title: string;
+  numeric: number | string | null;
+  prefix?: string;
+  text: string;
+  suffix?: string;
+  /** What a mapping, a threshold or the configuration says. */
+  color?: string;
+  /** The place between the ends of the scale. */
+  percent?: number | string;
+  frame: number;
+  field: number;
+  row?: number;
+  seriesIndex: number;
+  range?: [number, number];
+  percentChange?: number;
+  links?: MadeLink[];
+  config: FieldConfig;
 }
 
 export interface Frame {

@@ -6,11 +6,11 @@ import type { PanelProps } from "./kinds";
 import { Linked } from "./linked";
 import { columnsFor, fitting } from "./measure";
 import { NoData } from "./nodata";
-import { type Reduced, reduce } from "./reduced";
+import { type Reduced, reduced } from "./reduced";
 import { emptyWhy } from "./stat";
 
-export function Gauge({ panel, frames, width, height }: PanelProps) {
-  const values = reduce(frames, panel.options);
+export function Gauge({ panel, frames, shown = [], width, height }: PanelProps) {
+  const values = reduced(shown, frames);
   if (values.length === 0)
     return <NoData frames={frames} field={frames[0]?.fields[0]} why={emptyWhy(panel.options)} />;
   const orientation = option(panel.options, "orientation", "auto");

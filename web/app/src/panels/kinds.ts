@@ -1,7 +1,7 @@
 /** What a panel is, as the server lays it out, and what draws it gets. */
 import type { ComponentType } from "preact";
 import type { Range } from "../frame/time";
-import type { Frame } from "./frame";
+import type { Frame, ShownValue } from "./frame";
 
 /** A panel as it is drawn: variables are put in, configuration is up to date. */
 export interface PanelModel {
@@ -24,6 +24,8 @@ export interface Annotation {
 export interface PanelProps {
   panel: PanelModel;
   frames: Frame[];
+  /** Single values, for the kinds that show such. */
+  shown?: readonly ShownValue[];
   width: number;
   height: number;
   /** The time that is shown: the dashboard's, unless the panel has its own. */

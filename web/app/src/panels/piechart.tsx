@@ -8,15 +8,15 @@ import { HoverBox, useHover } from "./hover";
 import type { PanelProps } from "./kinds";
 import { legendOptions, pick } from "./legend";
 import { NoData } from "./nodata";
-import { type Reduced, reduce } from "./reduced";
+import { type Reduced, reduced } from "./reduced";
 import { emptyWhy } from "./stat";
 import { useSize } from "./usesize";
 
-export function PieChart({ panel, frames, width, height }: PanelProps) {
+export function PieChart({ panel, frames, shown = [], width, height }: PanelProps) {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [box, size] = useSize(width, height);
   const [hovered, enter, leave] = useHover();
-  const all = reduce(frames, panel.options).filter(({ shown }) => shown.number !== null && shown.number > 0);
+  const all = reduced(shown, frames).filter(({ shown }) => shown.number !== null && shown.number > 0);
   const sort = option(panel.options, "sort", "desc");
   if (sort !== "none") all.sort((a, b) => (sort === "asc" ? 1 : -1) * (a.shown.number! - b.shown.number!));
   if (all.length === 0) return <NoData frames={frames} why={emptyWhy(panel.options)} />;
@@ -24,8 +24,8 @@ export function PieChart({ panel, frames, width, height }: PanelProps) {
     value,
     color: value.shown.isJudged ? value.shown.color : sliceColor(value, at, all),
   }));
-  const shown = slices.filter(({ value }) => !hidden.has(value.key));
-  const total = shown.reduce((sum, { value }) => sum + value.shown.number!, 0);
+  const visible = slices.filter(({ value }) => !hidden.has(value.key));
+  const total = visible.reduce((sum, { value }) => sum + value.shown.number!, 0);
   const legend = legendOptions(panel.options);
   const keys = all.map(({ key }) => key);
   const percent = (value: Reduced) => `${((value.shown.number! / total) * 100).toFixed(1)} %`;
@@ -43,7 +43,7 @@ export function PieChart({ panel, frames, width, height }: PanelProps) {
           onPointerLeave={leave}
         >
           <g transform={`translate(${size.width / 2} ${size.height / 2})`}>
-            {shown.map(({ value, color }) => {
+            {visible.map(({ value, color }) => {
               const share = value.shown.number! / total;
               const start = from;
               from += share;
@@ -85,7 +85,8 @@ export function PieChart({ panel, frames, width, height }: PanelProps) {
 
 /** Slices that rows of one column are have that column's colour: they get colours by their places. */
 function sliceColor(value: Reduced, at: number, all: readonly Reduced[]): string {
-  const isOneColumn = all.every(({ field }) => field === value.field) && all.length > 1;
+  const first = all[0]!.field.state?.seriesIndex;
+  const isOneColumn = all.length > 1 && all.every(({ field }) => field.state?.seriesIndex === first);
   return isOneColumn ? colorAt(at) : value.shown.color;
 }
 

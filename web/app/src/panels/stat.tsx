@@ -6,10 +6,10 @@ import type { PanelProps } from "./kinds";
 import { Linked } from "./linked";
 import { columnsFor, fitting } from "./measure";
 import { NoData } from "./nodata";
-import { type Reduced, reduce } from "./reduced";
+import { type Reduced, reduced } from "./reduced";
 
-export function Stat({ panel, frames, width, height }: PanelProps) {
-  const values = reduce(frames, panel.options);
+export function Stat({ panel, frames, shown = [], width, height }: PanelProps) {
+  const values = reduced(shown, frames);
   if (values.length === 0)
     return <NoData frames={frames} field={frames[0]?.fields[0]} why={emptyWhy(panel.options)} />;
   const orientation = option(panel.options, "orientation", "auto");
@@ -131,19 +131,13 @@ function One({
           </span>
         </Linked>
       )}
-      {option(options, "showPercentChange", false) && value.trend && (
-        <Change values={value.trend.values} isPlain={isBackground} />
-      )}
+      {value.percentChange !== undefined && <Change change={value.percentChange} isPlain={isBackground} />}
     </div>
   );
 }
 
 /** By how much the last value differs from the first. */
-function Change({ values, isPlain }: { values: readonly (number | null)[]; isPlain: boolean }) {
-  const known = values.filter((value): value is number => value !== null && Number.isFinite(value));
-  const [first, last] = [known[0], known.at(-1)];
-  if (first === undefined || last === undefined || first === 0) return null;
-  const change = ((last - first) / Math.abs(first)) * 100;
+function Change({ change, isPlain }: { change: number; isPlain: boolean }) {
   return (
     <span class={isPlain ? "stat-change" : `stat-change ${change < 0 ? "bad" : "good"}`}>
       {change < 0 ? "▼" : "▲"} {Math.abs(change).toFixed(1)} %

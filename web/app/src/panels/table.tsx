@@ -97,9 +97,7 @@ function FrameTable({ frame, panel, width, height }: PanelProps & { frame: Frame
         onFilter={isFilterable(field) ? () => setOpen(nameOf(field)) : undefined}
       />
     ),
-    render: (row) => (
-      <TableCell frame={frame} field={field} row={row} show={shows[index]!} width={widths[index]!.pixels} />
-    ),
+    render: (row) => <TableCell field={field} row={row} show={shows[index]!} width={widths[index]!.pixels} />,
   }));
   return (
     <>

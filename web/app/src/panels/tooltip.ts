@@ -161,7 +161,7 @@ function line(name: string, label: string, value: string, color?: string): HTMLE
 function linksAt(series: Series, time: number): Link[] {
   const column = series.frame.fields.find(({ type }) => type === "time");
   const row = column?.values.indexOf(time) ?? -1;
-  return row < 0 ? [] : linksOf(series.frame, series.field, row);
+  return row < 0 ? [] : linksOf(series.field, row);
 }
 
 function linkElement(link: Link): HTMLElement {

@@ -1,6 +1,6 @@
 /** Traces that were found, as a list that leads to each of them. */
 import { useMemo } from "preact/hooks";
-import { type Field, type Frame, nameOf } from "./frame";
+import { type Field, type Frame, nameOf, textOf } from "./frame";
 import type { PanelProps } from "./kinds";
 import { NoData } from "./nodata";
 import { TablePanel } from "./table";
@@ -16,15 +16,13 @@ export function Traces(props: PanelProps) {
 export function withLinks(frame: Frame): Frame {
   const trace = frame.fields.find(isTraceId);
   if (!trace) return frame;
-  const url = `/trace/\${__data.fields["${nameOf(trace)}"]}`;
   const linked = (field: Field) =>
-    (isTraceId(field) || /^span ?id$/i.test(nameOf(field))) && !field.config?.links?.length;
+    (isTraceId(field) || /^span ?id$/i.test(nameOf(field))) && !field.state?.links?.length;
+  const links = trace.values.map((id) => [{ title: "Open the trace", url: `/trace/${textOf(id)}` }]);
   return {
     ...frame,
     fields: frame.fields.map((field) =>
-      linked(field)
-        ? { ...field, config: { ...field.config, links: [{ title: "Open the trace", url }] } }
-        : field,
+      linked(field) ? { ...field, state: { ...field.state, links } } : field,
     ),
   };
 }

@@ -34,7 +34,7 @@ export function Inspect({ panel, state, source, range, close }: InspectProps) {
       <div class="stack">
         <Tabs label="What is inspected" tabs={TABS} current={tab} onChange={setTab} />
         {tab === "data" && <Data panel={panel} frames={frames} range={range} />}
-        {tab === "query" && <Queries state={state} source={source} />}
+        {tab === "query" && <Queries state={state} />}
         {tab === "json" && <JsonText value={source ?? panel} />}
         {tab === "frames" && <JsonText value={frames} />}
       </div>
@@ -90,27 +90,25 @@ function Data({
   );
 }
 
-function Queries({ state, source }: { state: PanelState; source?: Json }) {
-  const targets = Array.isArray(source?.targets) ? (source.targets as Json[]) : [];
+function Queries({ state }: { state: PanelState }) {
+  const queries = state.queries ?? [];
   return (
     <div class="stack">
       {state.tookMillis !== undefined && (
         <p class="muted">Answered after {Math.round(state.tookMillis)} ms.</p>
       )}
       {state.error && <p class="bad">{state.error.message}</p>}
-      {targets.map((target, at) => {
-        const query = String(target.expr ?? target.rawSql ?? target.query ?? "");
-        return (
-          <div key={at}>
-            <div class="row">
-              <b>{String(target.refId ?? "")}</b>
-              <CopyButton text={query} label="Copy the query" />
-            </div>
-            <pre class="inspect-code">{query}</pre>
+      {queries.map(({ refId, language, query }) => (
+        <div key={refId}>
+          <div class="row">
+            <b>{refId}</b>
+            <span class="badge">{language}</span>
+            <CopyButton text={query} label="Copy the query" />
           </div>
-        );
-      })}
-      {targets.length === 0 && <Empty title="This panel asks nothing" />}
+          <pre class="inspect-code">{query}</pre>
+        </div>
+      ))}
+      {queries.length === 0 && <Empty title="This panel has asked nothing" />}
     </div>
   );
 }

@@ -5,7 +5,7 @@
  */
 import { type Signal, signal } from "@preact/signals";
 import { eachLine } from "../../frame/api";
-import { decode, type Frame, type Notice } from "../../panels/frame";
+import { decode, type Frame, type Notice, type ShownValue } from "../../panels/frame";
 import type { Context, Placed, Which } from "./model";
 
 export interface PanelState {
@@ -13,7 +13,17 @@ export interface PanelState {
   notices: Notice[];
   error?: PanelError;
   loading: boolean;
+  /** Single values, for the kinds of panels that show such. */
+  shown?: ShownValue[];
+  /** What was asked, after variables were put in. */
+  queries?: AskedQuery[];
   tookMillis?: number;
+}
+
+export interface AskedQuery {
+  refId: string;
+  language: string;
+  query: string;
 }
 
 export interface PanelError {
@@ -28,6 +38,8 @@ export interface PanelError {
 interface Line {
   panel: string;
   frames?: Frame[];
+  shown?: ShownValue[];
+  queries?: AskedQuery[];
   notices?: Notice[];
   error?: { message: string; query?: string; refId?: string; position?: { line: number; column: number } };
 }
@@ -164,6 +176,8 @@ export class Loader {
     state.value = {
       // What failed keeps what it showed before.
       frames: line.error && frames.length === 0 ? before.frames : frames,
+      shown: line.error && frames.length === 0 ? before.shown : line.shown,
+      queries: line.queries,
       notices: line.notices ?? [],
       error: line.error && failureOf(line.error),
       loading: false,

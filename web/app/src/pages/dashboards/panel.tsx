@@ -184,6 +184,7 @@ function Body({ panel, state, context, isTable }: BodyProps) {
           <View
             panel={panel}
             frames={wantsData ? (state.frames ?? []) : []}
+            shown={state.shown}
             width={size.width}
             height={size.height}
             range={ownRange(panel, context.range)}
