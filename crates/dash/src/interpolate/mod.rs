@@ -1,0 +1,178 @@
+//! Variables in texts: `$v`, `${v}`, `${v:format}`, `${v.field}`, `[[v]]`, `[[v:format]]`.
+//!
+//! What is not known stays as it is written: a link may name the cell it is on (`${__value.raw}`), which
+//! is put in where it is drawn, and `$1` belongs to a replacement. Without a format, values are written
+//! as the language around them wants it, see [`Style`].
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `syntax` | finding variables in a text |
+//! | [`format`](mod@format) | values as text, by format |
+//! | `builtin` | `$__interval`, `$__from`, `__dashboard` and the like |
+//! | [`interval`] | durations as text, steps, the interval of a panel |
+
+mod builtin;
+pub mod format;
+pub mod interval;
+mod syntax;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono_tz::Tz;
+
+use crate::limits::{MAX_INTERPOLATED_BYTES, MAX_INTERPOLATION_DEPTH};
+use crate::model::Choice;
+use crate::model::variable::ALL;
+use syntax::Piece;
+
+/// What a variable holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Held {
+    /// The values that are chosen; all that there are, if all are.
+    pub values: Vec<Choice>,
+    /// Whether it could hold several: then a language's list is written even for one.
+    pub is_list: bool,
+    /// Whether all are chosen.
+    pub is_all: bool,
+    /// What is written for all instead of the values.
+    pub all_value: Option<String>,
+    /// Whether it is left out of links.
+    pub skips_url: bool,
+}
+
+impl Held {
+    /// One value that is nothing else.
+    pub fn one(value: impl Into<String>) -> Self {
+        Self { values: vec![Choice::plain(value)], ..Self::default() }
+    }
+}
+
+/// How values are written where no format is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// As people read them: `a + b`.
+    Text,
+    /// As Grafana does where it knows no better: `{a,b}`.
+    Glob,
+    /// Within the quotes of PromQL: several as `(a|b)`, escaped for regular expressions.
+    Promql,
+    /// Within the quotes of LogQL, likewise.
+    Logql,
+    /// Within the quotes of TraceQL: several as `a|b`, escaped for regular expressions.
+    Traceql,
+    /// In SQL: several as `'a','b'`, one as it is with its quotes doubled.
+    Sql,
+}
+
+/// The time that a dashboard shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TimeRange {
+    /// Milliseconds since 1970.
+    pub from_millis: i64,
+    /// Milliseconds since 1970.
+    pub to_millis: i64,
+}
+
+/// All that texts of a dashboard may name.
+#[derive(Debug, Clone, Default)]
+pub struct Context {
+    /// Variables by name.
+    pub variables: BTreeMap<String, Held>,
+    /// Values that hold for one copy of a repeated panel; they go before the variables.
+    pub scoped: BTreeMap<String, Held>,
+    /// The time that is shown.
+    pub time: TimeRange,
+    /// The zone that dates are written in.
+    pub zone: Tz,
+    /// `$__interval`.
+    pub interval_millis: i64,
+    /// `$__rate_interval`, where there is one.
+    pub rate_interval_millis: i64,
+    /// The dashboard's title and id.
+    pub dashboard: (String, String),
+    /// Who looks at it.
+    pub user: String,
+    /// The organisation, which is the tenant.
+    pub organisation: String,
+}
+
+impl Context {
+    /// What a variable holds, here.
+    pub fn held(&self, name: &str) -> Option<&Held> {
+        self.scoped.get(name).or_else(|| self.variables.get(name))
+    }
+
+    /// A text with its variables put in.
+    pub fn fill(&self, text: &str, style: Style) -> String {
+        self.fill_within(text, style, MAX_INTERPOLATION_DEPTH)
+    }
+
+    fn fill_within(&self, text: &str, style: Style, depth: usize) -> String {
+        let mut filled = String::with_capacity(text.len());
+        for piece in syntax::pieces(text) {
+            match piece {
+                Piece::Text(text) => filled.push_str(text),
+                Piece::Variable(named) => match self.value(&named, style, depth) {
+                    Some(value) => filled.push_str(&value),
+                    None => filled.push_str(named.written),
+                },
+            }
+            if filled.len() > MAX_INTERPOLATED_BYTES {
+                // Nothing useful is that long: the query's own limit says so to the user.
+                break;
+            }
+        }
+        filled
+    }
+
+    fn value(&self, named: &syntax::Named<'_>, style: Style, depth: usize) -> Option<String> {
+        let format = named.format;
+        let Some(held) = self.held(named.name) else { return builtin::value(self, named) };
+        let as_text = matches!(format, Some("text")) || format.is_none() && style == Style::Text;
+        if held.is_all && as_text {
+            return Some("All".to_owned());
+        }
+        if let (true, Some(all)) = (held.is_all, &held.all_value)
+            && !matches!(format, Some("queryparam" | "customqueryparam"))
+        {
+            // As its author wrote it, who knows what it means in the query.
+            return Some(if depth == 0 {
+                all.clone()
+            } else {
+                self.fill_within(all, style, depth - 1)
+            });
+        }
+        let texts: Vec<&str> =
+            held.values
+                .iter()
+                .map(|choice| {
+                    if as_text || named.field == Some("text") {
+                        &choice.text
+                    } else {
+                        &choice.value
+                    }
+                })
+                .map(String::as_str)
+                .collect();
+        Some(match format {
+            Some(format) => format::named(format, named.name, held, &texts, self.zone),
+            None => format::styled(style, held, &texts),
+        })
+    }
+}
+
+/// The names of all variables in a text.
+pub fn names(text: &str) -> BTreeSet<String> {
+    let named = syntax::pieces(text).into_iter().filter_map(|piece| match piece {
+        Piece::Variable(named) => Some(named.name.to_owned()),
+        Piece::Text(_) => None,
+    });
+    named.collect()
+}
+
+/// Whether a value means all.
+pub fn is_all(value: &str) -> bool {
+    value == ALL
+}

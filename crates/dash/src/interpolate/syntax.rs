@@ -1,0 +1,135 @@
+//! Finding variables in a text. A name is of letters, digits and underscores.
+
+/// A part of a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece<'a> {
+    /// It is as it is.
+    Text(&'a str),
+    /// It stands for something.
+    Variable(Named<'a>),
+}
+
+/// A variable as it is named.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Named<'a> {
+    /// All of it, as it is written.
+    pub(super) written: &'a str,
+    /// Its name.
+    pub(super) name: &'a str,
+    /// What of it, as in `${v.field}`.
+    pub(super) field: Option<&'a str>,
+    /// How it is written, with arguments.
+    pub(super) format: Option<&'a str>,
+}
+
+pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut found = Vec::new();
+    let (mut plain, mut at) = (0, 0);
+    while let Some(offset) = text[at..].find(['$', '[']) {
+        let start = at + offset;
+        match variable(&text[start..]) {
+            Some(named) => {
+                if plain < start {
+                    found.push(Piece::Text(&text[plain..start]));
+                }
+                at = start + named.written.len();
+                plain = at;
+                found.push(Piece::Variable(named));
+            }
+            None => at = start + 1,
+        }
+    }
+    if plain < text.len() {
+        found.push(Piece::Text(&text[plain..]));
+    }
+    found
+}
+
+/// The variable that a text begins with.
+fn variable(text: &str) -> Option<Named<'_>> {
+    if let Some(rest) = text.strip_prefix("${") {
+        let inner = &rest[..rest.find('}')?];
+        return braced(&text[..inner.len() + 3], inner);
+    }
+    if let Some(rest) = text.strip_prefix("[[") {
+        let inner = &rest[..rest.find("]]")?];
+        let (name, format) = match inner.split_once(':') {
+            Some((name, format)) => (name, Some(format)),
+            None => (inner, None),
+        };
+        let written = &text[..inner.len() + 4];
+        return is_name(name).then_some(Named { written, name, field: None, format });
+    }
+    let rest = text.strip_prefix('$')?;
+    let length = rest.bytes().take_while(|byte| is_name_byte(*byte)).count();
+    // `$1` is the group of a replacement.
+    let is_group = rest.bytes().next().is_some_and(|byte| byte.is_ascii_digit());
+    let name = &rest[..length];
+    let written = &text[..=length];
+    (length > 0 && !is_group).then_some(Named { written, name, field: None, format: None })
+}
+
+/// `name`, `name.field`, `name:format`, `name.field:format`.
+fn braced<'a>(written: &'a str, inner: &'a str) -> Option<Named<'a>> {
+    let (path, format) = match inner.split_once(':') {
+        Some((path, format)) => (path, Some(format)),
+        None => (inner, None),
+    };
+    let (name, field) = match path.split_once('.') {
+        Some((name, field)) => (name, Some(field)),
+        None => (path, None),
+    };
+    is_name(name).then_some(Named { written, name, field, format })
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(is_name_byte)
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<(&str, Option<&str>, Option<&str>)> {
+        let pieces = pieces(text).into_iter();
+        let named = pieces.filter_map(|piece| match piece {
+            Piece::Variable(named) => Some((named.name, named.field, named.format)),
+            Piece::Text(_) => None,
+        });
+        named.collect()
+    }
+
+    #[test]
+    fn all_forms_are_found() {
+        let text = "a $b ${c} ${d:csv} ${e.f} [[g]] [[h:pipe]] ${i.j:date:YYYY-MM} $k-$l.x";
+        assert_eq!(
+            found(text),
+            [
+                ("b", None, None),
+                ("c", None, None),
+                ("d", None, Some("csv")),
+                ("e", Some("f"), None),
+                ("g", None, None),
+                ("h", None, Some("pipe")),
+                ("i", Some("j"), Some("date:YYYY-MM")),
+                ("k", None, None),
+                ("l", None, None),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_variable_stays_text() {
+        for text in ["$", "$$", "${", "${}", "${a b}", "[[", "[[a b]]", "[a]", "$1", "5$ [$", "ä$ü"]
+        {
+            assert_eq!(found(text), [], "{text}");
+            assert_eq!(pieces(text), [Piece::Text(text)]);
+        }
+        assert_eq!(found("$$a"), [("a", None, None)]);
+        assert_eq!(found("[[[a]]"), [("a", None, None)]);
+    }
+}

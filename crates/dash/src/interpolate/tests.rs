@@ -1,0 +1,180 @@
+//! Every form and every format, with one value, several and all.
+
+use super::interval::{interval, parse, prometheus_step, rate_interval, rounded, short};
+use super::*;
+
+fn context() -> Context {
+    let list = |values: &[&str]| Held {
+        values: values.iter().map(|value| Choice::plain(*value)).collect(),
+        is_list: true,
+        ..Held::default()
+    };
+    let all = Held { is_all: true, ..list(&["x", "y"]) };
+    let custom = Held { all_value: Some(".*".to_owned()), ..all.clone() };
+    let named = Held {
+        values: vec![Choice { text: "Production".to_owned(), value: "prod-1".to_owned() }],
+        ..Held::default()
+    };
+    let variables = [
+        ("one", Held::one("a.b")),
+        ("single", list(&["a.b"])),
+        ("several", list(&["a.b", "c'd"])),
+        ("all", all),
+        ("custom", custom),
+        ("named", named),
+        ("none", list(&[])),
+    ];
+    Context {
+        variables: variables.into_iter().map(|(name, held)| (name.to_owned(), held)).collect(),
+        time: TimeRange { from_millis: 1_594_671_549_254, to_millis: 1_594_675_149_254 },
+        interval_millis: 30_000,
+        rate_interval_millis: 60_000,
+        dashboard: ("GPUs".to_owned(), "gpu".to_owned()),
+        user: "ann".to_owned(),
+        ..Context::default()
+    }
+}
+
+#[track_caller]
+fn filled(text: &str, style: Style, expected: &str) {
+    assert_eq!(context().fill(text, style), expected, "{text}");
+}
+
+#[test]
+fn all_forms_are_put_in_and_unknown_names_stay() {
+    filled("$one ${one} [[one]] ${one:raw}", Style::Glob, "a.b a.b a.b a.b");
+    filled(
+        "$other ${other:csv} [[other]] $1 ${__value.raw}",
+        Style::Glob,
+        "$other ${other:csv} [[other]] $1 ${__value.raw}",
+    );
+    filled(
+        "${named} ${named:text} ${named.text} $named",
+        Style::Glob,
+        "prod-1 Production Production prod-1",
+    );
+}
+
+#[test]
+fn each_language_gets_its_own_writing() {
+    filled("{a=~\"$several\"}", Style::Promql, r#"{a=~"(a\\.b|c'd)"}"#);
+    filled("{a=~\"$single\"}", Style::Promql, r#"{a=~"a\\.b"}"#);
+    filled("{a=\"$one\"}", Style::Promql, r#"{a="a.b"}"#);
+    filled("{a=~\"$several\"}", Style::Logql, r#"{a=~"(a\\.b|c'd)"}"#);
+    filled("{ .a =~ \"$several\" }", Style::Traceql, r#"{ .a =~ "a\\.b|c'd" }"#);
+    filled("a IN ($several)", Style::Sql, "a IN ('a.b','c''d')");
+    filled("a = '$one'", Style::Sql, "a = 'a.b'");
+    filled("$several", Style::Text, "a.b + c'd");
+    filled("$several", Style::Glob, "{a.b,c'd}");
+}
+
+#[test]
+fn quotes_and_backslashes_cannot_end_a_text_of_a_language() {
+    let mut context = context();
+    context.variables.insert("v".to_owned(), Held::one("a\"} or vector(1) #\\"));
+    assert_eq!(context.fill("\"$v\"", Style::Promql), r#""a\"} or vector(1) #\\""#);
+    context.variables.insert("v".to_owned(), Held::one("'; x"));
+    assert_eq!(context.fill("'$v'", Style::Sql), "'''; x'");
+}
+
+#[test]
+fn all_is_all_values_or_what_the_author_wrote() {
+    filled("$all", Style::Promql, "(x|y)");
+    filled("$custom", Style::Promql, ".*");
+    filled("${custom:regex}", Style::Promql, ".*");
+    filled("$custom", Style::Text, "All");
+    filled("${all:text}", Style::Glob, "All");
+    filled("${custom:queryparam}", Style::Glob, "var-custom=%24__all");
+}
+
+#[test]
+fn every_format_is_written_as_grafana_does() {
+    for (format, expected) in [
+        ("csv", "a.b,c'd"),
+        ("raw", "a.b,c'd"),
+        ("join", "a.b,c'd"),
+        ("join: or ", "a.b or c'd"),
+        ("pipe", "a.b|c'd"),
+        ("text", "a.b + c'd"),
+        ("json", r#"["a.b","c'd"]"#),
+        ("regex", r"(a\.b|c'd)"),
+        ("lucene", r#"("a.b" OR "c'd")"#),
+        ("singlequote", r"'a.b','c\'d'"),
+        ("doublequote", r#""a.b","c'd""#),
+        ("sqlstring", "'a.b','c''d'"),
+        ("html", "a.b, c&#39;d"),
+        ("percentencode", "%7Ba.b%2Cc%27d%7D"),
+        ("uriencode", "%7Ba.b,c'd%7D"),
+        ("queryparam", "var-several=a.b&var-several=c%27d"),
+        ("customqueryparam", "several=a.b&several=c%27d"),
+        ("customqueryparam:v:x-", "v=x-a.b&v=x-c%27d"),
+        ("distributed", "a.b,several=c'd"),
+        ("glob", "{a.b,c'd}"),
+        ("unheard-of", "{a.b,c'd}"),
+    ] {
+        filled(&format!("${{several:{format}}}"), Style::Promql, expected);
+    }
+    filled("${one:regex} ${single:regex}", Style::Glob, r"a\.b a\.b");
+    filled("${one:json} ${single:json}", Style::Glob, r#""a.b" ["a.b"]"#);
+    filled("${one:lucene}|${none:lucene}", Style::Glob, "a.b|__empty__");
+}
+
+#[test]
+fn time_and_surroundings_can_be_named() {
+    for (text, expected) in [
+        ("$__from $__to", "1594671549254 1594675149254"),
+        ("${__from:date}", "2020-07-13T20:19:09.254Z"),
+        ("${__from:date:iso}", "2020-07-13T20:19:09.254Z"),
+        ("${__from:date:seconds}", "1594671549"),
+        ("${__to:date:YYYY-MM}", "2020-07"),
+        ("$__interval $__interval_ms", "30s 30000"),
+        ("[$__rate_interval]", "[1m]"),
+        ("$__range $__range_s $__range_ms", "3600s 3600 3600000"),
+        ("${__dashboard} ${__dashboard.uid}", "GPUs gpu"),
+        ("${__user.login}", "ann"),
+        ("${__url_time_range}", "from=1594671549254&to=1594675149254"),
+    ] {
+        filled(text, Style::Promql, expected);
+    }
+}
+
+#[test]
+fn scoped_values_go_before_the_variables() {
+    let mut context = context();
+    context.scoped.insert("several".to_owned(), Held::one("only"));
+    assert_eq!(context.fill("$several", Style::Promql), "only");
+}
+
+#[test]
+fn a_value_that_names_itself_ends() {
+    let mut context = context();
+    let all_value = Some("$loop$loop".to_owned());
+    context
+        .variables
+        .insert("loop".to_owned(), Held { is_all: true, all_value, ..Held::default() });
+    assert!(context.fill("$loop", Style::Glob).len() < 10_000);
+}
+
+#[test]
+fn intervals_are_grafanas() {
+    assert_eq!(
+        [9, 12, 100, 14_000, 80_000, 6_000_000_000].map(rounded),
+        [1, 10, 100, 15_000, 60_000, 365 * 86_400_000]
+    );
+    assert_eq!(interval(3_600_000, 1_000, 1), 5_000);
+    assert_eq!(interval(3_600_000, 1_000, 15_000), 15_000);
+    assert_eq!(interval(6 * 3_600_000, 0, 1), 21_600_000);
+    assert_eq!(rate_interval(15_000, 15_000), 60_000);
+    assert_eq!(rate_interval(120_000, 15_000), 135_000);
+    assert_eq!(prometheus_step(1_000, 1, 86_400_000), 8_000);
+    assert_eq!(prometheus_step(15_000, 2, 3_600_000), 30_000);
+    assert_eq!(
+        [1, 1_500, 60_000, 90_000, 3_600_000, 86_400_000].map(short),
+        ["1ms", "1500ms", "1m", "90s", "1h", "1d"].map(str::to_owned)
+    );
+    assert_eq!(parse("1h30m"), Some(5_400_000));
+    assert_eq!(
+        [parse(">10s"), parse("15"), parse("1M"), parse(""), parse("x"), parse("-5s"), parse("5q")],
+        [Some(10_000), Some(15_000), Some(2_592_000_000), None, None, None, None]
+    );
+}

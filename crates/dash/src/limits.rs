@@ -1,0 +1,59 @@
+//! Every bound of this crate, with its reason.
+
+/// A dashboard's JSON, as text. Node Exporter Full, among the largest that people share, has 0.5 MB.
+pub const MAX_DASHBOARD_BYTES: usize = 4 << 20;
+/// A file with dashboards: a Kubernetes ConfigMap has at most 1 MiB, a folder's file perhaps more.
+pub const MAX_FILE_BYTES: usize = 16 << 20;
+/// Dashboards that one file may hold.
+pub const MAX_DASHBOARDS_PER_FILE: usize = 100;
+/// Panels of a dashboard as it is written. The largest known have a few hundred.
+pub const MAX_PANELS: usize = 2_000;
+/// Panels once they are repeated: each costs a query when it is seen.
+pub const MAX_LAID_OUT_PANELS: usize = 5_000;
+/// Copies of one panel or row. Grafana repeats without bound; nobody scrolls through more.
+pub const MAX_REPEATS: usize = 500;
+/// Queries of a panel.
+pub const MAX_TARGETS: usize = 100;
+/// Variables of a dashboard.
+pub const MAX_VARIABLES: usize = 200;
+/// Values that a variable offers. More cannot be chosen from, and all of them go into a query.
+pub const MAX_OPTIONS: usize = 10_000;
+/// Values of a variable that are chosen at once, by a link.
+pub const MAX_CHOSEN: usize = 10_000;
+/// A text after variables are put in: a variable with all its values may stand in it many times.
+pub const MAX_INTERPOLATED_BYTES: usize = 4 << 20;
+/// How often a value may itself name variables.
+pub const MAX_INTERPOLATION_DEPTH: usize = 8;
+/// How deep the JSON of a dashboard is looked into. What is deeper is kept but not understood.
+pub const MAX_DEPTH: usize = 100;
+/// Memory of one regular expression of a variable.
+pub const MAX_REGEX_BYTES: usize = 1 << 20;
+/// Rows of Grafana's grid before a panel: a larger number is an accident, and would make an endless
+/// page.
+pub const MAX_GRID_ROWS: i64 = 100_000;
+/// Points of a series that a query may give at most, as Prometheus has it.
+pub const MAX_POINTS: i64 = 11_000;
+/// Transformations of one panel. The most that a known dashboard has is about a dozen.
+pub const MAX_TRANSFORMATIONS: usize = 100;
+/// Frames that a panel works on. A query with more series than this is cut before it gets here.
+pub const MAX_FRAMES: usize = 10_000;
+/// Fields of one frame. Transformations turn rows into fields, and nobody reads wider tables.
+pub const MAX_FIELDS: usize = 2_000;
+/// Cells of all frames of a panel, about 24 bytes each. A join or a matrix may make many from few.
+pub const MAX_CELLS: usize = 4_000_000;
+/// How deep matchers may hold matchers.
+pub const MAX_MATCHER_DEPTH: usize = 8;
+/// Values that a panel shows one by one, such as the bars of a bar gauge, where it sets no limit.
+pub const DEFAULT_SHOWN_VALUES: usize = 25;
+/// Values that a panel may ask to be shown one by one.
+pub const MAX_SHOWN_VALUES: usize = 10_000;
+/// Links on one value.
+pub const MAX_LINKS: usize = 20;
+/// Rows of a field that get links. Tables show a page at a time, and each row costs a text.
+pub const MAX_LINKED_ROWS: usize = 10_000;
+/// A link after its variables are put in. Browsers and proxies cut longer ones.
+pub const MAX_LINK_BYTES: usize = 8 << 10;
+/// Digits after the point of a shown number: a double has 17 in all, and more is an accident.
+pub const MAX_DECIMALS: i64 = 20;
+/// Buckets of a histogram or rows of a heat map.
+pub const MAX_BUCKETS: usize = 10_000;

@@ -1,0 +1,350 @@
+//! Old panels and what becomes of them.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn migrated(panel: Value) -> (Value, Vec<String>) {
+    let done = migrate(&json!({"title": "T", "panels": [panel]})).unwrap();
+    let notes = done.notes.values().flatten().filter(|note| note.is_loss);
+    let losses = notes.map(|note| note.text.clone()).collect();
+    (done.json["panels"][0].clone(), losses)
+}
+
+#[test]
+fn an_old_graph_becomes_a_time_series() {
+    let (panel, losses) = migrated(json!({
+        "id": 1, "type": "graph", "lines": true, "linewidth": 2, "fill": 1, "fillGradient": 0,
+        "points": false, "pointradius": 2, "bars": false, "stack": true, "percentage": true,
+        "steppedLine": true, "nullPointMode": "connected", "dashes": true, "dashLength": 4,
+        "spaceLength": 6, "aliasColors": {"a": "#fff"},
+        "legend": {"show": true, "values": true, "avg": true, "current": true, "max": true,
+                   "alignAsTable": true, "rightSide": true, "sideWidth": 200, "sort": "avg",
+                   "sortDesc": true},
+        "tooltip": {"shared": false, "sort": 2},
+        "yaxes": [{"format": "celsius", "min": "0", "max": 100, "label": "T", "logBase": 2,
+                   "decimals": 1, "show": true}, {"format": "short", "show": true}],
+        "xaxis": {"mode": "time", "show": false},
+        "thresholds": [{"value": 80, "op": "gt", "colorMode": "critical", "fill": true, "line": false}],
+        "seriesOverrides": [{"alias": "/tx/", "transform": "negative-Y", "yaxis": 2, "fill": 0}]
+    }));
+    assert_eq!(losses, Vec::<String>::new());
+    assert_eq!(panel["type"], "timeseries");
+    let defaults = &panel["fieldConfig"]["defaults"];
+    assert_eq!(
+        (&defaults["unit"], &defaults["min"], &defaults["max"], &defaults["decimals"]),
+        (&json!("celsius"), &json!(0), &json!(100), &json!(1))
+    );
+    let custom = &defaults["custom"];
+    for (key, value) in [
+        ("drawStyle", json!("line")),
+        ("lineWidth", json!(2)),
+        ("fillOpacity", json!(10)),
+        ("lineInterpolation", json!("stepAfter")),
+        ("spanNulls", json!(true)),
+        ("showPoints", json!("never")),
+        ("stacking", json!({"mode": "percent", "group": "A"})),
+        ("lineStyle", json!({"fill": "dash", "dash": [4, 6]})),
+        ("axisLabel", json!("T")),
+        ("scaleDistribution", json!({"type": "log", "log": 2})),
+        ("thresholdsStyle", json!({"mode": "area"})),
+    ] {
+        assert_eq!(custom[key], value, "{key}");
+    }
+    assert_eq!(defaults["thresholds"]["steps"][1], json!({"value": 80, "color": "red"}));
+    assert_eq!(
+        panel["options"]["legend"],
+        json!({"showLegend": true, "displayMode": "table", "placement": "right",
+               "calcs": ["max", "mean", "lastNotNull"], "width": 200, "sortBy": "Mean",
+               "sortDesc": true})
+    );
+    assert_eq!(panel["options"]["tooltip"], json!({"mode": "single", "sort": "desc"}));
+    let overrides = panel["fieldConfig"]["overrides"].as_array().unwrap();
+    assert_eq!(overrides[0]["matcher"], json!({"id": "byType", "options": "time"}));
+    assert_eq!(overrides[1]["properties"][0]["value"]["fixedColor"], "#fff");
+    assert_eq!(overrides[2]["matcher"], json!({"id": "byRegexp", "options": "/tx/"}));
+    let ids: Vec<&str> = overrides[2]["properties"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|property| property["id"].as_str())
+        .collect();
+    assert_eq!(ids, ["custom.transform", "custom.axisPlacement", "unit", "custom.fillOpacity"]);
+    assert!(panel.get("yaxes").is_none());
+}
+
+#[test]
+fn a_graph_over_series_or_values_becomes_bars_or_a_histogram() {
+    let kind = |mode: &str| {
+        let axis = json!({"mode": mode, "values": ["avg"], "buckets": 20});
+        migrated(json!({"type": "graph", "xaxis": axis})).0
+    };
+    assert_eq!(kind("series")["options"]["reduceOptions"]["calcs"], json!(["mean"]));
+    assert_eq!(
+        (&kind("histogram")["type"], &kind("histogram")["options"]["bucketCount"]),
+        (&json!("histogram"), &json!(20))
+    );
+    assert_eq!(
+        migrated(json!({"type": "graph", "bars": true, "lines": false})).0["fieldConfig"]["defaults"]
+            ["custom"]["drawStyle"],
+        "bars"
+    );
+}
+
+#[test]
+fn a_single_value_becomes_a_stat_or_a_gauge() {
+    let old = json!({
+        "type": "singlestat", "format": "percent", "valueName": "current", "decimals": 1,
+        "thresholds": "50, 80", "colors": ["green", "orange", "red"], "colorBackground": true,
+        "sparkline": {"show": true}, "nullText": "none", "tableColumn": "a.b", "mappingType": 1,
+        "valueMaps": [{"op": "=", "value": "null", "text": "N/A"}, {"value": "1", "text": "up"}]
+    });
+    let (panel, losses) = migrated(old.clone());
+    assert_eq!((panel["type"].as_str(), losses.len()), (Some("stat"), 0));
+    let defaults = &panel["fieldConfig"]["defaults"];
+    assert_eq!(defaults["noValue"], "none");
+    assert_eq!(
+        defaults["thresholds"]["steps"],
+        json!([{"value": null, "color": "green"}, {"value": 50, "color": "orange"}, {"value": 80, "color": "red"}])
+    );
+    assert_eq!(
+        defaults["mappings"],
+        json!([{"type": "value", "options": {"1": {"text": "up", "index": 1}}},
+               {"type": "special", "options": {"match": "null", "result": {"text": "N/A", "index": 0}}}])
+    );
+    let options = &panel["options"];
+    assert_eq!(
+        (&options["colorMode"], &options["graphMode"]),
+        (&json!("background"), &json!("area"))
+    );
+    assert_eq!(
+        options["reduceOptions"],
+        json!({"calcs": ["lastNotNull"], "fields": r"/^a\.b$/", "values": false})
+    );
+
+    let mut gauge = old;
+    gauge["gauge"] =
+        json!({"show": true, "minValue": 0, "maxValue": 100, "thresholdMarkers": true});
+    let (panel, _) = migrated(gauge);
+    assert_eq!(
+        (&panel["type"], &panel["fieldConfig"]["defaults"]["max"]),
+        (&json!("gauge"), &json!(100))
+    );
+    assert_eq!(panel["options"]["showThresholdMarkers"], true);
+}
+
+#[test]
+fn options_of_old_gauges_become_options_of_fields() {
+    let (panel, _) = migrated(json!({
+        "type": "gauge",
+        "options": {"showThresholdMarkers": true, "fieldOptions": {
+            "calcs": ["mean"], "values": false, "overrides": [],
+            "defaults": {"unit": "celsius", "min": 0, "nullValueMode": "connected", "title": "T",
+                         "thresholds": {"mode": "absolute", "steps": [{"color": "green", "value": 0}, {"color": "red", "value": 87}]},
+                         "mappings": [{"id": 1, "type": 2, "from": "0", "to": "5", "text": "low"}]}}}
+    }));
+    let defaults = &panel["fieldConfig"]["defaults"];
+    assert_eq!((&defaults["unit"], &defaults["displayName"]), (&json!("celsius"), &json!("T")));
+    assert!(defaults.get("nullValueMode").is_none());
+    assert_eq!(defaults["thresholds"]["steps"][0], json!({"value": null, "color": "green"}));
+    assert_eq!(
+        defaults["mappings"],
+        json!([{"type": "range", "options": {"from": 0, "to": 5, "result": {"text": "low", "index": 0}}}])
+    );
+    assert_eq!(
+        panel["options"]["reduceOptions"],
+        json!({"calcs": ["mean"], "values": false, "fields": ""})
+    );
+    assert!(panel["options"].get("fieldOptions").is_none());
+
+    let (first, _) = migrated(json!({
+        "type": "gauge",
+        "options": {"valueOptions": {"stat": "avg", "unit": "percent"}, "minValue": 0, "maxValue": 9,
+                    "thresholds": [{"index": 1, "value": 5, "color": "red"}, {"index": 0, "value": null, "color": "green"}]}
+    }));
+    let defaults = &first["fieldConfig"]["defaults"];
+    assert_eq!((&defaults["unit"], &defaults["max"]), (&json!("percent"), &json!(9)));
+    assert_eq!(defaults["thresholds"]["steps"][1], json!({"value": 5, "color": "red"}));
+}
+
+#[test]
+fn an_old_table_has_its_styles_as_overrides() {
+    let (panel, losses) = migrated(json!({
+        "type": "table", "transform": "timeseries_aggregations", "columns": [{"value": "avg"}, {"value": "max"}],
+        "styles": [
+            {"pattern": "Time", "type": "date", "dateFormat": "YYYY", "alias": "When"},
+            {"pattern": "/.*/", "type": "number", "unit": "bytes", "decimals": 2},
+            {"pattern": "/host/", "type": "hidden"},
+            {"pattern": "load", "type": "number", "colorMode": "cell", "colors": ["a", "b"], "thresholds": ["5"],
+             "link": true, "linkUrl": "/d/x?v=$__cell"}]
+    }));
+    assert_eq!((panel["type"].as_str(), losses.len()), (Some("table"), 0));
+    assert_eq!(panel["transformations"][0]["options"]["reducers"], json!(["mean", "max"]));
+    assert_eq!(panel["fieldConfig"]["defaults"]["unit"], "bytes");
+    let overrides = panel["fieldConfig"]["overrides"].as_array().unwrap();
+    assert_eq!(overrides[0]["properties"][1], json!({"id": "unit", "value": "time:YYYY"}));
+    assert_eq!(overrides[1]["matcher"]["id"], "byRegexp");
+    let thresholds = &overrides[2]["properties"][1]["value"]["steps"];
+    assert_eq!(thresholds, &json!([{"value": null, "color": "a"}, {"value": 5, "color": "b"}]));
+    assert_eq!(overrides[2]["properties"][2]["value"][0]["url"], "/d/x?v=${__value.text}");
+    assert_eq!(migrated(json!({"type": "table-old", "styles": []})).0["type"], "table");
+    let modern = json!({"id": 1, "type": "table", "options": {"showHeader": true}});
+    assert_eq!(migrated(modern.clone()).0, modern);
+}
+
+#[test]
+fn an_old_heat_map_text_and_pie_are_brought_up_to_date() {
+    let (heat, _) = migrated(json!({
+        "type": "heatmap", "dataFormat": "tsbuckets", "yBucketBound": "upper", "hideZeroBuckets": true,
+        "color": {"mode": "spectrum", "colorScheme": "interpolateSpectral", "exponent": 0.5},
+        "yAxis": {"format": "s", "show": true}, "cards": {"cardPadding": 2}
+    }));
+    let options = &heat["options"];
+    assert_eq!(
+        (&options["calculate"], &options["color"]["scheme"]),
+        (&json!(false), &json!("Spectral"))
+    );
+    assert_eq!(
+        (&options["yAxis"]["unit"], &options["rowsFrame"]["layout"]),
+        (&json!("s"), &json!("le"))
+    );
+    assert_eq!((&options["cellGap"], &options["filterValues"]), (&json!(2), &json!({"le": 1e-9})));
+    let (text, _) = migrated(json!({"type": "text", "mode": "html", "content": "<b>x</b>"}));
+    assert_eq!(text["options"], json!({"content": "<b>x</b>", "mode": "html"}));
+    let (pie, _) = migrated(json!({
+        "type": "grafana-piechart-panel", "pieType": "donut", "valueName": "total",
+        "legend": {"show": true, "values": true}, "legendType": "Right side"
+    }));
+    assert_eq!((&pie["type"], &pie["options"]["pieType"]), (&json!("piechart"), &json!("donut")));
+    assert_eq!(pie["options"]["reduceOptions"]["calcs"], json!(["sum"]));
+}
+
+#[test]
+fn rows_with_spans_are_put_onto_the_grid() {
+    let done = migrate(&json!({"title": "T", "schemaVersion": 14, "rows": [
+        {"height": "250px", "panels": [{"id": 1, "type": "graph", "span": 6}, {"id": 2, "type": "graph", "span": 6}, {"id": 3, "type": "graph", "span": 4}]},
+        {"title": "More", "showTitle": true, "collapse": true, "height": 76, "panels": [{"id": 4, "type": "text", "span": 12}]}
+    ]})).unwrap();
+    let panels = done.json["panels"].as_array().unwrap();
+    let places: Vec<(&Value, &Value)> =
+        panels.iter().map(|p| (&p["type"], &p["gridPos"])).collect();
+    assert_eq!(places[0].0, "row");
+    assert_eq!(places[1].1, &json!({"x": 0, "y": 1, "w": 12, "h": 7}));
+    assert_eq!(places[2].1, &json!({"x": 12, "y": 1, "w": 12, "h": 7}));
+    assert_eq!(places[3].1, &json!({"x": 0, "y": 8, "w": 8, "h": 7}));
+    assert_eq!(panels[4]["panels"][0]["gridPos"], json!({"x": 0, "y": 16, "w": 24, "h": 3}));
+    assert!(done.general.0.iter().any(|note| note.text.contains("older than 16")));
+    assert!(done.json.get("rows").is_none());
+}
+
+#[test]
+fn inputs_and_library_panels_are_filled_in() {
+    let done = migrate(&json!({
+        "__inputs": [{"name": "DS_PROM", "type": "datasource", "pluginId": "prometheus"},
+                     {"name": "VAR_JOB", "type": "constant", "value": "node"}],
+        "__elements": {"lib-1": {"model": {"type": "stat", "title": "L", "targets": [{"expr": "${VAR_JOB}"}]}}},
+        "title": "T",
+        "panels": [
+            {"id": 1, "type": "stat", "datasource": {"type": "prometheus", "uid": "${DS_PROM}"}},
+            {"id": 2, "gridPos": {"x": 1, "y": 2, "w": 3, "h": 4}, "libraryPanel": {"uid": "lib-1", "name": "L"}},
+            {"id": 3, "libraryPanel": {"uid": "gone", "name": "G"}}]
+    })).unwrap();
+    let panels = &done.json["panels"];
+    assert_eq!(panels[0]["datasource"]["uid"], "kymo-prometheus");
+    assert_eq!(
+        (&panels[1]["type"], &panels[1]["targets"][0]["expr"]),
+        (&json!("stat"), &json!("node"))
+    );
+    assert_eq!(panels[1]["gridPos"]["w"], 3);
+    assert_eq!(panels[2]["type"], "library-panel");
+    assert!(done.general.0.iter().any(|note| note.is_loss && note.text.contains("`G`")));
+}
+
+#[test]
+fn every_panel_has_an_id_of_its_own() {
+    let done = migrate(&json!({"panels": [
+        {"id": 3, "type": "stat"}, {"id": 3, "type": "stat"}, {"type": "row", "panels": [{"id": 3}, {"id": 7}]}
+    ]})).unwrap();
+    let panels = &done.json["panels"];
+    let ids = [
+        &panels[0]["id"],
+        &panels[1]["id"],
+        &panels[2]["id"],
+        &panels[2]["panels"][0]["id"],
+        &panels[2]["panels"][1]["id"],
+    ];
+    assert_eq!(ids, [&json!(3), &json!(8), &json!(9), &json!(10), &json!(7)]);
+}
+
+#[test]
+fn the_second_schema_is_converted() {
+    let done = migrate(&json!({
+        "apiVersion": "dashboard.grafana.app/v2beta1", "kind": "Dashboard",
+        "metadata": {"name": "abc"},
+        "spec": {
+            "title": "V2", "cursorSync": "Crosshair", "tags": ["x"],
+            "timeSettings": {"from": "now-1h", "to": "now", "autoRefresh": "5s"},
+            "variables": [{"kind": "QueryVariable", "spec": {"name": "job", "refresh": "onTimeRangeChanged",
+                "sort": "alphabeticalAsc", "multi": true, "current": {"text": "a", "value": "a"},
+                "query": {"kind": "DataQuery", "group": "prometheus", "spec": {"query": "label_values(job)"}}}}],
+            "elements": {"p1": {"kind": "Panel", "spec": {"id": 4, "title": "P",
+                "data": {"kind": "QueryGroup", "spec": {
+                    "queries": [{"kind": "PanelQuery", "spec": {"refId": "A", "hidden": false,
+                        "query": {"kind": "DataQuery", "group": "prometheus", "datasource": {"name": "ds"}, "spec": {"expr": "up"}}}}],
+                    "transformations": [{"kind": "limit", "spec": {"id": "limit", "options": {"limitField": 3}}}],
+                    "queryOptions": {"maxDataPoints": 100}}},
+                "vizConfig": {"kind": "VizConfig", "group": "timeseries", "spec": {"options": {"a": 1}, "fieldConfig": {"defaults": {"unit": "s"}}}}}}},
+            "layout": {"kind": "RowsLayout", "spec": {"rows": [{"kind": "RowsLayoutRow", "spec": {"title": "R", "collapse": true,
+                "layout": {"kind": "GridLayout", "spec": {"items": [{"kind": "GridLayoutItem",
+                    "spec": {"x": 2, "y": 0, "width": 6, "height": 5, "element": {"kind": "ElementReference", "name": "p1"}}}]}}}}]}}
+        }
+    })).unwrap();
+    assert_eq!((&done.json["graphTooltip"], &done.json["refresh"]), (&json!(1), &json!("5s")));
+    let row = &done.json["panels"][0];
+    assert_eq!(
+        (&row["type"], &row["title"], &row["collapsed"]),
+        (&json!("row"), &json!("R"), &json!(true))
+    );
+    let panel = &row["panels"][0];
+    assert_eq!(
+        (&panel["type"], &panel["id"], &panel["gridPos"]["w"]),
+        (&json!("timeseries"), &json!(4), &json!(6))
+    );
+    assert_eq!(panel["targets"][0]["datasource"], json!({"type": "prometheus", "uid": "ds"}));
+    assert_eq!(
+        (&panel["targets"][0]["expr"], &panel["maxDataPoints"]),
+        (&json!("up"), &json!(100))
+    );
+    assert_eq!(panel["transformations"][0]["id"], "limit");
+    let variable = &done.json["templating"]["list"][0];
+    assert_eq!(
+        (&variable["type"], &variable["refresh"], &variable["sort"]),
+        (&json!("query"), &json!(2), &json!(1))
+    );
+    assert_eq!(variable["query"]["query"], "label_values(job)");
+}
+
+#[test]
+fn what_is_no_dashboard_is_refused_in_words() {
+    for (json, part) in [
+        (json!([]), "a list"),
+        (json!(5), "a single value"),
+        (json!({"a": 1}), "neither"),
+        (json!({"panels": vec![json!({"type": "stat"}); 3_000]}), "at most 2000 panels"),
+    ] {
+        let error = migrate(&json).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    let mut deep = json!(1);
+    for _ in 0..120 {
+        deep = json!([deep]);
+    }
+    assert_eq!(migrate(&json!({"panels": [], "x": deep})).unwrap_err(), NotADashboard::TooDeep);
+}
+
+#[test]
+fn answers_of_grafanas_api_are_unwrapped() {
+    let done = migrate(&json!({"meta": {"slug": "x"}, "dashboard": {"title": "In", "panels": []}}))
+        .unwrap();
+    assert_eq!(done.json["title"], "In");
+}

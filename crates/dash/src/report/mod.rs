@@ -1,0 +1,368 @@
+//! What of a dashboard works here: each panel and variable is full, partial or unsupported, with reasons
+//! in words. Nothing is asked of the store.
+
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::interpolate::{Context, Held, Style};
+use crate::migrate::{Migrated, NotADashboard, Note, migrate};
+use crate::model::read::{self, Object};
+use crate::model::source::{Answerer, Language, SourceRef, answerer};
+use crate::model::variable::VariableKind;
+use crate::model::{Dashboard, Panel, Target, Variable};
+
+/// Panels that are drawn as their authors meant them.
+const DRAWN: [&str; 17] = [
+    "timeseries",
+    "stat",
+    "gauge",
+    "bargauge",
+    "table",
+    "barchart",
+    "piechart",
+    "text",
+    "logs",
+    "traces",
+    "heatmap",
+    "histogram",
+    "state-timeline",
+    "status-history",
+    "trend",
+    "xychart",
+    "row",
+];
+
+/// Transformations that are run.
+const TRANSFORMATIONS: [&str; 38] = [
+    "filterByValue",
+    "groupBy",
+    "groupToNestedTable",
+    "convertFieldType",
+    "calculateField",
+    "organize",
+    "order",
+    "rename",
+    "renameByRegex",
+    "filterFieldsByName",
+    "filterFields",
+    "filterByRefId",
+    "filterFrames",
+    "sortBy",
+    "limit",
+    "merge",
+    "joinByField",
+    "seriesToColumns",
+    "joinByLabels",
+    "ensureColumns",
+    "reduce",
+    "labelsToFields",
+    "seriesToRows",
+    "prepareTimeSeries",
+    "timeSeriesTable",
+    "concatenate",
+    "append",
+    "rowsToFields",
+    "configFromData",
+    "extractFields",
+    "groupingToMatrix",
+    "transpose",
+    "formatTime",
+    "formatString",
+    "partitionByValues",
+    "histogram",
+    "heatmap",
+    "noop",
+];
+
+/// Matchers of overrides that are understood.
+const MATCHERS: [&str; 14] = [
+    "byName",
+    "byNames",
+    "byRegexp",
+    "byRegexpOrNames",
+    "byType",
+    "byTypes",
+    "byFrameRefID",
+    "byValue",
+    "numeric",
+    "time",
+    "first",
+    "firstTimeField",
+    "readOnly",
+    "anyMatch",
+];
+
+/// How much of something works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// All.
+    Full,
+    /// Some of it.
+    Partial,
+    /// Nothing: it is shown as a table, or not at all.
+    Unsupported,
+}
+
+/// What of a dashboard works here.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Its title.
+    pub title: String,
+    /// Its id, as it is written.
+    pub uid: String,
+    /// Panels that work fully, partly, not.
+    pub counts: Counts,
+    /// What is to be said of the whole.
+    pub notes: Vec<Note>,
+    /// By panel, without rows.
+    pub panels: Vec<PanelReport>,
+    /// By variable.
+    pub variables: Vec<VariableReport>,
+}
+
+/// How many panels are what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct Counts {
+    pub full: usize,
+    pub partial: usize,
+    pub unsupported: usize,
+}
+
+/// What of a panel works.
+#[derive(Debug, Clone, Serialize)]
+pub struct PanelReport {
+    /// Its id.
+    pub id: i64,
+    /// Its title, as it is written.
+    pub title: String,
+    /// What it is drawn as.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// How much works.
+    pub status: Status,
+    /// Why not all.
+    pub reasons: Vec<String>,
+    /// What is different but not lost.
+    pub changes: Vec<String>,
+}
+
+/// What of a variable works.
+#[derive(Debug, Clone, Serialize)]
+pub struct VariableReport {
+    /// Its name.
+    pub name: String,
+    /// Its kind, as it is written.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// How much works.
+    pub status: Status,
+    /// Why not all.
+    pub reasons: Vec<String>,
+}
+
+/// A dashboard that was looked at.
+#[derive(Debug, Clone)]
+pub struct Inspected {
+    /// It, brought up to date.
+    pub migrated: Migrated,
+    /// It, as this crate understands it.
+    pub dashboard: Dashboard,
+    /// What of it works.
+    pub report: Report,
+}
+
+/// Looks at a dashboard.
+pub fn report(original: &Value) -> Result<Inspected, NotADashboard> {
+    let migrated = migrate(original)?;
+    let dashboard = Dashboard::read(&migrated.json);
+    let context = sources_of(&dashboard);
+    let panels: Vec<PanelReport> =
+        dashboard.panels().map(|panel| panel_report(panel, &migrated, &context)).collect();
+    let mut counts = Counts::default();
+    for panel in &panels {
+        match panel.status {
+            Status::Full => counts.full += 1,
+            Status::Partial => counts.partial += 1,
+            Status::Unsupported => counts.unsupported += 1,
+        }
+    }
+    let mut notes = migrated.general.0.clone();
+    notes.extend(annotation_notes(&dashboard));
+    let report = Report {
+        title: dashboard.title.clone(),
+        uid: dashboard.uid.clone(),
+        counts,
+        notes,
+        panels,
+        variables: dashboard.variables.iter().map(|v| variable_report(v, &context)).collect(),
+    };
+    Ok(Inspected { migrated, dashboard, report })
+}
+
+/// Variables that name data sources, with ours for them: what queries refer to.
+pub fn sources_of(dashboard: &Dashboard) -> Context {
+    let mut context = Context::default();
+    for variable in dashboard.variables.iter().filter(|v| v.kind == VariableKind::Datasource) {
+        let kind = variable.query_text();
+        let uid = Language::of_kind(kind).map(|language| language.source().uid);
+        // What is not ours keeps its kind, so that the reason can name it.
+        let value = uid.map_or_else(|| format!("type {kind}"), str::to_owned);
+        context.variables.insert(variable.name.clone(), Held::one(value));
+    }
+    context
+}
+
+/// Who answers a query, once variables are put into the name of its data source.
+pub fn answerer_of(source: Option<&SourceRef>, query: &Object, context: &Context) -> Answerer {
+    let filled = source.map(|source| SourceRef {
+        kind: context.fill(&source.kind, Style::Glob),
+        uid: context.fill(&source.uid, Style::Glob),
+    });
+    if let Some(kind) = filled.as_ref().and_then(|source| source.uid.strip_prefix("type ")) {
+        return Answerer::Nobody(format!("the data source type `{kind}` is not supported"));
+    }
+    answerer(filled.as_ref(), query)
+}
+
+fn panel_report(panel: &Panel, migrated: &Migrated, context: &Context) -> PanelReport {
+    let notes = migrated.notes.get(&panel.id).map_or(&[][..], Vec::as_slice);
+    let mut reasons: Vec<String> =
+        notes.iter().filter(|note| note.is_loss).map(|note| note.text.clone()).collect();
+    let changes = notes.iter().filter(|note| !note.is_loss).map(|note| note.text.clone()).collect();
+    let mut status = if reasons.is_empty() { Status::Full } else { Status::Partial };
+    if panel.kind == "library-panel" {
+        status = Status::Unsupported;
+        reasons.push("it is a library panel that is not in the file".to_owned());
+    } else if !DRAWN.contains(&panel.kind.as_str()) {
+        status = Status::Unsupported;
+        reasons.push(match panel.kind.as_str() {
+            "" => "it has no panel type: its data is shown as a table".to_owned(),
+            kind => {
+                format!("the panel type `{kind}` is not supported: its data is shown as a table")
+            }
+        });
+    }
+    let mut lessen = |to: Status, why: String| {
+        status = status.max(to);
+        if !reasons.contains(&why) {
+            reasons.push(why);
+        }
+    };
+    queries(panel, context, &mut lessen);
+    for id in panel.transformations.iter().filter_map(|step| step.get("id")?.as_str()) {
+        if !TRANSFORMATIONS.contains(&id) {
+            lessen(Status::Partial, format!("the transformation `{id}` is not supported"));
+        }
+    }
+    for id in override_matchers(&panel.field_config) {
+        if !MATCHERS.contains(&id) {
+            lessen(Status::Partial, format!("overrides by `{id}` are not supported"));
+        }
+    }
+    let (id, title, kind) = (panel.id, panel.title.clone(), panel.kind.clone());
+    PanelReport { id, title, kind, status, reasons, changes }
+}
+
+fn override_matchers(config: &Value) -> impl Iterator<Item = &str> {
+    let overrides = config.get("overrides").and_then(Value::as_array).into_iter().flatten();
+    overrides.filter_map(|one| one.get("matcher")?.get("id")?.as_str())
+}
+
+/// Whether somebody answers each query.
+fn queries(panel: &Panel, context: &Context, lessen: &mut dyn FnMut(Status, String)) {
+    let shown: Vec<&Target> = panel.targets.iter().filter(|target| !target.is_hidden).collect();
+    let mut unanswered = Vec::new();
+    for target in &shown {
+        match answerer_of(panel.source_of(target), &target.query, context) {
+            Answerer::Nobody(why) if panel.kind != "text" => unanswered.push(why),
+            Answerer::Ours(language) => {
+                if let Some(why) = odd_query(language, &target.query) {
+                    lessen(Status::Partial, why);
+                }
+            }
+            _ => {}
+        }
+    }
+    let status =
+        if unanswered.len() == shown.len() { Status::Unsupported } else { Status::Partial };
+    for why in unanswered {
+        lessen(status, why);
+    }
+}
+
+/// What of a query is not answered.
+fn odd_query(language: Language, query: &Object) -> Option<String> {
+    let kind = read::text(query, "queryType").unwrap_or_default();
+    match (language, kind) {
+        (Language::Traceql, "serviceMap" | "upload") => {
+            Some(format!("Tempo's query type `{kind}` is not supported"))
+        }
+        (Language::Jaeger, "dependencyGraph" | "upload") => {
+            Some(format!("Jaeger's query type `{kind}` is not supported"))
+        }
+        _ => None,
+    }
+}
+
+fn variable_report(variable: &Variable, context: &Context) -> VariableReport {
+    let mut reasons = Vec::new();
+    let mut status = Status::Full;
+    match variable.kind {
+        VariableKind::Unknown => {
+            status = Status::Unsupported;
+            let kind = &variable.kind_name;
+            reasons.push(format!("variables of the kind `{kind}` keep the value that is stored"));
+        }
+        VariableKind::Groupby => {
+            status = Status::Partial;
+            reasons.push("queries are not grouped by it: its value can be named".to_owned());
+        }
+        VariableKind::Query => {
+            let query = variable.query.as_object().cloned().unwrap_or_default();
+            if let Answerer::Nobody(why) = answerer_of(variable.source.as_ref(), &query, context)
+                && !is_known_form(variable)
+            {
+                status = Status::Unsupported;
+                reasons.push(why);
+            }
+        }
+        VariableKind::Datasource => {
+            let kind = variable.query_text();
+            if Language::of_kind(kind).is_none() {
+                status = Status::Unsupported;
+                reasons.push(format!("the data source type `{kind}` is not supported"));
+            }
+        }
+        _ => {}
+    }
+    let (name, kind) = (variable.name.clone(), variable.kind_name.clone());
+    VariableReport { name, kind, status, reasons }
+}
+
+/// Whether a query tells by itself that metrics are meant.
+pub fn is_known_form(variable: &Variable) -> bool {
+    let text = variable.query_text().trim_start();
+    ["label_values(", "label_names(", "metrics(", "query_result("]
+        .iter()
+        .any(|f| text.starts_with(f))
+}
+
+/// Annotations that ask queries: they are not asked here.
+fn annotation_notes(dashboard: &Dashboard) -> impl Iterator<Item = Note> {
+    let asking = dashboard.annotations.iter().filter_map(Value::as_object).filter(|annotation| {
+        !is_builtin(annotation) && annotation.get("enable") != Some(&Value::Bool(false))
+    });
+    asking.map(|annotation| {
+        let name = read::text(annotation, "name").unwrap_or("without a name");
+        Note { is_loss: true, text: format!("the annotation query `{name}` is not asked") }
+    })
+}
+
+fn is_builtin(annotation: &Object) -> bool {
+    read::is_true(annotation, "builtIn") || read::integer(annotation, "builtIn") == Some(1)
+}

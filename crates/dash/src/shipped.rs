@@ -1,0 +1,47 @@
+//! Dashboards that come with the program. They cannot be changed; a copy can.
+
+use serde_json::Value;
+
+/// What ids of shipped dashboards begin with.
+pub const PREFIX: &str = "kymo-";
+
+/// Files of `crates/dash/shipped`, in the order in which they are listed.
+const FILES: &[&str] = &[];
+
+/// All dashboards that come with the program, with their ids.
+pub fn all() -> Vec<(String, Value)> {
+    let parsed = FILES.iter().filter_map(|text| serde_json::from_str::<Value>(text).ok());
+    let with_id = parsed.filter_map(|json| {
+        let uid = json.get("uid")?.as_str()?.to_owned();
+        Some((uid, json))
+    });
+    with_id.collect()
+}
+
+/// One by its id.
+pub fn find(uid: &str) -> Option<Value> {
+    all().into_iter().find(|(other, _)| other == uid).map(|(_, json)| json)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::report::{Status, report};
+
+    #[test]
+    fn every_shipped_dashboard_is_full_and_has_an_id_of_its_own() {
+        let shipped = all();
+        assert_eq!(shipped.len(), FILES.len());
+        let ids: BTreeSet<&String> = shipped.iter().map(|(uid, _)| uid).collect();
+        assert_eq!(ids.len(), shipped.len());
+        for (uid, json) in &shipped {
+            assert!(uid.starts_with(PREFIX), "{uid}");
+            let report = report(json).unwrap().report;
+            for panel in report.panels.iter().filter(|panel| panel.status != Status::Full) {
+                panic!("{uid}: {panel:?}");
+            }
+        }
+    }
+}

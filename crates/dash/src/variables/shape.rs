@@ -1,0 +1,159 @@
+//! Answers as options: which part of each, in which order, each once.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use regex::Regex;
+
+use crate::fields::pattern;
+use crate::limits::MAX_OPTIONS;
+use crate::model::read;
+use crate::model::{Choice, Variable};
+
+/// What a variable offers, of what its query gave. `is_cut` tells that there is more.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The options.
+    pub choices: Vec<Choice>,
+    /// Whether some are left out because there are too many.
+    pub is_cut: bool,
+}
+
+/// Shapes the answer to a variable's query. `regex` has its variables put in.
+pub fn shape(variable: &Variable, regex: &str, found: Vec<Choice>) -> Result<Options, String> {
+    let mut choices = match regex.trim() {
+        "" => found,
+        regex => {
+            let by_text = read::text(&variable.raw, "regexApplyTo") == Some("text");
+            let compiled = pattern::compile(regex)?;
+            found.iter().flat_map(|choice| matched(&compiled, choice, by_text)).collect()
+        }
+    };
+    sort(&mut choices, variable.sort);
+    let mut seen = BTreeSet::new();
+    choices.retain(|choice| seen.insert(choice.value.clone()));
+    let is_cut = choices.len() > MAX_OPTIONS;
+    choices.truncate(MAX_OPTIONS);
+    Ok(Options { choices, is_cut })
+}
+
+/// The part of an option that an expression is about: the groups `text` and `value`, else its first
+/// group, else all of it.
+fn matched(regex: &Regex, choice: &Choice, by_text: bool) -> Option<Choice> {
+    let subject = if by_text { &choice.text } else { &choice.value };
+    let captures = regex.captures(subject)?;
+    let group = |name| captures.name(name).map(|group| group.as_str().to_owned());
+    match (group("text"), group("value")) {
+        (None, None) if captures.len() > 1 => {
+            let first = captures.iter().skip(1).flatten().next()?;
+            Some(Choice::plain(first.as_str()))
+        }
+        (None, None) => Some(choice.clone()),
+        (text, value) => {
+            let value = value.or_else(|| text.clone()).unwrap_or_default();
+            Some(Choice { text: text.unwrap_or_else(|| value.clone()), value })
+        }
+    }
+}
+
+/// Sorts as Grafana numbers it: 1 and 2 by letters, 3 and 4 by numbers, 5 and 6 by letters whatever
+/// their case, 7 and 8 naturally; the even ones descend.
+pub fn sort(choices: &mut [Choice], how: i64) {
+    let compare: fn(&Choice, &Choice) -> Ordering = match how {
+        1 | 2 => |a, b| a.text.cmp(&b.text),
+        3 | 4 => |a, b| number_in(&a.text).total_cmp(&number_in(&b.text)),
+        5 | 6 => |a, b| a.text.to_lowercase().cmp(&b.text.to_lowercase()),
+        7 | 8 => |a, b| natural(&a.text, &b.text),
+        _ => return,
+    };
+    choices.sort_by(compare);
+    if how % 2 == 0 {
+        choices.reverse();
+    }
+}
+
+/// The first number in a text; what has none comes first.
+fn number_in(text: &str) -> f64 {
+    let digits = |c: char| c.is_ascii_digit();
+    let Some(start) = text.find(digits) else { return -1.0 };
+    let rest = &text[start..];
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    rest[..end].trim_end_matches('.').parse().unwrap_or(-1.0)
+}
+
+/// By letters, but numbers within by their size.
+fn natural(left: &str, right: &str) -> Ordering {
+    let (left, right) = (left.to_lowercase(), right.to_lowercase());
+    let (mut left, mut right) = (left.as_str(), right.as_str());
+    loop {
+        let (Some(a), Some(b)) = (left.chars().next(), right.chars().next()) else {
+            return left.len().cmp(&right.len());
+        };
+        if a.is_ascii_digit() && b.is_ascii_digit() {
+            let (of_left, of_right) = (digits(left), digits(right));
+            let ordering =
+                of_left.trim_start_matches('0').len().cmp(&of_right.trim_start_matches('0').len());
+            let ordering = ordering.then_with(|| {
+                of_left.trim_start_matches('0').cmp(of_right.trim_start_matches('0'))
+            });
+            if ordering != Ordering::Equal {
+                return ordering;
+            }
+            (left, right) = (&left[of_left.len()..], &right[of_right.len()..]);
+        } else if a != b {
+            return a.cmp(&b);
+        } else {
+            (left, right) = (&left[a.len_utf8()..], &right[b.len_utf8()..]);
+        }
+    }
+}
+
+fn digits(text: &str) -> &str {
+    &text[..text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shaped(regex: &str, sort: i64, values: &[&str]) -> Vec<String> {
+        let of = json!({"name": "v", "sort": sort});
+        let variable = Variable::read(of.as_object().unwrap()).unwrap();
+        let found = values.iter().map(|value| Choice::plain(*value)).collect();
+        let shaped = shape(&variable, regex, found).unwrap();
+        shaped.choices.into_iter().map(|c| format!("{}={}", c.text, c.value)).collect()
+    }
+
+    #[test]
+    fn an_expression_picks_values_and_parts_of_them() {
+        assert_eq!(shaped("/gpu/", 0, &["gpu0", "cpu", "xgpu"]), ["gpu0=gpu0", "xgpu=xgpu"]);
+        assert_eq!(shaped("gpu.", 0, &["gpu0", "xgpu0"]), ["gpu0=gpu0"]);
+        assert_eq!(shaped("/(.*):.*/", 0, &["a:1", "a:2", "b"]), ["a=a"]);
+        let named = r#"/instance="(?<text>[^"]+)".*id="(?<value>\d+)"/"#;
+        assert_eq!(shaped(named, 0, &[r#"x{instance="h", id="7"} 1"#]), ["h=7"]);
+    }
+
+    #[test]
+    fn every_order_is_grafanas() {
+        let texts = |how| -> Vec<String> {
+            let values = ["b10", "B9", "a2", "a10", "z"];
+            shaped("", how, &values).iter().map(|t| t[..t.find('=').unwrap()].to_owned()).collect()
+        };
+        assert_eq!(texts(0), ["b10", "B9", "a2", "a10", "z"]);
+        assert_eq!(texts(1), ["B9", "a10", "a2", "b10", "z"]);
+        assert_eq!(texts(2), ["z", "b10", "a2", "a10", "B9"]);
+        assert_eq!(texts(3), ["z", "a2", "B9", "b10", "a10"]);
+        assert_eq!(texts(5), ["a10", "a2", "b10", "B9", "z"]);
+        assert_eq!(texts(7), ["a2", "a10", "B9", "b10", "z"]);
+        assert_eq!(texts(8), ["z", "b10", "B9", "a10", "a2"]);
+    }
+
+    #[test]
+    fn an_expression_that_is_none_is_said() {
+        let variable = json!({"name": "v"});
+        let variable = Variable::read(variable.as_object().unwrap()).unwrap();
+        assert!(shape(&variable, "/(/", vec![Choice::plain("a")]).is_err());
+    }
+}
