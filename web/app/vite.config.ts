@@ -1,7 +1,9 @@
 // How the page is built: names of files that never change (the server puts a hash before them), paths
 // relative to the page, and a file that names what is embedded of others.
+import { readFileSync } from "node:fs";
 import preact from "@preact/preset-vite";
-import { defineConfig } from "vite";
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
 
 /** A server to ask while the page is being written: `KYMO_SERVER=http://127.0.0.1:3200 npx vite`. */
 const server = process.env.KYMO_SERVER ?? "http://127.0.0.1:3200";
@@ -9,13 +11,38 @@ const asked = ["/api", "/tempo", "/jaeger", "/prometheus", "/loki", "/v1", "/s/"
 
 /** `ci-run` of `src/pages/ci/run.tsx`: two pages of the same name in different folders stay apart. */
 function chunkName(module: string | null): string | undefined {
-  const path = module?.split("/src/")[1]?.replace(/^pages\//, "").replace(/(\/index)?\.tsx?$/, "");
+  const path = module
+    ?.split("/src/")[1]
+    ?.replace(/^pages\//, "")
+    .replace(/(\/index)?\.tsx?$/, "");
   return path?.replaceAll("/", "-");
+}
+
+/** Writes the paths of pages for the server, which has to know them: `routes.txt`. */
+function routes(): Plugin {
+  return {
+    name: "routes",
+    generateBundle() {
+      const text = readFileSync(new URL("./src/pages/index.ts", import.meta.url), "utf8");
+      const list = text.slice(text.indexOf("ROUTES"), text.indexOf("RAIL"));
+      const paths = [...list.matchAll(/path: "([^"]+)"/g)].map(([, path]) => path);
+      this.emitFile({ type: "asset", fileName: "routes.txt", source: `${paths.join("\n")}\n` });
+    },
+  };
+}
+
+/** Says where the page lives, as the server does, so that pages with deep paths work while it is written. */
+function base(): Plugin {
+  return {
+    name: "base",
+    apply: "serve",
+    transformIndexHtml: () => [{ tag: "base", attrs: { href: "/" }, injectTo: "head-prepend" }],
+  };
 }
 
 export default defineConfig({
   base: "./",
-  plugins: [preact()],
+  plugins: [preact(), routes(), base()],
   build: {
     outDir: "../../crates/web/dist",
     emptyOutDir: true,
@@ -31,6 +58,7 @@ export default defineConfig({
       },
     },
   },
+  test: { include: ["tests/**/*.test.ts"] },
   server: {
     proxy: Object.fromEntries(asked.map((path) => [path, { target: server, ws: true }])),
   },
