@@ -7,7 +7,6 @@ import {
   isMetrics,
   parse,
   withCondition,
-  withSelect,
   write,
   writtenValue,
 } from "../src/pages/traces/query";
@@ -45,12 +44,6 @@ describe("the builder", () => {
     expect(withCondition("{ .a = 1 || .b = 2 } | count() > 2", region)).toBe(
       '({ .a = 1 || .b = 2 }) && { span.region = "eu" } | count() > 2',
     );
-  });
-  it("asks for the columns that are shown", () => {
-    expect(withSelect("{}", ["span.a"])).toBe("{} | select(span.a)");
-    expect(withSelect("{} | select(span.b)", ["span.a"])).toBe("{} | select(span.b, span.a)");
-    expect(withSelect("{} | count() > 2", ["span.a"])).toBe("{} | count() > 2 | select(span.a)");
-    expect(withSelect("", [])).toBe("{}");
   });
   it("knows the filter of a query, and queries for numbers", () => {
     expect(filterOf('{ name = "a|b" } >> {} | rate()')).toBe('{ name = "a|b" } >> {}');

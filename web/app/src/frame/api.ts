@@ -63,6 +63,8 @@ async function failure(response: Response, path: string): Promise<ApiError> {
     const words = said.error ?? said.message;
     if (typeof words === "string") message = words;
     if (typeof said.position === "number") position = said.position;
+    else if (typeof said.position === "object")
+      position = (said.position as { offset?: number } | null)?.offset;
   } catch {
     // Plain text is said as it is.
   }

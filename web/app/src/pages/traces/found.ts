@@ -1,6 +1,4 @@
 /** Traces as a search finds them. */
-import type { TempoLabel } from "./difference";
-import { labelText } from "./difference";
 
 export interface FoundSpan {
   id: string;
@@ -25,56 +23,44 @@ export interface FoundTrace {
   spans: readonly FoundSpan[];
 }
 
-/** A trace in the JSON of Tempo's search. */
-export interface TempoTrace {
-  traceID: string;
-  rootServiceName?: string;
-  rootTraceName?: string;
-  startTimeUnixNano?: string;
-  durationMs?: number;
-  durationNanos?: string | number;
-  spanSets?: readonly {
-    matched?: number;
-    spans?: readonly {
-      spanID: string;
-      name?: string;
-      startTimeUnixNano: string;
-      durationNanos: string;
-      attributes?: readonly TempoLabel[];
+/** A trace as the server writes it. */
+export interface SearchedTrace {
+  id: string;
+  rootService: string | null;
+  rootName: string | null;
+  start: string;
+  durationNanos: number;
+  spanCount: number;
+  errorCount: number;
+  matched: number;
+  spanSets: readonly {
+    spans: readonly {
+      id: string;
+      name: string;
+      start: string;
+      durationNanos: number;
+      attributes: readonly { key: string; type: string; value: unknown }[];
     }[];
   }[];
-  serviceStats?: Readonly<Record<string, { spanCount?: number; errorCount?: number }>>;
 }
 
-/** A trace of Tempo's JSON. */
-export function foundTrace(trace: TempoTrace): FoundTrace {
-  const sets = trace.spanSets ?? [];
-  const stats = Object.values(trace.serviceStats ?? {});
-  const spans = sets
-    .flatMap((set) => set.spans ?? [])
-    .map((span) => {
-      const attributes: Record<string, string> = {};
-      for (const { key, value } of span.attributes ?? []) attributes[key] = labelText(value);
-      if (span.name) attributes.name = span.name;
-      return {
-        id: span.spanID,
-        start: span.startTimeUnixNano,
-        durationNanos: Number(span.durationNanos),
-        attributes,
-      };
+/** A trace of the answer of a search. */
+export function foundTrace(trace: SearchedTrace): FoundTrace {
+  const spans = trace.spanSets
+    .flatMap((set) => set.spans)
+    .map(({ id, name, start, durationNanos, attributes }) => {
+      const known: Record<string, string> = { name };
+      for (const { key, value } of attributes) known[key] = valueText(value);
+      return { id, start, durationNanos, attributes: known };
     });
-  return {
-    id: trace.traceID,
-    service: trace.rootServiceName ?? "",
-    name: trace.rootTraceName ?? "",
-    start: trace.startTimeUnixNano ?? "0",
-    durationNanos:
-      trace.durationNanos === undefined ? (trace.durationMs ?? 0) * 1e6 : Number(trace.durationNanos),
-    spanCount: stats.reduce((sum, { spanCount = 0 }) => sum + spanCount, 0),
-    errorCount: stats.reduce((sum, { errorCount = 0 }) => sum + errorCount, 0),
-    matched: sets.reduce((sum, { matched = 0 }) => sum + matched, 0),
-    spans,
-  };
+  const { id, start, durationNanos, spanCount, errorCount, matched } = trace;
+  const [service, name] = [trace.rootService ?? "", trace.rootName ?? ""];
+  return { id, service, name, start, durationNanos, spanCount, errorCount, matched, spans };
+}
+
+function valueText(value: unknown): string {
+  if (value === null || value === undefined) return "nil";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 /** The value of a field that a span answered. Answers name fields without their scope. */

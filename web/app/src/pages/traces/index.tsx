@@ -12,22 +12,22 @@ import { Editor } from "../../ui/editor";
 import { queryError } from "../../ui/editor/errors";
 import { QueryMenu, useQueryKeys } from "../../ui/editor/queries";
 import { SelectField } from "../../ui/field";
-import { count } from "../../ui/format";
+import { bytes, count } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { PageBody } from "../../ui/page";
 import { ErrorBox, Skeleton, Warning } from "../../ui/states";
 import type { Sorting } from "../../ui/table";
 import { Tabs } from "../../ui/tabs";
+import { UploadTrace } from "../trace/upload";
 import { Builder } from "./builder";
 import { Charts } from "./charts";
 import { ColumnPicker } from "./columns";
 import { DifferenceExplorer } from "./explorer";
 import { Facets } from "./facets";
 import { Nothing } from "./nothing";
-import { filterOf, isMetrics, parse, withSelect } from "./query";
+import { filterOf, isMetrics, parse } from "./query";
 import { Results } from "./results";
 import { type Search, useSearch } from "./search";
-import { Upload } from "./upload";
 import "./traces.css";
 
 const DEFAULT_LIMIT = 100;
@@ -53,7 +53,13 @@ export default function TracesPage() {
   const shown = range.value;
   const asked = isMetrics(query) ? filterOf(query) : query;
   const selected = kind === "spans" ? [...SPAN_FIELDS, ...fields] : fields;
-  const found = useSearch({ query: withSelect(asked, selected), from: shown.from, to: shown.to, limit });
+  const found = useSearch({
+    query: asked,
+    select: selected.join(","),
+    from: shown.from,
+    to: shown.to,
+    limit,
+  });
   const filter = filterOf(query);
   useQueryKeys("Traces", "traceql", query, (q) => setParams({ q }));
   return (
@@ -70,7 +76,7 @@ export default function TracesPage() {
           >
             Flame
           </a>
-          <Upload />
+          <UploadTrace />
         </>
       }
     >
@@ -82,7 +88,7 @@ export default function TracesPage() {
       {!found.error && (
         <div class="traces-body">
           <div class="traces-main">
-            <Charts filter={filter} traces={found.traces} />
+            {(found.traces.length > 0 || found.isRunning) && <Charts filter={filter} traces={found.traces} />}
             <DifferenceExplorer filter={filter} query={query} onQuery={search} />
             <div class="traces-status">
               <Status found={found} limit={limit} />
@@ -141,6 +147,7 @@ function Status({ found, limit }: { found: Search; limit: number }) {
   const words = [
     `${count(found.traces.length)} traces`,
     found.inspectedSpans > 0 ? `${count(found.inspectedSpans)} spans inspected` : "",
+    found.inspectedBytes > 0 ? bytes(found.inspectedBytes) : "",
     found.elapsedMillis > 0 ? `${(found.elapsedMillis / 1000).toFixed(2)} s` : "",
   ];
   return (
@@ -152,7 +159,10 @@ function Status({ found, limit }: { found: Search; limit: number }) {
         </Button>
       )}
       {found.isStopped && <span class="badge badge-warn">stopped: not all</span>}
-      {!found.isRunning && found.traces.length >= limit && (
+      {found.damagedBlocks > 0 && (
+        <span class="badge badge-bad">{count(found.damagedBlocks)} damaged blocks were left out</span>
+      )}
+      {found.isTruncated && (
         <span class="badge badge-warn">
           <Icon name="warning" size={11} /> the first {count(limit)}
           <button

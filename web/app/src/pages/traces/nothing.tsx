@@ -8,7 +8,6 @@ import { Button } from "../../ui/button";
 import { ago, count, millisOf } from "../../ui/format";
 import { Answer, Empty } from "../../ui/states";
 import type { TempoSeries } from "./difference";
-import type { TempoTrace } from "./found";
 import { askOverTime } from "./overtime";
 import { type Condition, parse, write } from "./query";
 
@@ -122,7 +121,7 @@ async function newestOf(
     ({ field, operator }) => field === "resource.service.name" && operator === "=",
   );
   const filter = service ? write({ conditions: [service], stages: "" }) : "{}";
-  const answer = await getJson<{ traces?: TempoTrace[] }>(
+  const answer = await getJson<{ traces?: { startTimeUnixNano?: string }[] }>(
     "/tempo/api/search",
     { q: filter, limit: 1 },
     signal,

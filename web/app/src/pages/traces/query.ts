@@ -93,18 +93,6 @@ export function withoutConditions(text: string, is: (condition: Condition) => bo
   return built ? write({ ...built, conditions: built.conditions.filter((one) => !is(one)) }) : text;
 }
 
-/** A query that also answers `fields` of its spans, unless it does something else with them. */
-export function withSelect(text: string, fields: readonly string[]): string {
-  const { filter, stages } = split(text);
-  if (fields.length === 0) return text.trim() || "{}";
-  const own = /^\|\s*select\s*\(([^)]*)\)\s*$/.exec(stages);
-  if (stages !== "" && !own)
-    return /\bselect\s*\(/.test(stages) ? text : `${filter} ${stages} | select(${fields.join(", ")})`;
-  const already = (own?.[1] ?? "").split(",").map((one) => one.trim());
-  const all = [...new Set([...already, ...fields])].filter(Boolean);
-  return `${filter} | select(${all.join(", ")})`;
-}
-
 /** Whether a query asks for numbers over time rather than for traces. */
 export function isMetrics(text: string): boolean {
   return /\|\s*(?:rate|count_over_time|min_over_time|max_over_time|sum_over_time|avg_over_time|quantile_over_time|histogram_over_time|compare)\s*\(/.test(

@@ -3,16 +3,21 @@
  * found by then stays.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { getJson } from "../../frame/api";
-import { type FoundTrace, foundTrace, type TempoTrace } from "./found";
+import { ApiError, eachLine, question } from "../../frame/api";
+import { type FoundTrace, foundTrace, type SearchedTrace } from "./found";
 
 export interface Search {
   traces: readonly FoundTrace[];
   inspectedSpans: number;
+  inspectedBytes: number;
   elapsedMillis: number;
   isRunning: boolean;
   /** Whether somebody stopped it. */
   isStopped: boolean;
+  /** Whether more match than were asked for. */
+  isTruncated: boolean;
+  /** Parts of the store that could not be read. */
+  damagedBlocks: number;
   error?: Error;
   stop: () => void;
   again: () => void;
@@ -20,6 +25,8 @@ export interface Search {
 
 interface Asked {
   query: string;
+  /** Attributes to be answered of spans, with commas between. */
+  select: string;
   from: number;
   to: number;
   limit: number;
@@ -27,49 +34,90 @@ interface Asked {
 
 /** Spans that are answered of each trace: enough for columns and for rows of spans. */
 const SPANS_PER_TRACE = 20;
+/** Traces are drawn so often, however fast they are found. */
+const DRAW_EVERY_MILLIS = 120;
 
 type State = Omit<Search, "stop" | "again">;
-const NOTHING: State = { traces: [], inspectedSpans: 0, elapsedMillis: 0, isRunning: true, isStopped: false };
+const NOTHING: State = {
+  traces: [],
+  inspectedSpans: 0,
+  inspectedBytes: 0,
+  elapsedMillis: 0,
+  isRunning: true,
+  isStopped: false,
+  isTruncated: false,
+  damagedBlocks: 0,
+};
 
-interface TempoAnswer {
-  traces?: readonly TempoTrace[];
-  metrics?: { inspectedSpans?: string };
+/** A line of the answer. */
+export interface SearchLine {
+  traces?: readonly SearchedTrace[];
+  progress?: { inspectedSpans: number; inspectedBytes: number; elapsedMillis: number };
+  done?: { truncated: boolean; damagedBlocks: number; elapsedMillis: number };
+  error?: string;
 }
 
-export function useSearch({ query, from, to, limit }: Asked): Search {
+/** What is known after one more line. */
+export function heard(before: State, line: SearchLine): State {
+  if (line.error !== undefined) throw new ApiError(line.error, 500);
+  if (line.traces) return { ...before, traces: [...before.traces, ...line.traces.map(foundTrace)] };
+  if (line.progress) {
+    const { inspectedSpans, inspectedBytes, elapsedMillis } = line.progress;
+    return { ...before, inspectedSpans, inspectedBytes, elapsedMillis };
+  }
+  if (!line.done) return before;
+  const { truncated, damagedBlocks, elapsedMillis } = line.done;
+  return { ...before, elapsedMillis, damagedBlocks, isTruncated: truncated, isRunning: false };
+}
+
+export function useSearch({ query, select, from, to, limit }: Asked): Search {
   const [state, setState] = useState<State>(NOTHING);
   const [turn, setTurn] = useState(0);
-  const running = useRef<AbortController | undefined>(undefined);
+  const running = useRef<{ stop: () => void } | undefined>(undefined);
   useEffect(() => {
     const controller = new AbortController();
-    running.current = controller;
-    const began = performance.now();
+    let isOver = false;
+    let known = NOTHING;
+    let isDue = false;
+    const end = (last: Partial<State>) => {
+      if (isOver) return;
+      isOver = true;
+      clearInterval(timer);
+      known = { ...known, isRunning: false, ...last };
+      setState(known);
+    };
+    const timer = setInterval(() => {
+      if (isDue) setState(known);
+      isDue = false;
+    }, DRAW_EVERY_MILLIS);
+    running.current = {
+      stop: () => {
+        controller.abort();
+        end({ isStopped: true });
+      },
+    };
+    // What was found last stays until something is found now.
     setState((before) => ({ ...before, isRunning: true, isStopped: false, error: undefined }));
-    const params = {
+    const asked = {
       q: query,
-      start: Math.floor(from / 1000),
-      end: Math.ceil(to / 1000),
+      select,
+      start: Math.floor(from),
+      end: Math.ceil(to),
       limit,
       spss: SPANS_PER_TRACE,
     };
-    getJson<TempoAnswer>("/tempo/api/search", params, controller.signal).then(
-      (answer) =>
-        setState({
-          traces: (answer.traces ?? []).map(foundTrace),
-          inspectedSpans: Number(answer.metrics?.inspectedSpans ?? 0),
-          elapsedMillis: performance.now() - began,
-          isRunning: false,
-          isStopped: false,
-        }),
-      (error: Error) => {
-        if (error.name !== "AbortError") setState({ ...NOTHING, isRunning: false, error });
-      },
+    eachLine<SearchLine>(question("/api/traces/search", asked), { signal: controller.signal }, (line) => {
+      known = heard(known, line);
+      isDue = true;
+    }).then(
+      () => end({}),
+      (error: Error) => end(error.name === "AbortError" ? {} : { error }),
     );
-    return () => controller.abort();
-  }, [query, from, to, limit, turn]);
-  const stop = () => {
-    running.current?.abort();
-    setState((before) => ({ ...before, isRunning: false, isStopped: true }));
-  };
-  return { ...state, stop, again: () => setTurn(turn + 1) };
+    return () => {
+      isOver = true;
+      clearInterval(timer);
+      controller.abort();
+    };
+  }, [query, select, from, to, limit, turn]);
+  return { ...state, stop: () => running.current?.stop(), again: () => setTurn(turn + 1) };
 }

@@ -1,0 +1,152 @@
+/** Questions to Prometheus' API. */
+import { getJson } from "../../frame/api";
+import type { Range } from "../../frame/time";
+import { filled, type MetricType } from "./promql";
+import type { Labels, NativeHistogram, PromSeries } from "./series";
+
+/** Series that are asked for at most: beyond, nothing can be told apart. */
+export const MOST_SERIES = 500;
+
+interface Answered<T> {
+  data: T;
+  warnings?: readonly string[];
+}
+
+export interface RangeAnswer {
+  series: readonly PromSeries[];
+  /** Whether there are more than were asked for. */
+  isCut: boolean;
+  warnings: readonly string[];
+  /** Milliseconds of the first and the last step. */
+  from: number;
+  to: number;
+}
+
+/** A query over the time shown; steps are at whole numbers of their length. */
+export async function askRange(
+  query: string,
+  { from, to }: Range,
+  step: number,
+  signal?: AbortSignal,
+): Promise<RangeAnswer> {
+  const [start, end] = [Math.floor(from / 1000 / step) * step, Math.ceil(to / 1000 / step) * step];
+  const params = { query: filled(query, step, (to - from) / 1000), start, end, step, limit: MOST_SERIES + 1 };
+  const answer = await getJson<Answered<{ resultType: string; result: PromSeries[] }>>(
+    "/prometheus/api/v1/query_range",
+    params,
+    signal,
+  );
+  const all = answer.data.result;
+  return {
+    series: all.slice(0, MOST_SERIES),
+    isCut: all.length > MOST_SERIES,
+    warnings: (answer.warnings ?? []).filter((words) => !/truncated due to limit/.test(words)),
+    from: start * 1000,
+    to: end * 1000,
+  };
+}
+
+export interface Sample {
+  metric: Labels;
+  value?: readonly [number, string];
+  histogram?: readonly [number, NativeHistogram];
+}
+
+/** A query at the end of the time shown. */
+export async function askNow(
+  query: string,
+  { from, to }: Range,
+  step: number,
+  signal?: AbortSignal,
+): Promise<readonly Sample[]> {
+  const params = { query: filled(query, step, (to - from) / 1000), time: to / 1000, limit: 5000 };
+  const { data } = await getJson<Answered<{ resultType: string; result: unknown }>>(
+    "/prometheus/api/v1/query",
+    params,
+    signal,
+  );
+  if (data.resultType === "vector") return data.result as Sample[];
+  if (data.resultType === "scalar" || data.resultType === "string") {
+    return [{ metric: {}, value: data.result as [number, string] }];
+  }
+  return (data.result as PromSeries[]).map(({ metric, values }) => ({ metric, value: values?.at(-1) }));
+}
+
+export interface Exemplar {
+  labels: Labels;
+  value: string;
+  timestamp: number;
+}
+
+/** Exemplars of a query, with traces to open. */
+export async function askExemplars(
+  query: string,
+  { from, to }: Range,
+  step: number,
+  signal?: AbortSignal,
+): Promise<Exemplar[]> {
+  const params = { query: filled(query, step, (to - from) / 1000), start: from / 1000, end: to / 1000 };
+  const { data } = await getJson<Answered<{ exemplars: Exemplar[] }[]>>(
+    "/prometheus/api/v1/query_exemplars",
+    params,
+    signal,
+  );
+  return data.flatMap(({ exemplars }) => exemplars);
+}
+
+export interface MetricInfo {
+  name: string;
+  type: MetricType;
+  help: string;
+  unit: string;
+  /** How many series there are, where the server told. */
+  series?: number;
+  hasBuckets: boolean;
+}
+
+const PARTS = /_(?:bucket|count|sum)$/;
+
+/** All metrics, with what is known of them. */
+export async function askMetrics(signal?: AbortSignal): Promise<MetricInfo[]> {
+  const [metadata, names, counts] = await Promise.all([
+    getJson<Answered<Record<string, { type: MetricType; help: string; unit: string }[]>>>(
+      "/prometheus/api/v1/metadata",
+      {},
+      signal,
+    ),
+    getJson<Answered<string[]>>("/prometheus/api/v1/label/__name__/values", {}, signal),
+    getJson<Answered<{ seriesCountByMetricName?: { name: string; value: number }[] }>>(
+      "/prometheus/api/v1/status/tsdb",
+      { limit: 10_000 },
+      signal,
+    ),
+  ]);
+  const series = new Map((counts.data.seriesCountByMetricName ?? []).map(({ name, value }) => [name, value]));
+  const known = new Set(names.data);
+  const infos = new Map<string, MetricInfo>();
+  for (const [name, [first]] of Object.entries(metadata.data)) {
+    const hasBuckets = known.has(`${name}_bucket`);
+    const told = series.get(name) ?? (hasBuckets ? series.get(`${name}_bucket`) : undefined);
+    infos.set(name, {
+      name,
+      type: first?.type ?? "unknown",
+      help: first?.help ?? "",
+      unit: first?.unit ?? "",
+      series: told,
+      hasBuckets,
+    });
+  }
+  for (const name of names.data) {
+    const whole = name.replace(PARTS, "");
+    if (infos.has(name) || (PARTS.test(name) && infos.has(whole))) continue;
+    infos.set(name, {
+      name,
+      type: "unknown",
+      help: "",
+      unit: "",
+      series: series.get(name),
+      hasBuckets: false,
+    });
+  }
+  return [...infos.values()].sort((a, b) => a.name.localeCompare(b.name));
+}

@@ -1,0 +1,82 @@
+/** PromQL as the page writes and reads it: sensible queries for a metric, intervals, units. */
+
+export type MetricType =
+  | "counter"
+  | "gauge"
+  | "histogram"
+  | "gaugehistogram"
+  | "summary"
+  | "info"
+  | "stateset"
+  | "unknown";
+
+/** Metrics are scraped or sent about so often; windows of rates must hold several. */
+const USUAL_EVERY_SECONDS = 15;
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400];
+
+/** Seconds between points, so that there are no more of them than can be seen. */
+export function stepFor(millis: number, pixels: number): number {
+  const wanted = millis / 1000 / Math.max(20, pixels / 3);
+  return STEPS.find((step) => step >= wanted) ?? Math.ceil(wanted / 86_400) * 86_400;
+}
+
+/** A query with the intervals that it names filled in. */
+export function filled(query: string, step: number, rangeSeconds: number): string {
+  const rate = Math.max(4 * USUAL_EVERY_SECONDS, step + USUAL_EVERY_SECONDS);
+  return query
+    .replaceAll(/\$\{?__rate_interval\}?/g, `${rate}s`)
+    .replaceAll(/\$\{?__interval\}?/g, `${step}s`)
+    .replaceAll(/\$\{?__range\}?/g, `${Math.max(1, Math.round(rangeSeconds))}s`);
+}
+
+/** What is usually asked of a metric. `hasBuckets` tells classic histograms from native ones. */
+export function usualQuery(name: string, type: MetricType, hasBuckets: boolean): string {
+  switch (type) {
+    case "counter":
+      return `rate(${name}[$__rate_interval])`;
+    case "histogram":
+    case "gaugehistogram":
+      return hasBuckets
+        ? `histogram_quantile(0.95, sum by (le) (rate(${name}_bucket[$__rate_interval])))`
+        : `histogram_quantile(0.95, sum(rate(${name}[$__rate_interval])))`;
+    default:
+      return name;
+  }
+}
+
+/** The query of a heat map of a histogram. */
+export function heatQuery(name: string, hasBuckets: boolean): string {
+  return hasBuckets
+    ? `sum by (le) (increase(${name}_bucket[$__rate_interval]))`
+    : `sum(increase(${name}[$__rate_interval]))`;
+}
+
+/** The type of a metric whose type nobody said. */
+export function guessedType(name: string): MetricType {
+  return /_(?:total|count|sum|bucket)$/.test(name) ? "counter" : "unknown";
+}
+
+export type Unit = "seconds" | "bytes" | "percent" | "number";
+
+/** What the numbers of a query are, as far as names tell. */
+export function unitOf(query: string): Unit {
+  if (/_seconds_(?:total|count|sum)\b/.test(query)) return "number";
+  if (
+    /_(?:seconds|seconds_bucket)\b/.test(query) &&
+    !/\b(?:count|increase)\s*\(|^\s*(?:sum|count)[^_]*rate\(/.test(query)
+  )
+    return "seconds";
+  if (/_bytes(?:_total)?\b/.test(query)) return "bytes";
+  if (/_ratio\b|utilization/.test(query)) return "percent";
+  return "number";
+}
+
+/** A query for the greatest series of another. */
+export function topOf(query: string, most: number): string {
+  return `topk(${most}, ${query})`;
+}
+
+/** The letter of a query: A, B, … */
+export function letter(index: number): string {
+  return String.fromCharCode(65 + (index % 26)) + (index >= 26 ? String(Math.floor(index / 26)) : "");
+}

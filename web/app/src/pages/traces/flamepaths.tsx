@@ -1,0 +1,161 @@
+/** The paths of a flame as a table: how often, how long for each trace, and how much that changed. */
+import { useMemo } from "preact/hooks";
+import type { FlameNode } from "../../ui/canvas/flamenodes";
+import { colorOf } from "../../ui/colors";
+import { count, duration } from "../../ui/format";
+import { type Column, Table } from "../../ui/table";
+
+interface FlamePathsProps {
+  nodes: readonly FlameNode[];
+  /** Traces of either side. */
+  traces: readonly number[];
+  hasOther: boolean;
+  selected?: number;
+  onSelect: (node: number) => void;
+}
+
+interface PathRow {
+  at: number;
+  node: FlameNode;
+  path: string;
+  /** Nanoseconds for each trace of a side. */
+  a: number;
+  b: number;
+  selfA: number;
+  selfB: number;
+}
+
+/** Names from the top down to a node. */
+export function pathOf(nodes: readonly FlameNode[], at: number): string {
+  const names: string[] = [];
+  for (let node = at; node >= 0; node = nodes[node]!.parent) names.push(nodes[node]!.name);
+  return names.reverse().join(" / ");
+}
+
+export function FlamePaths({ nodes, traces, hasOther, selected, onSelect }: FlamePathsProps) {
+  const rows = useMemo(
+    () =>
+      nodes.map((node, at): PathRow => {
+        const [tracesA, tracesB] = [Math.max(1, traces[0] ?? 1), Math.max(1, traces[1] ?? 1)];
+        return {
+          at,
+          node,
+          path: pathOf(nodes, at),
+          a: node.a.totalNanos / tracesA,
+          b: (node.b?.totalNanos ?? 0) / tracesB,
+          selfA: node.a.selfNanos / tracesA,
+          selfB: (node.b?.selfNanos ?? 0) / tracesB,
+        };
+      }),
+    [nodes, traces],
+  );
+  const columns = useMemo(() => columnsOf(hasOther), [hasOther]);
+  return (
+    <Table
+      label="Paths"
+      columns={columns}
+      rows={rows}
+      rowKey={({ at }) => at}
+      sorting={{ column: hasOther ? "change" : "self", descending: true }}
+      isSelected={({ at }) => at === selected}
+      onOpen={({ at }) => onSelect(at)}
+    />
+  );
+}
+
+function signed(nanos: number): string {
+  if (Math.abs(nanos) < 1) return "±0";
+  return `${nanos > 0 ? "+" : "−"}${duration(Math.abs(nanos))}`;
+}
+
+function columnsOf(hasOther: boolean): Column<PathRow>[] {
+  const path: Column<PathRow> = {
+    id: "path",
+    title: "Path",
+    width: "minmax(240px, 1fr)",
+    render: ({ node, path }) => (
+      <span title={path}>
+        <span class="swatch" style={{ background: colorOf(node.service) }} /> {path}
+      </span>
+    ),
+    value: (row) => row.path,
+  };
+  const number = (
+    id: string,
+    title: string,
+    text: (row: PathRow) => string,
+    value: (row: PathRow) => number,
+  ): Column<PathRow> => ({
+    id,
+    title,
+    width: "110px",
+    align: "right",
+    render: text,
+    value,
+  });
+  if (!hasOther) {
+    return [
+      path,
+      number(
+        "count",
+        "Spans",
+        ({ node }) => count(node.a.count),
+        ({ node }) => node.a.count,
+      ),
+      number(
+        "errors",
+        "Errors",
+        ({ node }) => (node.a.errors > 0 ? count(node.a.errors) : ""),
+        ({ node }) => node.a.errors,
+      ),
+      number(
+        "total",
+        "For a trace",
+        ({ a }) => duration(a),
+        ({ a }) => a,
+      ),
+      number(
+        "self",
+        "Own time",
+        ({ selfA }) => duration(selfA),
+        ({ selfA }) => selfA,
+      ),
+    ];
+  }
+  return [
+    path,
+    number(
+      "count",
+      "Spans A, B",
+      ({ node }) => `${count(node.a.count)}, ${count(node.b?.count ?? 0)}`,
+      ({ node }) => node.a.count,
+    ),
+    number(
+      "a",
+      "A, a trace",
+      ({ a }) => duration(a),
+      ({ a }) => a,
+    ),
+    number(
+      "b",
+      "B, a trace",
+      ({ b }) => duration(b),
+      ({ b }) => b,
+    ),
+    {
+      ...number(
+        "change",
+        "Change",
+        () => "",
+        ({ a, b }) => Math.abs(b - a),
+      ),
+      render: ({ a, b }) => <span class={b > a ? "bad" : b < a ? "good" : ""}>{signed(b - a)}</span>,
+    },
+    {
+      id: "only",
+      title: "Only in",
+      width: "80px",
+      render: ({ node }) => (node.a.count === 0 ? "B" : (node.b?.count ?? 0) === 0 ? "A" : ""),
+    },
+  ];
+}

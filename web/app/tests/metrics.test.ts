@@ -1,0 +1,88 @@
+/** Series, heat maps and PromQL of the page for metrics. */
+import { describe, expect, it } from "vitest";
+import { filled, letter, stepFor, unitOf, usualQuery } from "../src/pages/metrics/promql";
+import { aligned, heatOf, nameOf, numberOf, stacked, statistics } from "../src/pages/metrics/series";
+
+describe("series", () => {
+  it("are named by a format or by their labels", () => {
+    const metric = { __name__: "up", job: "a", instance: "b:1" };
+    expect(nameOf(metric, "{{job}} on {{ instance }}{{none}}", "q")).toBe("a on b:1");
+    expect(nameOf(metric, "", "q")).toBe('up{job="a", instance="b:1"}');
+    expect(nameOf({}, "", "sum(x)")).toBe("sum(x)");
+  });
+  it("stand at the same times, with gaps where there is nothing or no number", () => {
+    const { times, values } = aligned(
+      [
+        {
+          metric: {},
+          values: [
+            [0, "1"],
+            [20, "NaN"],
+            [30, "4"],
+          ],
+        },
+      ],
+      0,
+      30_000,
+      10_000,
+    );
+    expect(times).toEqual([0, 10_000, 20_000, 30_000]);
+    expect(values).toEqual([[1, null, null, 4]]);
+    expect(numberOf("+Inf")).toBe(Number.POSITIVE_INFINITY);
+  });
+  it("come to their statistics, and are stacked over gaps", () => {
+    expect(statistics([null, 1, 3, null])).toEqual({ min: 1, mean: 2, max: 3, last: 3 });
+    expect(statistics([null])).toEqual({});
+    expect(
+      stacked([
+        [1, null, 3],
+        [2, 2, null],
+      ]),
+    ).toEqual([
+      [1, null, 3],
+      [3, 2, 3],
+    ]);
+  });
+});
+
+describe("heat maps", () => {
+  it("take the counts of classic buckets apart", () => {
+    const bucket = (le: string, value: string) => ({ metric: { le }, values: [[0, value]] as const });
+    const heat = heatOf([bucket("+Inf", "10"), bucket("1", "4"), bucket("2", "7")], 0, 0, 1000)!;
+    expect(heat.bounds).toEqual([1, 2, 4]);
+    expect(heat.counts).toEqual([[4], [3], [3]]);
+  });
+  it("take buckets of native histograms as they are", () => {
+    const histogram = { count: "3", sum: "4", buckets: [[0, "1", "2", "3"]] as const };
+    const heat = heatOf([{ metric: {}, histograms: [[1, histogram]] }], 0, 1000, 1000)!;
+    expect(heat.bounds).toEqual([2]);
+    expect(heat.lowest).toBe(1);
+    expect(heat.counts).toEqual([[0, 3]]);
+    expect(heatOf([{ metric: {}, values: [[0, "1"]] }], 0, 0, 1000)).toBeUndefined();
+  });
+});
+
+describe("queries", () => {
+  it("are sensible for the type of a metric", () => {
+    expect(usualQuery("a_total", "counter", false)).toBe("rate(a_total[$__rate_interval])");
+    expect(usualQuery("b", "gauge", false)).toBe("b");
+    expect(usualQuery("c", "histogram", true)).toContain("sum by (le) (rate(c_bucket[");
+    expect(usualQuery("d", "histogram", false)).toBe(
+      "histogram_quantile(0.95, sum(rate(d[$__rate_interval])))",
+    );
+  });
+  it("get their intervals, and steps that can be seen", () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is how a query names an interval.
+    expect(filled("rate(a[$__rate_interval]) + b[${__interval}]", 60, 3600)).toBe("rate(a[75s]) + b[60s]");
+    expect(filled("increase(a[$__range])", 5, 3600)).toBe("increase(a[3600s])");
+    expect(stepFor(3_600_000, 1200)).toBe(10);
+    expect(stepFor(1000, 1200)).toBe(1);
+    expect(letter(2)).toBe("C");
+  });
+  it("tell their unit by names", () => {
+    expect(unitOf("histogram_quantile(0.9, rate(x_seconds_bucket[5m]))")).toBe("seconds");
+    expect(unitOf("rate(process_cpu_seconds_total[5m])")).toBe("number");
+    expect(unitOf("node_memory_free_bytes")).toBe("bytes");
+    expect(unitOf("up")).toBe("number");
+  });
+});
