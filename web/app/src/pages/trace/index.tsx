@@ -36,7 +36,8 @@ export default function TracePage({ params }: PageProps) {
   // Only a refresh that somebody asked for, or live mode, reads the trace again.
   const asked = useAsk((signal) => askTrace(id, signal), [id, refreshes.value]);
   const state = useTraceState(asked, id);
-  if (asked.error instanceof ApiError && asked.error.status === 404) return <UnknownTrace id={id} />;
+  const isUnknown = asked.error instanceof ApiError && [400, 404].includes(asked.error.status);
+  if (isUnknown && !state) return <UnknownTrace id={id} />;
   if (!state) {
     return (
       <PageBody title={`Trace ${id.slice(0, 16)}`} wide>

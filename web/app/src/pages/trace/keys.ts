@@ -37,6 +37,31 @@ function isolate(state: TraceState): void {
   else if (row >= 0) state.filter({ root: spanId(state.trace.peek(), row) });
 }
 
+/** Keys of the tree while it has the focus, as trees have them everywhere. */
+export function treeKey(event: KeyboardEvent, state: TraceState): void {
+  const [trace, rows, row] = [state.trace.peek(), state.rows.peek(), state.selected.peek()];
+  const isOpen = row >= 0 && rows.hasChildren(row) && rows.folded[row] === 0;
+  const acts: Record<string, () => void> = {
+    ArrowDown: () => walk(state, 1, undefined),
+    ArrowUp: () => walk(state, -1, undefined),
+    Home: () => state.select(rows.at(0)),
+    End: () => state.select(rows.at(rows.count - 1)),
+    ArrowRight: () => {
+      if (row < 0 || isOpen) walk(state, 1, undefined);
+      else state.fold((all) => all.fold(row, false));
+    },
+    ArrowLeft: () => {
+      if (isOpen) state.fold((all) => all.fold(row, true));
+      else if (row >= 0 && trace.parent[row]! >= 0) state.select(trace.parent[row]!);
+    },
+  };
+  const act = acts[event.key];
+  if (!act || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+  event.preventDefault();
+  event.stopPropagation();
+  act();
+}
+
 export function useTraceKeys(
   state: TraceState,
   handle: { current: TimelineView | undefined },

@@ -35,18 +35,13 @@ export function leadsOf(
   const length = Math.max(0, span.durationNanos) / 1e6;
   const room = Math.max(LEAST_ROOM_MILLIS, length * 0.1);
   const window = { from: Math.floor(start - room), to: Math.ceil(start + length + room) };
-  const selector = service === "" ? '{service_name=~".+"}' : `{service_name=${quoted(service)}}`;
-  const logs = (filter: string) => link("/explore/logs", { q: `${selector} | ${filter}`, ...window });
+  const everyStream = '{service_name=~".+"}';
+  const ownStream = service === "" ? everyStream : `{service_name=${quoted(service)}}`;
+  const logs = (stream: string, filter: string) =>
+    link("/explore/logs", { q: `${stream} | ${filter}`, ...window });
   const leads: Lead[] = [
-    { label: "Logs of this span", icon: "logs", path: logs(`span_id=${quoted(span.id)}`) },
-    {
-      label: "Logs of the trace",
-      icon: "logs",
-      path: logs(`trace_id=${quoted(traceId)}`).replace(
-        encodeURIComponent(selector),
-        encodeURIComponent('{service_name=~".+"}'),
-      ),
-    },
+    { label: "Logs of this span", icon: "logs", path: logs(ownStream, `span_id=${quoted(span.id)}`) },
+    { label: "Logs of the trace", icon: "logs", path: logs(everyStream, `trace_id=${quoted(traceId)}`) },
     {
       label: "Same operation",
       icon: "traces",

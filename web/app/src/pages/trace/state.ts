@@ -161,7 +161,8 @@ export class TraceState {
   /** The next row shown after this place, in a direction, that fits; around the end if need be. */
   findRow(direction: 1 | -1, fits: (row: number) => boolean): number {
     const { spans } = this.trace.peek();
-    const from = this.selected.peek();
+    const selected = this.selected.peek();
+    const from = selected < 0 && direction === -1 ? 0 : selected;
     for (let step = 1; step <= spans; step += 1) {
       const row = (((from + direction * step) % spans) + spans) % spans;
       if (fits(row)) return row;

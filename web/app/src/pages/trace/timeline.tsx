@@ -4,6 +4,7 @@ import { duration } from "../../ui/format";
 import { AreaSummary } from "./area";
 import { ColumnHeads, useColumns } from "./attributecolumns";
 import { endOf, kindName, nameOf, serviceOf } from "./columns";
+import { treeKey } from "./keys";
 import { Minimap } from "./minimap";
 import type { TraceState } from "./state";
 import { Strips } from "./strips";
@@ -94,6 +95,10 @@ export function Timeline({ state, handle, id }: { state: TraceState; handle: Tim
               role="treegrid"
               tabIndex={0}
               aria-label="Spans, by parent"
+              // A click leaves the focus where it is: with it, arrows would walk rows instead of time.
+              onPointerDown={(event) => event.preventDefault()}
+              onMouseDown={(event) => event.preventDefault()}
+              onKeyDown={(event) => treeKey(event, state)}
             />
             <canvas
               ref={refs.bars}

@@ -11,8 +11,9 @@ import { offset } from "../../ui/canvas/ticks";
 import { around, pan, zoom } from "../../ui/canvas/window";
 import { drawBars, drawRuler, type EventTimes, ROW_HEIGHT } from "./bars";
 import { type ByRow, byRow } from "./byrow";
-import { endOf, type Trace } from "./columns";
+import { endOf, rowOfSpan, spanId, type Trace } from "./columns";
 import { NameRows, type NameScene } from "./namerows";
+import type { Rows } from "./rows";
 import type { TraceState } from "./state";
 
 /** The elements it lives in. */
@@ -49,6 +50,7 @@ export class TimelineView {
   private version = 0;
   private drag: { x: number; y: number; isMoved: boolean; kind: "pan" | "area" } | undefined;
   private path: { trace: Trace; byRow: ByRow } | undefined;
+  private shown: Rows | undefined;
   private hasPainted = false;
 
   constructor(
@@ -86,9 +88,22 @@ export class TimelineView {
     state.showsCritical.value;
     state.changes.value;
     const rows = state.rows.value;
-    if (this.path && this.path.trace !== rows.trace) this.version += 1;
-    this.scroller.setTotal(rows.count * ROW_HEIGHT);
+    const before = this.shown;
+    this.shown = rows;
+    if (before && before !== rows) this.keepPlace(before, rows);
+    else this.scroller.setTotal(rows.count * ROW_HEIGHT);
     this.frames.ask();
+  }
+
+  /** Of a newer version of the trace, shows the span at the top that was there before. */
+  private keepPlace(before: Rows, after: Rows): void {
+    this.version += 1;
+    const { top } = this.scroller;
+    const first = before.at(Math.floor(top / ROW_HEIGHT));
+    this.scroller.setTotal(after.count * ROW_HEIGHT);
+    const row = first < 0 ? -1 : rowOfSpan(after.trace, spanId(before.trace, first));
+    const index = row < 0 ? -1 : after.indexOf(row);
+    if (index >= 0) this.scroller.scrollTo(index * ROW_HEIGHT + (top % ROW_HEIGHT));
   }
 
   /** Other columns, events or widths. */
