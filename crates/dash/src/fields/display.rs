@@ -191,7 +191,7 @@ impl<'a> Displayer<'a> {
     fn color(&self, number: f64, percent: f64) -> Option<String> {
         let color = self.field.config.get("color");
         let mode = color.and_then(|color| color.get("mode")).and_then(Json::as_str);
-        if self.field.kind == Kind::Boolean && !mode.is_some_and(|mode| mode == "fixed") {
+        if self.field.kind == Kind::Boolean && mode != Some("fixed") {
             return Some(if number == 1.0 { "green" } else { "red" }.to_owned());
         }
         match mode {

@@ -100,7 +100,7 @@ impl Comparison {
         let text = |value: &Value| if value.is_null() { "null".into() } else { value.to_text() };
         let equal = || text(left) == text(&right);
         let missing = left.is_null() || right.is_null();
-        let order = || Some(left.to_number()?.partial_cmp(&right.to_number()?)?);
+        let order = || left.to_number()?.partial_cmp(&right.to_number()?);
         match self {
             Self::Equal => equal(),
             Self::NotEqual => !equal(),

@@ -203,6 +203,7 @@ mod tests {
         let frames = [series("v", &[]).with_name("A"), series("Value", &[]).with_name("B")];
         assert_eq!(names(&frames), ["A v", "B"]);
         let twice = Frame::new(vec![Field::number("v", []), Field::number("v", [])]);
-        assert_eq!(Names::new(&[twice.clone()]).of_frame(&[twice], 0), ["v 1", "v 2"]);
+        let twice = [twice];
+        assert_eq!(Names::new(&twice).of_frame(&twice, 0), ["v 1", "v 2"]);
     }
 }

@@ -131,13 +131,13 @@ fn key(path: &str) -> Option<(&str, &str)> {
     Some(path.split_at(path.find(['.', '[']).unwrap_or(path.len())))
 }
 
-/// Puts variables into a template. `scope` answers those of data with the format that is asked for;
-/// `interpolate` gets the text between them, with the dashboard's variables.
-pub fn expand(
-    template: &str,
-    scope: &dyn Fn(&str, Option<&str>, usize) -> Option<String>,
-    interpolate: &dyn Fn(&str) -> String,
-) -> String {
+/// What a variable of data stands for: its name, the format that is asked for, and its place in the
+/// template are given.
+pub type Resolve<'a> = &'a dyn Fn(&str, Option<&str>, usize) -> Option<String>;
+
+/// Puts variables into a template. `scope` answers those of data; `interpolate` gets the text
+/// between them, with the dashboard's variables.
+pub fn expand(template: &str, scope: Resolve<'_>, interpolate: &dyn Fn(&str) -> String) -> String {
     let mut text = String::new();
     let mut between = 0;
     let mut at = 0;
@@ -151,15 +151,12 @@ pub fn expand(
             }
         };
         let (name, format) = split_format(inner);
-        match scope(name, format, start) {
-            Some(value) => {
-                if between < start {
-                    text.push_str(&interpolate(&template[between..start]));
-                }
-                text.push_str(&value);
-                between = end;
+        if let Some(value) = scope(name, format, start) {
+            if between < start {
+                text.push_str(&interpolate(&template[between..start]));
             }
-            None => {}
+            text.push_str(&value);
+            between = end;
         }
         at = end;
     }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use super::{Outcome, check_cells, joined_ref_id};
 use crate::frame::{Field, Frame, Value};
+use crate::limits;
 
 pub(super) fn apply(frames: &[Frame]) -> Outcome {
     if frames.len() <= 1 {
@@ -24,6 +25,9 @@ pub(super) fn apply(frames: &[Frame]) -> Outcome {
     for (index, frame) in data.iter().enumerate() {
         for row in 0..frame.rows() {
             table.add(index, frame, row);
+            if table.compared > limits::MAX_MERGE_COMPARISONS {
+                return Err("too many rows have the same keys to be merged".to_owned());
+            }
         }
     }
     let mut made = Frame::new(table.fields());
@@ -40,6 +44,8 @@ struct Table<'a> {
     keys: Vec<usize>,
     rows: Vec<Vec<Option<Value>>>,
     by_key: HashMap<String, Vec<usize>>,
+    /// How many rows were compared so far, which grows with the square of those of one key.
+    compared: usize,
 }
 
 impl<'a> Table<'a> {
@@ -58,7 +64,7 @@ impl<'a> Table<'a> {
         }
         let everywhere = |column: &usize| places.iter().all(|places| places.contains(column));
         let keys = (0..columns.len()).filter(everywhere).collect();
-        Self { columns, places, keys, rows: Vec::new(), by_key: HashMap::new() }
+        Self { columns, places, keys, rows: Vec::new(), by_key: HashMap::new(), compared: 0 }
     }
 
     fn add(&mut self, index: usize, frame: &Frame, row: usize) {
@@ -73,6 +79,7 @@ impl<'a> Table<'a> {
             .collect();
         let known = self.by_key.entry(key.join("\u{0}")).or_default();
         let mut merged = false;
+        self.compared += known.len();
         for &place in known.iter() {
             let existing = &mut self.rows[place];
             if fits(existing, &cells) {

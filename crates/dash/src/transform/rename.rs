@@ -11,9 +11,9 @@ pub(super) fn by_name(options: Options<'_>, frames: &[Frame]) -> Outcome {
     let Some(renames) = options.map("renameByName").filter(|map| !map.is_empty()) else {
         return Ok(frames.to_vec());
     };
+    let seen = seen_alone(frames);
     Ok(map_fields(frames, |frame, at, field| {
-        let seen = seen_alone(&frames[frame], at);
-        let new = renames.get(&seen).or_else(|| renames.get(&field.name));
+        let new = renames.get(&seen[frame][at]).or_else(|| renames.get(&field.name));
         match new.and_then(Json::as_str).filter(|name| !name.is_empty()) {
             Some(name) => renamed(field, name),
             None => field.clone(),
@@ -26,21 +26,25 @@ pub(super) fn by_pattern(options: Options<'_>, frames: &[Frame]) -> Outcome {
     let template = options.get("renamePattern").as_str().unwrap_or("$1");
     let regex = pattern::compile(text)?;
     let all = pattern::is_global(text);
+    let seen = seen_alone(frames);
     Ok(map_fields(frames, |frame, at, field| {
-        let seen = seen_alone(&frames[frame], at);
-        if !regex.is_match(&seen) {
+        let seen = &seen[frame][at];
+        if !regex.is_match(seen) {
             return field.clone();
         }
-        renamed(field, &pattern::replace(&regex, &seen, template, all))
+        renamed(field, &pattern::replace(&regex, seen, template, all))
     }))
 }
 
-/// The name of a field within its frame alone.
-fn seen_alone(frame: &Frame, field: usize) -> String {
-    let alone = std::slice::from_ref(frame);
-    Names::new(alone).of(alone, 0, field)
+/// The names of all fields, each within its frame alone.
+fn seen_alone(frames: &[Frame]) -> Vec<Vec<String>> {
+    let names = |frame: &Frame| {
+        let alone = std::slice::from_ref(frame);
+        Names::new(alone).of_frame(alone, 0)
+    };
+    frames.iter().map(names).collect()
 }
 
-pub(super) fn renamed(field: &Field, name: &str) -> Field {
+fn renamed(field: &Field, name: &str) -> Field {
     field.clone().with_config("displayName", name)
 }

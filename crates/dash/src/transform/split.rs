@@ -4,7 +4,7 @@ use super::Outcome;
 use super::group::Groups;
 use super::options::Options;
 use crate::fields::{FieldMatcher, Names};
-use crate::frame::{Field, Frame};
+use crate::frame::{Field, Frame, Kind};
 use crate::limits;
 
 pub(super) fn partition(options: Options<'_>, frames: &[Frame]) -> Outcome {
@@ -44,7 +44,7 @@ pub(super) fn partition(options: Options<'_>, frames: &[Frame]) -> Outcome {
 /// The part with the values that set it apart, as labels of its fields or in its name.
 fn named(options: Options<'_>, mut part: Frame, values: &[(String, String)]) -> Frame {
     if options.get("asLabels").as_bool().unwrap_or(true) {
-        for field in &mut part.fields {
+        for field in part.fields.iter_mut().filter(|field| field.kind != Kind::Time) {
             field.labels.extend(values.iter().cloned());
         }
         return part;

@@ -282,7 +282,7 @@ impl Parts {
                     let length = if token == "MMM" { 3 } else { name.len() };
                     text.get(..length).is_some_and(|t| t.eq_ignore_ascii_case(&name[..length]))
                 };
-                let index = MONTHS.iter().position(|name| is(&name))?;
+                let index = MONTHS.iter().position(is)?;
                 self.month = index as u32 + 1;
                 return Some(&text[if token == "MMM" { 3 } else { MONTHS[index].len() }..]);
             }

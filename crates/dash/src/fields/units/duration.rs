@@ -37,6 +37,9 @@ pub(super) fn words(value: f64, decimals: Option<i64>, millis: f64, unit: &str) 
             left -= 1;
         }
     }
+    if parts.is_empty() {
+        parts.push("0 milliseconds".to_owned());
+    }
     let suffix = if value < 0.0 { " ago" } else { "" };
     Formatted { suffix: suffix.to_owned(), ..Formatted::text(parts.join(", ")) }
 }
