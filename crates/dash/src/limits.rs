@@ -41,6 +41,8 @@ pub const MAX_FRAMES: usize = 10_000;
 pub const MAX_FIELDS: usize = 2_000;
 /// Cells of all frames of a panel, about 24 bytes each. A join or a matrix may make many from few.
 pub const MAX_CELLS: usize = 4_000_000;
+/// Rows that `merge` compares with each other: a few seconds at most.
+pub const MAX_MERGE_COMPARISONS: usize = 20_000_000;
 /// How deep matchers may hold matchers.
 pub const MAX_MATCHER_DEPTH: usize = 8;
 /// Values that a panel shows one by one, such as the bars of a bar gauge, where it sets no limit.
