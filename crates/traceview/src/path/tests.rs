@@ -101,12 +101,8 @@ fn what_began_after_a_span_bounds_its_slack() {
 #[test]
 fn what_runs_beside_the_rest_of_the_path_bounds_what_is_saved() {
     // Without 2, 3 would end at 50: but 4 ends at 95.
-    let places = sorted([
-        place(1, 0, 0, 100),
-        place(2, 1, 0, 50),
-        place(3, 1, 50, 100),
-        place(4, 1, 0, 95),
-    ]);
+    let places =
+        sorted([place(1, 0, 0, 100), place(2, 1, 0, 50), place(3, 1, 50, 100), place(4, 1, 0, 95)]);
     assert_eq!(by_id(&places), [(1, 0, 100), (2, 0, 5), (3, 0, 5), (4, 5, 0)]);
 }
 
@@ -116,7 +112,9 @@ fn what_runs_beside_the_rest_of_the_path_bounds_what_is_saved() {
 /// long after its predecessor, or after the wait for it, as it did.
 fn end_of_parent(children: &[(i64, i64)], end: i64, changed: usize, by: i64) -> i64 {
     let mut by_end: Vec<usize> = (0..children.len()).collect();
-    by_end.sort_by_key(|nth| (children[*nth].1, std::cmp::Reverse(children[*nth].0), std::cmp::Reverse(*nth)));
+    by_end.sort_by_key(|nth| {
+        (children[*nth].1, std::cmp::Reverse(children[*nth].0), std::cmp::Reverse(*nth))
+    });
     let mut chain: Vec<usize> = Vec::new();
     let mut at = end;
     while let Some(last) = by_end.iter().rev().find(|nth| children[**nth].1 <= at) {

@@ -1,0 +1,144 @@
+//! Files that somebody wants to look at without storing them.
+//!
+//! | format | how it is told |
+//! |---|---|
+//! | OTLP/JSON, one object or one in each line | begins with `{`, has `resourceSpans` |
+//! | Jaeger's JSON | begins with `{`, has `data` |
+//! | Zipkin's JSON, version 2 | begins with `[` |
+//! | OTLP protobuf | anything else |
+//!
+//! What is read passes the admission check of the server, so that what follows can trust it, and is
+//! split by trace.
+
+mod jaeger;
+mod split;
+mod zipkin;
+
+use kymo_wire::{Limits, Signal, WireError, inspect_traces, json, lines};
+
+use crate::error::TraceError;
+
+/// A trace of a file.
+#[derive(Debug)]
+pub struct UploadedTrace {
+    /// Its id.
+    pub trace_id: [u8; 16],
+    /// Its spans: OTLP.
+    pub body: Vec<u8>,
+}
+
+/// Reads a file, and gives its traces in the order of their first spans in it.
+pub fn read(file: &[u8]) -> Result<Vec<UploadedTrace>, TraceError> {
+    // Some editors put a byte order mark in front.
+    let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
+    let bodies = match file.trim_ascii_start().first() {
+        None => return Err(TraceError::NoSpans),
+        Some(b'{') => json_bodies(file)?,
+        Some(b'[') => vec![zipkin::read(file)?],
+        Some(_) => vec![file.to_vec()],
+    };
+    let mut checked = Vec::with_capacity(bodies.len());
+    for body in &bodies {
+        let inspected = inspect_traces(body, &Limits::default()).map_err(not_otlp)?;
+        checked.push(inspected.body);
+    }
+    let traces = split::by_trace(checked.iter().map(AsRef::as_ref))?;
+    if traces.is_empty() {
+        return Err(TraceError::NoSpans);
+    }
+    Ok(traces)
+}
+
+fn not_otlp(error: WireError) -> TraceError {
+    TraceError::Format(format!("it begins like protobuf, but {error}"))
+}
+
+/// What JSON holds, as protobuf.
+fn json_bodies(file: &[u8]) -> Result<Vec<Vec<u8>>, TraceError> {
+    if jaeger::is_jaeger(file) {
+        return Ok(vec![jaeger::read(file)?]);
+    }
+    let whole = match json::decode(Signal::Traces, file) {
+        Ok(body) if !body.is_empty() => return Ok(vec![body]),
+        whole => whole,
+    };
+    // A line that is a whole object means that each is one.
+    let mut lines_of =
+        file.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let is_lines = lines_of.clone().count() > 1
+        && lines_of.clone().next().is_some_and(|line| lines::decode_line(line).is_ok());
+    if !is_lines {
+        return match whole {
+            Ok(_) => Err(TraceError::NoSpans),
+            Err(error) => Err(error.into()),
+        };
+    }
+    let mut bodies = Vec::new();
+    lines_of.try_for_each(|line| {
+        let (signal, body) = lines::decode_line(line)?;
+        if signal == Signal::Traces {
+            bodies.push(body);
+        }
+        Ok::<(), TraceError>(())
+    })?;
+    Ok(bodies)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{body, sent};
+    use crate::tree::TraceTree;
+
+    fn spans(file: &[u8]) -> Vec<(u8, usize)> {
+        let traces = read(file).unwrap();
+        let show = |trace: UploadedTrace| {
+            let tree = TraceTree::read(trace.body).unwrap();
+            assert_eq!(tree.trace_id, trace.trace_id);
+            (trace.trace_id[0], tree.len())
+        };
+        traces.into_iter().map(show).collect()
+    }
+
+    fn otlp_json() -> String {
+        let mut out = Vec::new();
+        let spans = [sent(1, 0, "s", "a", 1_000, 2_000), sent(2, 1, "s", "b", 1_100, 1_200)];
+        json::encode(Signal::Traces, &body(&spans), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn otlp_is_read_in_all_its_forms() {
+        let spans_sent = [sent(1, 0, "s", "a", 1_000, 2_000), sent(2, 1, "s", "b", 1_100, 1_200)];
+        assert_eq!(spans(&body(&spans_sent)), [(7, 2)]);
+        let one = otlp_json();
+        assert_eq!(spans(one.as_bytes()), [(7, 2)]);
+        let other = one.replace("07070707", "08080808");
+        let logs = "{\"resourceLogs\":[]}";
+        let lines = format!("{one}\n{other}\n\n{logs}\n{one}\n");
+        assert_eq!(spans(lines.as_bytes()), [(7, 4), (8, 2)]);
+        let pretty: serde_json::Value = serde_json::from_str(&one).unwrap();
+        assert_eq!(spans(&serde_json::to_vec_pretty(&pretty).unwrap()), [(7, 2)]);
+    }
+
+    #[test]
+    fn what_is_none_of_them_is_refused_with_a_reason() {
+        for (file, word) in [
+            (&b""[..], "no spans"),
+            (b"{}", "no spans"),
+            (b"{\"resourceSpans\":[]}", "no spans"),
+            (b"{\"resourceSpans\":[{\"scopeSpans\":3}]}", "mistake"),
+            (b"hello", "expected OTLP"),
+            (b"\xff\xff\xff", "expected OTLP"),
+        ] {
+            let error = read(file).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn jaeger_is_told_from_otlp() {
+        let file = include_bytes!("jaeger_example.json");
+        assert_eq!(spans(file), [(0, 3)]);
+    }
+}

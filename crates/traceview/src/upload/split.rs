@@ -1,0 +1,89 @@
+//! Spans of several requests, by trace.
+
+use hashbrown::HashMap;
+use kymo_wire::encode::Writer;
+use kymo_wire::{TracesView, View};
+
+use super::UploadedTrace;
+use crate::error::TraceError;
+use crate::limits::UPLOAD_MAX_TRACES;
+
+/// The resource and scope that spans share, as they were sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Owner<'a> {
+    resource: &'a [u8],
+    resource_schema_url: &'a [u8],
+    scope: &'a [u8],
+    scope_schema_url: &'a [u8],
+}
+
+/// A trace that is being gathered: its spans, in runs of the same owner.
+struct Gathered<'a> {
+    trace_id: [u8; 16],
+    runs: Vec<(Owner<'a>, Vec<&'a [u8]>)>,
+}
+
+/// Traces in the order of their first spans.
+pub(super) fn by_trace<'a>(
+    bodies: impl Iterator<Item = &'a [u8]>,
+) -> Result<Vec<UploadedTrace>, TraceError> {
+    let mut traces: Vec<Gathered<'a>> = Vec::new();
+    let mut known: HashMap<[u8; 16], usize> = HashMap::new();
+    for body in bodies {
+        for group in TracesView::parse(body)?.resources {
+            let group = group?;
+            let resource = group.resource.map_or(&[][..], |resource| resource.raw);
+            for scopes in group.scopes {
+                let scopes = scopes?;
+                let owner = Owner {
+                    resource,
+                    resource_schema_url: group.schema_url,
+                    scope: scopes.scope.map_or(&[][..], |scope| scope.raw),
+                    scope_schema_url: scopes.schema_url,
+                };
+                for span in scopes.items {
+                    let span = span?;
+                    let Ok(trace_id) = span.trace_id.try_into() else { continue };
+                    let nth = *known.entry(trace_id).or_insert_with(|| {
+                        traces.push(Gathered { trace_id, runs: Vec::new() });
+                        traces.len() - 1
+                    });
+                    add(&mut traces[nth].runs, owner, span.raw);
+                }
+            }
+        }
+        if traces.len() > UPLOAD_MAX_TRACES {
+            return Err(TraceError::TooManyTraces(UPLOAD_MAX_TRACES));
+        }
+    }
+    Ok(traces.iter().map(Gathered::written).collect())
+}
+
+fn add<'a>(runs: &mut Vec<(Owner<'a>, Vec<&'a [u8]>)>, owner: Owner<'a>, span: &'a [u8]) {
+    match runs.last_mut() {
+        Some((last, spans)) if *last == owner => spans.push(span),
+        _ => runs.push((owner, vec![span])),
+    }
+}
+
+impl Gathered<'_> {
+    fn written(&self) -> UploadedTrace {
+        let mut writer = Writer::new();
+        for (owner, spans) in &self.runs {
+            writer.resource_group(|w| {
+                if !owner.resource.is_empty() {
+                    w.resource_raw(owner.resource);
+                }
+                w.scope_group(|w| {
+                    if !owner.scope.is_empty() {
+                        w.scope_raw(owner.scope);
+                    }
+                    spans.iter().for_each(|span| w.item_raw(span));
+                    w.scope_schema_url(owner.scope_schema_url);
+                });
+                w.resource_schema_url(owner.resource_schema_url);
+            });
+        }
+        UploadedTrace { trace_id: self.trace_id, body: writer.into_bytes() }
+    }
+}
