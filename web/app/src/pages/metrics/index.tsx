@@ -40,11 +40,11 @@ async function askAll(
   const asked = list.map(async (query, at) => {
     if (query.isHidden || query.text === "") return;
     try {
-      const [answer, exemplars] = await Promise.all([
-        askRange(query.text, shown, step, signal),
-        // A query without exemplars is no error of the query.
-        wantsExemplars ? askExemplars(query.text, shown, step, signal).catch(() => []) : [],
-      ]);
+      const answer = await askRange(query.text, shown, step, signal);
+      // A query without exemplars is no error of the query.
+      const exemplars = wantsExemplars
+        ? await askExemplars(query.text, shown, step, signal).catch(() => [])
+        : [];
       outcome.answered[at] = { query, letter: letter(at), answer, exemplars };
     } catch (error) {
       if ((error as Error).name === "AbortError") throw error;
@@ -64,7 +64,8 @@ export default function MetricsPage() {
   const [width, setWidth] = useState(1000);
   useEffect(() => setWidth(body.current?.clientWidth ?? 1000), [isFinding]);
   const shown = range.value;
-  const step = stepFor(shown.to - shown.from, width);
+  // Cells of a heat map need room to be seen.
+  const step = stepFor(shown.to - shown.from, view === "heat" ? width / 3 : width);
   const about = JSON.stringify(list);
   const asked = useAsk(
     (signal) => askAll(list, step, wantsExemplars && view === "chart", signal),

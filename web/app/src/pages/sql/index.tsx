@@ -1,6 +1,252 @@
-/** Being written. */
-import { PageBody } from "../../ui/page";
+/** SQL over all that is stored: a query, its rows as a table or over time, and as a file. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { ask } from "../../frame/api";
+import { href } from "../../frame/base";
+import { ran } from "../../frame/recents";
+import { link, param, setParams } from "../../frame/router";
+import { range, setRange } from "../../frame/time";
+import { useAsk } from "../../frame/useask";
+import { Button } from "../../ui/button";
+import { colorAt } from "../../ui/colors";
+import { Editor } from "../../ui/editor";
+import { queryError } from "../../ui/editor/errors";
+import { QueryMenu, useQueryKeys } from "../../ui/editor/queries";
+import { sqlColumns } from "../../ui/editor/sql";
+import { count, fullTime } from "../../ui/format";
+import { Card, PageBody } from "../../ui/page";
+import { save } from "../../ui/save";
+import { Answer, Empty, ErrorBox, Warning } from "../../ui/states";
+import { type Column, Table } from "../../ui/table";
+import { TimeChart } from "../../ui/timechart";
+import {
+  type Cell,
+  isNumber,
+  MOST_ROWS,
+  plotted,
+  RowReader,
+  type SqlAnswer,
+  type SqlColumnType,
+  withTime,
+} from "./rows";
+import "../traces/traces.css";
+import "./sql.css";
 
-export default function Page() {
-  return <PageBody title="Being written">{null}</PageBody>;
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  [
+    "Slowest operations",
+    "select root_service, name, count(*) as spans, avg(duration_nanos) / 1e6 as mean_ms, max(duration_nanos) / 1e6 as max_ms\nfrom spans\nwhere start_time between $from and $to\ngroup by root_service, name\norder by mean_ms desc\nlimit 50",
+  ],
+  [
+    "Errors over time",
+    "select date_bin(interval '1 minute', start_time) as minute, count(*) as errors\nfrom spans\nwhere status = 'error' and start_time between $from and $to\ngroup by minute\norder by minute",
+  ],
+  ["Newest lines of logs", "select time, severity, body\nfrom logs\norder by time desc\nlimit 100"],
+];
+
+function post(query: string, accept: string, signal?: AbortSignal): Promise<Response> {
+  const body = JSON.stringify({ query: withTime(query, range.peek()) });
+  return ask("/api/sql", {
+    method: "POST",
+    body,
+    signal,
+    headers: { "Content-Type": "application/json", Accept: accept },
+  });
+}
+
+async function rowsOf(query: string, signal: AbortSignal): Promise<SqlAnswer & { millis: number }> {
+  const began = performance.now();
+  const response = await post(query, "application/json", signal);
+  const reader = new RowReader();
+  const pieces = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { value, done } = await pieces.read();
+    if (done) break;
+    if (reader.take(value)) continue;
+    await pieces.cancel();
+    break;
+  }
+  return { ...reader.end(), millis: performance.now() - began };
+}
+
+export default function SqlPage() {
+  const query = param("q") ?? "";
+  const shown = range.value;
+  // A query that does not name the time shown does not change with it.
+  const time = /\$(?:from|to)\b/.test(query) ? `${shown.from} ${shown.to}` : "";
+  const asked = useAsk(query === "" ? undefined : (signal) => rowsOf(query, signal), [query, time]);
+  useQueryKeys("SQL", "sql", query, (q) => setParams({ q }));
+  const wrong = asked.error && queryError(query, asked.error);
+  return (
+    <PageBody title="SQL">
+      <div class="traces-body">
+        <div class="traces-main">
+          <QueryBox query={query} error={asked.error} />
+          {asked.error && !wrong && <ErrorBox error={asked.error} again={asked.again} />}
+          {query === "" ? (
+            <Examples />
+          ) : (
+            !asked.error && <Answer of={asked}>{(answer) => <Rows answer={answer} query={query} />}</Answer>
+          )}
+        </div>
+        <Tables />
+      </div>
+    </PageBody>
+  );
+}
+
+function QueryBox({ query, error }: { query: string; error?: Error }) {
+  const [draft, setDraft] = useState(query);
+  useEffect(() => setDraft(query), [query]);
+  const run = (text = draft) => {
+    ran("sql", text);
+    setParams({ q: text.trim() });
+  };
+  const wrong = draft === query ? queryError(query, error) : undefined;
+  return (
+    <section class="card query-card" aria-label="Query">
+      <Editor
+        language="sql"
+        label="SQL"
+        value={draft}
+        lines={5}
+        placeholder="select … from spans where start_time between $from and $to"
+        onChange={setDraft}
+        onRun={run}
+        error={wrong}
+      />
+      {wrong && <p class="bad">{wrong.message}</p>}
+      <div class="row">
+        <Button kind="primary" onClick={() => run()} title="Run (Ctrl Enter)">
+          Run
+        </Button>
+        <QueryMenu language="sql" current={draft} onPick={run} />
+        <span class="muted">
+          <code>$from</code> and <code>$to</code> are the time shown
+        </span>
+      </div>
+    </section>
+  );
+}
+
+function Examples() {
+  return (
+    <Empty title="No query yet">
+      {EXAMPLES.map(([title, text]) => (
+        <Button key={title} onClick={() => setParams({ q: text })}>
+          {title}
+        </Button>
+      ))}
+    </Empty>
+  );
+}
+
+function Rows({ answer, query }: { answer: SqlAnswer & { millis: number }; query: string }) {
+  const columns = useMemo(() => columnsOf(answer.columns), [answer]);
+  const chart = useMemo(() => plotted(answer), [answer]);
+  const download = async () => {
+    const response = await post(query, "text/csv");
+    save("rows.csv", "text/csv", await response.text());
+  };
+  return (
+    <>
+      <div class="traces-status">
+        <span role="status">
+          {count(answer.rows.length)} rows · {(answer.millis / 1000).toFixed(2)} s
+        </span>
+        <span class="page-actions">
+          <Button icon="download" onClick={download}>
+            CSV
+          </Button>
+        </span>
+      </div>
+      {answer.isCut && <Warning>The first {count(MOST_ROWS)} rows are shown; the file has all.</Warning>}
+      {chart && (
+        <Card>
+          <TimeChart
+            times={chart.times}
+            lines={chart.lines.map((line, at) => ({ ...line, color: colorAt(at) }))}
+            height={200}
+            label="Rows over time"
+            onZoom={setRange}
+          />
+        </Card>
+      )}
+      {answer.rows.length === 0 ? (
+        <Empty title="The query answers no rows" />
+      ) : (
+        <Table label="Rows" columns={columns} rows={answer.rows} rowKey={(_, at) => at} />
+      )}
+    </>
+  );
+}
+
+function columnsOf(types: readonly SqlColumnType[]): Column<Cell[]>[] {
+  return types.map((column, at) => ({
+    id: `${at} ${column.name}`,
+    title: <span title={column.type}>{column.name}</span>,
+    width: isNumber(column) ? "minmax(90px, 0.6fr)" : "minmax(110px, 1fr)",
+    align: isNumber(column) ? "right" : "left",
+    render: (row) => <CellText cell={row[at] ?? null} column={column} />,
+    value: (row) => {
+      const cell = row[at];
+      return cell === null || cell === undefined
+        ? undefined
+        : typeof cell === "boolean"
+          ? Number(cell)
+          : cell;
+    },
+  }));
+}
+
+function CellText({ cell, column }: { cell: Cell; column: SqlColumnType }) {
+  if (cell === null) return <span class="muted">null</span>;
+  const text = String(cell);
+  if (column.type.startsWith("timestamp")) return <span title={text}>{fullTime(Date.parse(text))}</span>;
+  if (column.name === "trace_id" && /^[0-9a-f]{16,32}$/.test(text)) {
+    return (
+      <a class="mono" href={href(link(`/trace/${text}`))}>
+        {text}
+      </a>
+    );
+  }
+  return (
+    <span class={typeof cell === "string" ? "" : "mono"} title={text}>
+      {typeof cell === "number" && !Number.isInteger(cell) ? Number(cell.toPrecision(8)) : text}
+    </span>
+  );
+}
+
+function Tables() {
+  const asked = useAsk(async () => {
+    const tables = new Map<string, { column: string; type: string }[]>();
+    for (const { table, column, type } of await sqlColumns()) {
+      tables.set(table, [...(tables.get(table) ?? []), { column, type }]);
+    }
+    return tables;
+  }, []);
+  return (
+    <aside class="facets" aria-label="Tables">
+      <h2>Tables</h2>
+      <Answer of={asked} lines={6}>
+        {(tables) =>
+          [...tables].map(([table, columns]) => (
+            <details key={table} class="facet">
+              <summary>
+                {table} <span class="muted">{columns.length}</span>
+              </summary>
+              <Button kind="quiet" onClick={() => setParams({ q: `select * from ${table} limit 100` })}>
+                100 rows
+              </Button>
+              {columns.map(({ column, type }) => (
+                <div key={column} class="sql-column">
+                  <code class="ellipsis">{column}</code>
+                  <span class="muted ellipsis">{type}</span>
+                </div>
+              ))}
+            </details>
+          ))
+        }
+      </Answer>
+    </aside>
+  );
 }
