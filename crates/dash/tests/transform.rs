@@ -12,6 +12,7 @@
 //!
 //! In an expected frame, `shown` is the name that people see where it differs from `name`; values
 //! that Grafana leaves undefined or makes NaN are null.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -4,9 +4,9 @@ use serde_json::Value as Json;
 
 use crate::frame::{Field, Frame, Kind, Value};
 
-/// The least and the greatest number of some values.
+/// The least and the greatest number of some values; a scale has no room for infinity.
 pub(super) fn of_values<'a>(values: impl Iterator<Item = &'a Value>) -> Option<(f64, f64)> {
-    let numbers = values.filter_map(Value::as_number).filter(|number| !number.is_nan());
+    let numbers = values.filter_map(Value::as_number).filter(|number| number.is_finite());
     numbers.fold(None, |range, number| {
         let (least, greatest) = range.unwrap_or((number, number));
         Some((number.min(least), number.max(greatest)))
