@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { href } from "../../frame/base";
 import { link, navigate } from "../../frame/router";
+import { setLive } from "../../frame/time";
 import { copyLink } from "../../frame/top";
 import { Button, CopyButton } from "../../ui/button";
 import { count, duration, fullTime, millisOf } from "../../ui/format";
@@ -51,6 +52,11 @@ export function HeadFacts({ trace, isLive }: { trace: Trace; isLive: boolean }) 
       {totals.running > 0 && (
         <span class="trace-fact good" role="status">
           <b>▹ {count(totals.running)}</b> running{isLive ? ", followed live" : ""}
+          {!isLive && (
+            <button type="button" class="trace-more" onClick={() => setLive("5s")}>
+              Follow live
+            </button>
+          )}
         </span>
       )}
       <span class="trace-fact muted mono">

@@ -131,7 +131,8 @@ function useDrag(state: TraceState, root: { current: HTMLDivElement | null }) {
         state.look({ from: Math.min(start, time), to: Math.max(start, time) });
       }
     },
-    onPointerUp: () => {
+    onPointerUp: (event: PointerEvent) => {
+      if (drag.current && Math.abs(event.clientX - drag.current.x) > 3) state.chosen.value += 1;
       drag.current = undefined;
     },
     onPointerCancel: () => {

@@ -32,6 +32,8 @@ export class TraceState {
   readonly hovered = signal(-1);
   /** A stretch that was marked with the pointer. */
   readonly area = signal<Window | undefined>(undefined);
+  /** Counts windows that were chosen by hand, so that what is in them can be shown. */
+  readonly chosen = signal(0);
   readonly showsCritical = computed(() => param("critical") !== "0");
   /** Rows that a search found, for drawing. */
   readonly matchSet = computed(() => new Set(this.matches.value?.rows ?? []));

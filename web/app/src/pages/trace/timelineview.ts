@@ -70,6 +70,11 @@ export class TimelineView {
       },
     });
     this.ends.push(effect(() => this.follow()));
+    this.ends.push(
+      effect(() => {
+        if (state.chosen.value > 0) this.showWindow();
+      }),
+    );
     this.listen(elements.bars);
     this.listen(elements.ruler);
     const selected = state.selected.peek();
@@ -125,6 +130,22 @@ export class TimelineView {
     else this.scroller.show(from, from + ROW_HEIGHT);
   }
 
+  /** If nothing in sight begins in the window, scrolls to what does. */
+  private showWindow(): void {
+    const { from, to } = this.state.window.peek();
+    const rows = this.state.rows.peek();
+    const { start } = rows.trace;
+    const begins = (index: number) => start[rows.at(index)]! >= from && start[rows.at(index)]! <= to;
+    const first = Math.floor(this.scroller.top / ROW_HEIGHT);
+    const last = Math.min(rows.count, first + this.rowsInSight);
+    for (let index = first; index < last; index += 1) if (begins(index)) return;
+    for (let index = 0; index < rows.count; index += 1) {
+      if (!begins(index)) continue;
+      this.scroller.scrollTo((index - 2) * ROW_HEIGHT);
+      return;
+    }
+  }
+
   /** The first row in sight. */
   get firstRow(): number {
     return this.state.rows.peek().at(Math.ceil(this.scroller.top / ROW_HEIGHT));
@@ -174,7 +195,8 @@ export class TimelineView {
     });
     if (!this.hasPainted && this.bars.width > 0) {
       this.hasPainted = true;
-      performance.mark("kymo:trace-painted");
+      // What comes after this frame comes after its pixels.
+      setTimeout(() => performance.mark("kymo:trace-painted"));
     }
   }
 
@@ -271,6 +293,7 @@ export class TimelineView {
     if (drag.kind === "area" && isRuler && area) {
       state.area.value = undefined;
       state.look(area);
+      state.chosen.value += 1;
     }
   };
 
