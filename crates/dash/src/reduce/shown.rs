@@ -50,6 +50,24 @@ pub struct Shown {
     pub config: Config,
 }
 
+/// Kinds of panels that show single values.
+const KINDS: [&str; 4] = ["stat", "gauge", "bargauge", "piechart"];
+
+/// The values of a panel of that kind and with those options, none where it shows no single values.
+pub fn of_panel(
+    kind: &str,
+    options: &Json,
+    field_config: &Json,
+    frames: &[Frame],
+    context: &Context<'_>,
+) -> Vec<Shown> {
+    if !KINDS.contains(&kind) {
+        return Vec::new();
+    }
+    let options = options.get("reduceOptions").unwrap_or(&Json::Null);
+    shown(options, field_config, frames, context)
+}
+
 /// The values of a panel, at most as many as its limit. The frames are resolved before.
 pub fn shown(
     reduce_options: &Json,
