@@ -36,8 +36,8 @@ export function Help({ close }: { close: () => void }) {
                 <div class="help-row" key={keys + label}>
                   <span>{label}</span>
                   <span>
-                    {keys.split(" ").map((key) => (
-                      <kbd key={key}>{key}</kbd>
+                    {keys.split(" ").map((key, at) => (
+                      <kbd key={at}>{key}</kbd>
                     ))}
                   </span>
                 </div>

@@ -30,7 +30,7 @@ export function condition(
   return `${traceqlName(scope, key)} ${operator} ${isText ? JSON.stringify(String(value)) : String(value)}`;
 }
 
-const LONG = 400;
+const LONG = 240;
 
 export function Attributes({
   list,

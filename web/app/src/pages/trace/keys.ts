@@ -41,9 +41,10 @@ function isolate(state: TraceState): void {
 export function treeKey(event: KeyboardEvent, state: TraceState): void {
   const [trace, rows, row] = [state.trace.peek(), state.rows.peek(), state.selected.peek()];
   const isOpen = row >= 0 && rows.hasChildren(row) && rows.folded[row] === 0;
-  const acts: Record<string, () => void> = {
+  const acts: Record<string, () => unknown> = {
     ArrowDown: () => walk(state, 1, undefined),
     ArrowUp: () => walk(state, -1, undefined),
+    " ": () => row >= 0 && state.fold((all) => all.toggle(row)),
     Home: () => state.select(rows.at(0)),
     End: () => state.select(rows.at(rows.count - 1)),
     ArrowRight: () => {
@@ -94,7 +95,7 @@ export function useTraceKeys(
       key("Enter", "Details of the span, or not", () =>
         setParams({ panel: param("panel") === "0" ? null : "0" }, { replace: true }),
       ),
-      key(" ", "Fold or unfold the span", () => {
+      key("z", "Fold or unfold the span", () => {
         const row = state.selected.peek();
         if (row >= 0) state.fold((rows) => rows.toggle(row));
       }),

@@ -77,7 +77,7 @@ export class TraceState {
   /** Takes window and span from the address. */
   readAddress(): void {
     const zoom = param("zoom");
-    if (zoom !== this.written || zoom === undefined) {
+    if (zoom !== this.written) {
       this.window.value = readWindow(zoom, this.length) ?? this.whole;
       this.written = zoom;
     }
