@@ -35,48 +35,6 @@ const DRAWN: [&str; 17] = [
     "row",
 ];
 
-/// Transformations that are run.
-const TRANSFORMATIONS: [&str; 38] = [
-    "filterByValue",
-    "groupBy",
-    "groupToNestedTable",
-    "convertFieldType",
-    "calculateField",
-    "organize",
-    "order",
-    "rename",
-    "renameByRegex",
-    "filterFieldsByName",
-    "filterFields",
-    "filterByRefId",
-    "filterFrames",
-    "sortBy",
-    "limit",
-    "merge",
-    "joinByField",
-    "seriesToColumns",
-    "joinByLabels",
-    "ensureColumns",
-    "reduce",
-    "labelsToFields",
-    "seriesToRows",
-    "prepareTimeSeries",
-    "timeSeriesTable",
-    "concatenate",
-    "append",
-    "rowsToFields",
-    "configFromData",
-    "extractFields",
-    "groupingToMatrix",
-    "transpose",
-    "formatTime",
-    "formatString",
-    "partitionByValues",
-    "histogram",
-    "heatmap",
-    "noop",
-];
-
 /// Matchers of overrides that are understood.
 const MATCHERS: [&str; 14] = [
     "byName",
@@ -255,7 +213,7 @@ fn panel_report(panel: &Panel, migrated: &Migrated, context: &Context) -> PanelR
     };
     queries(panel, context, &mut lessen);
     for id in panel.transformations.iter().filter_map(|step| step.get("id")?.as_str()) {
-        if !TRANSFORMATIONS.contains(&id) {
+        if !crate::transform::is_supported(id) {
             lessen(Status::Partial, format!("the transformation `{id}` is not supported"));
         }
     }

@@ -58,18 +58,3 @@ fn an_unknown_variable_and_an_annotation_are_named() {
     assert_eq!(report.variables[1].status, Status::Full);
     assert!(report.notes.iter().any(|note| note.text.contains("Deploys")));
 }
-
-#[test]
-fn every_transformation_that_is_said_to_be_run_is_run() {
-    let context =
-        crate::transform::Context { interpolate: &str::to_owned, zone: chrono_tz::Tz::UTC };
-    let is_known = |id: &str| {
-        let steps = [json!({"id": id, "options": {}})];
-        let notices = crate::transform::apply(&steps, Vec::new(), &context).notices;
-        !notices.iter().any(|n| n.text.contains("not known") || n.text.contains("not supported"))
-    };
-    for id in TRANSFORMATIONS {
-        assert!(is_known(id), "{id}");
-    }
-    assert!(!is_known("regression") && !is_known("unheardOf"));
-}

@@ -130,50 +130,71 @@ fn has_options(filter: &Json) -> bool {
     }
 }
 
+/// A transformation: its options, the frames, and the zone that times are written in.
+type Step = fn(Options<'_>, &[Frame], Tz) -> Outcome;
+
+/// All transformations by id.
+const STEPS: &[(&str, Step)] = &[
+    ("filterByValue", |options, frames, _| filter_by_value::apply(options, frames)),
+    ("groupBy", |options, frames, _| group::group_by(options, frames)),
+    ("groupToNestedTable", |options, frames, _| group::nested(options, frames)),
+    ("convertFieldType", convert::apply),
+    ("calculateField", |options, frames, _| calculate::apply(options, frames)),
+    ("organize", |options, frames, _| organize::organize(options, frames)),
+    ("order", |options, frames, _| organize::order(options, frames)),
+    ("rename", |options, frames, _| rename::by_name(options, frames)),
+    ("renameByRegex", |options, frames, _| rename::by_pattern(options, frames)),
+    ("filterFieldsByName", |options, frames, _| filter::fields_by_name(options, frames)),
+    ("filterFields", |options, frames, _| filter::fields(options, frames)),
+    ("filterByRefId", |options, frames, _| filter::frames_by_ref_id(options, frames)),
+    ("filterFrames", |options, frames, _| filter::frames(options, frames)),
+    ("sortBy", |options, frames, _| sort::sort_by(options, frames)),
+    ("limit", |options, frames, _| sort::limit(options, frames)),
+    ("merge", |_, frames, _| merge::apply(frames)),
+    ("joinByField", |options, frames, _| join::by_field(options, frames)),
+    ("seriesToColumns", |options, frames, _| join::by_field(options, frames)),
+    ("joinByLabels", |options, frames, _| labels::join(options, frames)),
+    ("ensureColumns", |_, frames, _| join::ensure_columns(frames)),
+    ("reduce", |options, frames, _| reduce::apply(options, frames)),
+    ("labelsToFields", |options, frames, _| labels::to_fields(options, frames)),
+    ("seriesToRows", |_, frames, _| series::to_rows(frames)),
+    ("prepareTimeSeries", |options, frames, _| series::prepare(options, frames)),
+    ("timeSeriesTable", |options, frames, _| series::table(options, frames)),
+    ("concatenate", |options, frames, _| combine::concatenate(options, frames)),
+    ("append", |_, frames, _| merge::apply(frames)),
+    ("rowsToFields", |options, frames, _| config::rows_to_fields(options, frames)),
+    ("configFromData", |options, frames, _| config::from_data(options, frames)),
+    ("extractFields", |options, frames, _| extract::apply(options, frames)),
+    ("groupingToMatrix", |options, frames, _| matrix::grouping(options, frames)),
+    ("transpose", |options, frames, _| matrix::transpose(options, frames)),
+    ("formatTime", text::format_time),
+    ("formatString", |options, frames, _| text::format_string(options, frames)),
+    ("partitionByValues", |options, frames, _| split::partition(options, frames)),
+    ("histogram", |options, frames, _| histogram::histogram(options, frames)),
+    ("heatmap", |options, frames, _| histogram::heatmap(options, frames)),
+    ("noop", |_, frames, _| Ok(frames.to_vec())),
+];
+
+fn step(id: &str) -> Option<Step> {
+    STEPS.iter().find(|(known, _)| *known == id).map(|(_, step)| *step)
+}
+
+/// Whether there is a transformation of that id.
+pub fn is_supported(id: &str) -> bool {
+    step(id).is_some()
+}
+
 fn run(id: &str, options: Options<'_>, frames: &[Frame], zone: Tz) -> Outcome {
-    match id {
-        "filterByValue" => filter_by_value::apply(options, frames),
-        "groupBy" => group::group_by(options, frames),
-        "groupToNestedTable" => group::nested(options, frames),
-        "convertFieldType" => convert::apply(options, frames, zone),
-        "calculateField" => calculate::apply(options, frames),
-        "organize" => organize::organize(options, frames),
-        "order" => organize::order(options, frames),
-        "rename" => rename::by_name(options, frames),
-        "renameByRegex" => rename::by_pattern(options, frames),
-        "filterFieldsByName" => filter::fields_by_name(options, frames),
-        "filterFields" => filter::fields(options, frames),
-        "filterByRefId" => filter::frames_by_ref_id(options, frames),
-        "filterFrames" => filter::frames(options, frames),
-        "sortBy" => sort::sort_by(options, frames),
-        "limit" => sort::limit(options, frames),
-        "merge" => merge::apply(frames),
-        "joinByField" | "seriesToColumns" => join::by_field(options, frames),
-        "joinByLabels" => labels::join(options, frames),
-        "ensureColumns" => join::ensure_columns(frames),
-        "reduce" => reduce::apply(options, frames),
-        "labelsToFields" => labels::to_fields(options, frames),
-        "seriesToRows" => series::to_rows(frames),
-        "prepareTimeSeries" => series::prepare(options, frames),
-        "timeSeriesTable" => series::table(options, frames),
-        "concatenate" => combine::concatenate(options, frames),
-        "append" => merge::apply(frames),
-        "rowsToFields" => config::rows_to_fields(options, frames),
-        "configFromData" => config::from_data(options, frames),
-        "extractFields" => extract::apply(options, frames),
-        "groupingToMatrix" => matrix::grouping(options, frames),
-        "transpose" => matrix::transpose(options, frames),
-        "formatTime" => text::format_time(options, frames, zone),
-        "formatString" => text::format_string(options, frames),
-        "partitionByValues" => split::partition(options, frames),
-        "histogram" => histogram::histogram(options, frames),
-        "heatmap" => histogram::heatmap(options, frames),
-        "noop" => Ok(frames.to_vec()),
-        "convertFrameType" => Ok(frames.to_vec()),
-        "fieldLookup" | "spatial" => Err("it needs maps, which are not supported".to_owned()),
-        "regression" | "smoothing" => Err("it is not supported".to_owned()),
-        "" => Err("it has no id".to_owned()),
-        _ => Err("it is not known, so the data is shown without it".to_owned()),
+    match (step(id), id) {
+        (Some(step), _) => step(options, frames, zone),
+        (None, "fieldLookup" | "spatial") => {
+            Err("it needs maps, which are not supported".to_owned())
+        }
+        (None, "regression" | "smoothing" | "convertFrameType") => {
+            Err("it is not supported".to_owned())
+        }
+        (None, "") => Err("it has no id".to_owned()),
+        (None, _) => Err("it is not known, so the data is shown without it".to_owned()),
     }
 }
 
