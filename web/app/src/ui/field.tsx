@@ -87,3 +87,33 @@ export function Check({
     </label>
   );
 }
+
+/** A text of several lines. */
+export function AreaField({
+  label,
+  value,
+  onChange,
+  rows = 3,
+}: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  rows?: number;
+}) {
+  const id = useId();
+  return (
+    <span class="field">
+      <label for={id} class="field-label">
+        {label}
+      </label>
+      <textarea
+        id={id}
+        rows={rows}
+        cols={40}
+        value={value}
+        spellcheck={false}
+        onInput={(event) => onChange(event.currentTarget.value)}
+      />
+    </span>
+  );
+}

@@ -1,0 +1,126 @@
+/** The page before anything was recorded: where to send, what to copy, and something to begin with. */
+import { useState } from "preact/hooks";
+import { href } from "../../frame/base";
+import { link } from "../../frame/router";
+import { Button, CopyButton } from "../../ui/button";
+import { Icon } from "../../ui/icon";
+import { Card, PageBody } from "../../ui/page";
+import { ErrorBox, Warning } from "../../ui/states";
+import { Tabs } from "../../ui/tabs";
+import { endpoints } from "./addresses";
+import { DemoButton } from "./demo";
+import { snippets } from "./snippets";
+import type { Rates, Start } from "./start";
+import { sendTestTrace } from "./testtrace";
+
+const CHOSEN = "kymo.snippet";
+
+export function FirstRun({ start, rates }: { start: Start; rates?: Rates }) {
+  const where = endpoints(start, location);
+  const isAdmin = start.user.roles.includes("admin");
+  return (
+    <PageBody title="Welcome">
+      <div class="stack">
+        {!start.recording && (
+          <Warning>
+            Nothing is recorded: <code>recording.enabled</code> is false.
+          </Warning>
+        )}
+        <Card title="Send OTLP here">
+          <dl class="first-addresses">
+            <Where name="OTLP over gRPC" address={where.grpc} />
+            <Where name="OTLP over HTTP" address={where.http} hint="/v1/traces, /v1/metrics, /v1/logs" />
+            <Where
+              name="Everything on one port"
+              address={where.main}
+              hint="also remote-write and Loki's push"
+            />
+            {start.addresses.postgres && (
+              <Where name="PostgreSQL, to ask in SQL" address={start.addresses.postgres} />
+            )}
+          </dl>
+          {where.isLocal && (
+            <p class="muted">
+              Only this machine reaches the server; <code>--http 0.0.0.0:3200</code> and its like open it.
+            </p>
+          )}
+        </Card>
+        <Snippets start={start} />
+        <Card title="Or begin with something to look at">
+          <div class="row first-begin">
+            {isAdmin && <DemoButton isRunning={rates?.demo ?? start.demo.running} primary />}
+            <TestTrace />
+            <span class="muted">
+              <code>kymo demo</code> sends the same from a terminal.
+            </span>
+          </div>
+        </Card>
+        <Waiting rates={rates} />
+      </div>
+    </PageBody>
+  );
+}
+
+function Where({ name, address, hint }: { name: string; address: string; hint?: string }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>
+        <code>{address}</code>
+        <CopyButton text={address} label={`Copy ${address}`} />
+        {hint && <span class="muted">{hint}</span>}
+      </dd>
+    </>
+  );
+}
+
+/** What to copy, by kind of client; the choice is remembered. */
+export function Snippets({ start }: { start: Start }) {
+  const all = snippets(endpoints(start, location));
+  const [chosen, setChosen] = useState(localStorage.getItem(CHOSEN) ?? "environment");
+  const snippet = all.find(({ id }) => id === chosen) ?? all[0]!;
+  const choose = (id: string) => {
+    setChosen(id);
+    localStorage.setItem(CHOSEN, id);
+  };
+  return (
+    <Card title="How to send">
+      <Tabs tabs={all} current={snippet.id} onChange={choose} label="Kind of client" />
+      <p class="first-about">{snippet.about}</p>
+      <div class="first-code">
+        <pre tabIndex={0}>{snippet.code}</pre>
+        <CopyButton text={snippet.code} label="Copy the snippet" />
+      </div>
+    </Card>
+  );
+}
+
+function TestTrace() {
+  const [sent, setSent] = useState<string>();
+  const [error, setError] = useState<Error>();
+  const send = () => {
+    setError(undefined);
+    sendTestTrace().then(setSent, setError);
+  };
+  return (
+    <>
+      <Button icon="traces" onClick={send}>
+        Send a test trace
+      </Button>
+      {sent && <a href={href(link(`/trace/${sent}`))}>Open it</a>}
+      {error && <ErrorBox error={error} again={send} />}
+    </>
+  );
+}
+
+function Waiting({ rates }: { rates?: Rates }) {
+  return (
+    <p class="first-waiting" role="status" aria-live="polite">
+      <Icon name="live" />
+      {rates
+        ? `Waiting for the first record: ${rates.received.traces} spans, ${rates.received.metrics} points, ${rates.received.logs} log records so far`
+        : "Listening…"}
+      {rates && rates.refused > 0 && <span class="bad"> · {rates.refused} refused: see Admin, Ingest</span>}
+    </p>
+  );
+}

@@ -1,0 +1,241 @@
+/** The page when there is data: what runs, what fails, what comes in, where one was. */
+import { getJson } from "../../frame/api";
+import { href } from "../../frame/base";
+import { queries, recents } from "../../frame/recents";
+import { link } from "../../frame/router";
+import { range, refreshes } from "../../frame/time";
+import { useAsk } from "../../frame/useask";
+import { count, duration, percent } from "../../ui/format";
+import { Icon } from "../../ui/icon";
+import { Card, Figure, PageBody } from "../../ui/page";
+import { Spark } from "../../ui/spark";
+import { Answer, Empty } from "../../ui/states";
+import "../ci/ci.css";
+import { Change, pipelineLink, RunBars, seconds } from "../ci/bits";
+import type { Pipelines } from "../ci/types";
+import type { Fleet } from "../hosts/fleet";
+import type { ListedSession, Sessions } from "../sessions/types";
+import { type Concern, ofFleet, ofIngest, ofPipelines, ofSessions, ordered } from "./attention";
+import { DemoButton } from "./demo";
+import { type Rates, type Start, sum } from "./start";
+
+const DAY_MILLIS = 86_400_000;
+const SHOWN = 6;
+
+export function Overview({ start, heard }: { start: Start; heard: readonly Rates[] }) {
+  const rates = heard.at(-1);
+  const { from, to } = range.value;
+  const turn = refreshes.value;
+  const sessions = useAsk(
+    (signal) => getJson<Sessions>("/api/sessions", { since: "24h", limit: 50 }, signal),
+    [turn, rates?.sessions_running],
+  );
+  const pipelines = useAsk(
+    (signal) => getJson<Pipelines>("/api/ci/pipelines", today(), signal),
+    [turn, Math.floor(to / 60_000)],
+  );
+  const fleet = useAsk(
+    (signal) => getJson<Fleet>("/api/fleet", { start: Math.round(from), end: Math.round(to) }, signal),
+    [from, to],
+  );
+  const concerns = ordered([
+    ...ofIngest(rates),
+    ...(fleet.data ? ofFleet(fleet.data) : []),
+    ...(pipelines.data ? ofPipelines(pipelines.data.pipelines) : []),
+    ...(sessions.data ? ofSessions(sessions.data.sessions) : []),
+  ]);
+  const isDemo = rates?.demo ?? start.demo.running;
+  const isAdmin = start.user.roles.includes("admin");
+  return (
+    <PageBody title="Home" actions={isAdmin && isDemo ? <DemoButton isRunning /> : undefined}>
+      <Strip heard={heard} sessions={sessions.data} fleet={fleet.data} />
+      <div class="cards home-cards">
+        <Card title="Sessions" actions={<a href={href("/live")}>All</a>}>
+          <Answer of={sessions} lines={4}>
+            {(data) => <SessionList sessions={data.sessions} />}
+          </Answer>
+        </Card>
+        <Card title="CI today" actions={<a href={href("/ci")}>All</a>}>
+          <Answer of={pipelines} lines={4}>
+            {(data) => <PipelineList pipelines={data} />}
+          </Answer>
+        </Card>
+        <Card title="Needs attention">
+          <Concerns concerns={concerns} />
+        </Card>
+        <Card title="Lately">
+          <Lately />
+        </Card>
+      </div>
+    </PageBody>
+  );
+}
+
+function today(): { start: number; end: number } {
+  const end = Date.now();
+  return { start: end - DAY_MILLIS, end };
+}
+
+function Strip({ heard, sessions, fleet }: { heard: readonly Rates[]; sessions?: Sessions; fleet?: Fleet }) {
+  const rates = heard.at(-1);
+  const running = sessions?.sessions.filter(({ state }) => state === "running") ?? [];
+  const tasks = running.reduce((all, session) => all + session.tasks.running, 0);
+  const gpus = fleet?.hosts.flatMap((host) => host.gpus) ?? [];
+  const busy = gpus.filter(({ figures }) => (figures.utilisation ?? 0) > 10).length;
+  return (
+    <div class="figures">
+      <Figure
+        label="Sessions that run"
+        value={rates?.sessions_running ?? running.length}
+        hint={`${count(tasks)} tasks running`}
+      />
+      {gpus.length > 0 && <Figure label="GPUs busy" value={`${busy} of ${gpus.length}`} />}
+      <Figure
+        label="Coming in"
+        value={rates ? `${count(sum(rates.per_second))} /s` : "–"}
+        hint={
+          <span class="home-rate">
+            <Spark
+              values={heard.map(({ per_second }) => sum(per_second))}
+              label="Records of the last minute"
+              width={120}
+            />
+          </span>
+        }
+      />
+      {rates && (
+        <Figure
+          label="Spans, points, logs"
+          value={[rates.per_second.traces, rates.per_second.metrics, rates.per_second.logs]
+            .map((each) => count(Math.round(each)))
+            .join(" · ")}
+          hint="each second"
+        />
+      )}
+      <Figure
+        label="Refused"
+        value={rates ? `${count(rates.refused_per_second)} /s` : "–"}
+        hint={
+          rates && rates.refused > 0 ? (
+            <a href={href("/admin/ingest")}>{count(rates.refused)} in all</a>
+          ) : (
+            "none"
+          )
+        }
+        tone={rates && rates.refused_per_second > 0 ? "bad" : undefined}
+      />
+    </div>
+  );
+}
+
+function SessionList({ sessions }: { sessions: readonly ListedSession[] }) {
+  if (sessions.length === 0)
+    return (
+      <Empty title="No sessions in 24 hours">
+        <p>
+          <code>kymo run -- your command</code> makes one of any command.
+        </p>
+      </Empty>
+    );
+  const shown = [...sessions].sort((a, b) => Number(b.state === "running") - Number(a.state === "running"));
+  return (
+    <ul class="home-list">
+      {shown.slice(0, SHOWN).map((session) => (
+        <SessionRow key={session.id} session={session} />
+      ))}
+    </ul>
+  );
+}
+
+function SessionRow({ session }: { session: ListedSession }) {
+  const { id, name, state, tasks, duration_seconds } = session;
+  const ended = tasks.completed + tasks.failed + tasks.canceled;
+  const part = tasks.created > 0 ? ended / tasks.created : undefined;
+  const tone = state === "running" ? "accent" : state === "lost" ? "bad" : "";
+  return (
+    <li>
+      <a class="ellipsis grow" href={href(link(`/session/${encodeURIComponent(id)}`))}>
+        {name}
+      </a>
+      {part !== undefined && (
+        <span class="home-progress" role="img" aria-label={`${percent(part)} of tasks have ended`}>
+          <span style={{ width: `${part * 100}%` }} />
+        </span>
+      )}
+      {tasks.failed > 0 && <span class="bad">{tasks.failed} failed</span>}
+      <span class="muted home-time">{duration_seconds === null ? "" : duration(duration_seconds * 1e9)}</span>
+      <span class={`badge badge-${tone}`}>{state}</span>
+    </li>
+  );
+}
+
+function PipelineList({ pipelines }: { pipelines: Pipelines }) {
+  if (pipelines.pipelines.length === 0)
+    return (
+      <Empty title="No runs today">
+        <p>
+          Send a run with <code>kymo ci summarize</code>, or by a webhook of GitHub.
+        </p>
+      </Empty>
+    );
+  return (
+    <ul class="home-list">
+      {pipelines.pipelines.slice(0, SHOWN).map((pipeline) => (
+        <li key={`${pipeline.repository}/${pipeline.workflow}`}>
+          <a class="ellipsis grow" href={pipelineLink(pipeline.workflow, pipeline.repository)}>
+            {pipeline.workflow} <span class="muted">{pipeline.repository}</span>
+          </a>
+          <RunBars runs={pipeline.last_runs.slice(0, 16)} />
+          <span class="home-time">{seconds(pipeline.median_seconds)}</span>
+          <span class="home-time">
+            <Change value={pipeline.median_change} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Concerns({ concerns }: { concerns: readonly Concern[] }) {
+  if (concerns.length === 0) return <Empty title="Nothing to see to" />;
+  return (
+    <ul class="home-list">
+      {concerns.slice(0, 2 * SHOWN).map(({ tone, text, path }) => (
+        <li key={path + text}>
+          <span class={tone}>
+            <Icon name={tone === "bad" ? "error" : "warning"} size={14} />
+          </span>
+          <a class="grow" href={href(path)}>
+            {text}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Pages and queries that were looked at, as the browser remembers them. */
+function Lately() {
+  const pages = recents.value.slice(0, SHOWN);
+  const asked = queries("traceql").slice(0, 3);
+  if (pages.length === 0 && asked.length === 0)
+    return <Empty title="Traces, sessions and dashboards that you open are listed here" />;
+  return (
+    <ul class="home-list">
+      {pages.map(({ path, title }) => (
+        <li key={path}>
+          <a class="ellipsis grow" href={href(path)}>
+            {title}
+          </a>
+        </li>
+      ))}
+      {asked.map((query) => (
+        <li key={query}>
+          <a class="ellipsis grow mono" href={href(link("/traces", { q: query }))}>
+            {query}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,108 @@
+/** What Home computes: addresses, snippets, a test trace, what needs attention. */
+import { expect, test } from "vitest";
+import "./panels-browser";
+import type { Pipeline } from "../src/pages/ci/types";
+import { endpoints, parts } from "../src/pages/home/addresses";
+import { ofFleet, ofPipelines, ofSessions, ordered } from "../src/pages/home/attention";
+import { snippets } from "../src/pages/home/snippets";
+import type { Start } from "../src/pages/home/start";
+import { testTrace } from "../src/pages/home/testtrace";
+import type { ListedSession } from "../src/pages/sessions/types";
+
+const page = { hostname: "kymo.example", origin: "https://kymo.example" };
+
+function start(http: string, grpc: string, secure = false): Start {
+  const address = (address: string) => ({ address, secure });
+  return {
+    addresses: {
+      http: address(http),
+      otlp_grpc: address(grpc),
+      otlp_http: address("127.0.0.1:4318"),
+      expose_metrics: null,
+      postgres: null,
+      aliases: [],
+    },
+    base_path: "/x",
+    external_url: null,
+  } as unknown as Start;
+}
+
+test("addresses are those that listen, named as the browser reached the server", () => {
+  const where = endpoints(start("0.0.0.0:3200", "10.1.2.3:5317", true), page);
+  expect(where.grpc).toBe("https://10.1.2.3:5317");
+  expect(where.http).toBe("https://kymo.example:4318");
+  expect(where.main).toBe("https://kymo.example/x");
+  expect(where.isLocal).toBe(false);
+  expect(endpoints(start("127.0.0.1:1", "[::1]:2"), page).isLocal).toBe(true);
+  expect(parts("[::1]:4317")).toEqual({ host: "[::1]", port: "4317" });
+});
+
+test("every snippet has an address of the server in it", () => {
+  const where = endpoints(start("127.0.0.1:1", "127.0.0.1:7317"), page);
+  const all = snippets(where);
+  expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
+  for (const { id, code } of all) expect(code, id).toMatch(/kymo\.example|10\.|gpu-node/);
+  expect(all.find(({ id }) => id === "go")?.code).toContain(":7317");
+});
+
+test("a test trace has one root that covers its children", () => {
+  const trace = testTrace("0af7651916cd43dd8448eb211c80319c", 1_790_000_000_000) as {
+    resourceSpans: { scopeSpans: { spans: Record<string, string>[] }[] }[];
+  };
+  const spans = trace.resourceSpans[0]!.scopeSpans[0]!.spans;
+  const [root, ...below] = spans;
+  expect(root!.parentSpanId).toBeUndefined();
+  expect(root!.endTimeUnixNano).toBe("1790000000000000000");
+  for (const span of below) {
+    expect(span.parentSpanId).toBe(root!.spanId);
+    expect(BigInt(span.startTimeUnixNano!) > BigInt(root!.startTimeUnixNano!)).toBe(true);
+  }
+});
+
+test("what is worse than before or broken needs attention, the worst first", () => {
+  const pipeline = {
+    workflow: "pr",
+    repository: "orbital/lattice",
+    runs: 9,
+    failure_rate: 0.4,
+    hit_rate: 0.54,
+    hit_rate_change: -0.37,
+    median_change: 0.05,
+  } as Pipeline;
+  const texts = ofPipelines([pipeline]).map(({ text }) => text);
+  expect(texts).toEqual([
+    "pr of orbital/lattice: 40 % of runs fail",
+    "pr of orbital/lattice: cache hits 91 % → 54 %",
+  ]);
+  expect(ofPipelines([{ ...pipeline, failure_rate: 0.1, hit_rate_change: null }])).toEqual([]);
+
+  const gpu = (temperature: number) => ({ gpu: "3", uuid: "", model: "", figures: { temperature } });
+  const host = { name: "gpu-2", instances: [], figures: { filesystem: 0.95 }, gpus: [gpu(60), gpu(91)] };
+  const fleet = ofFleet({ hosts: [host], truncated: false, at: 0 });
+  expect(fleet.map(({ text }) => text)).toEqual(["gpu-2 GPU 3: 91 °C", "gpu-2: a file system is 95 % full"]);
+
+  const tasks = {
+    created: 10,
+    submitted: 10,
+    running: 0,
+    completed: 9,
+    failed: 1,
+    canceled: 0,
+    unfinished: 0,
+  };
+  const session = {
+    id: "a/b",
+    name: "screen",
+    state: "running",
+    tasks,
+    duration_seconds: 60,
+  } as ListedSession;
+  const [failed] = ofSessions([session]);
+  expect(failed).toMatchObject({
+    tone: "warn",
+    text: "screen: 1 of 10 tasks failed",
+    path: "/session/a%2Fb",
+  });
+  expect(ofSessions([{ ...session, state: "lost" }])[0]!.tone).toBe("bad");
+  expect(ordered([failed!, fleet[0]!])[0]!.tone).toBe("bad");
+});
