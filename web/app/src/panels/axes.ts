@@ -4,6 +4,7 @@ import { token } from "../frame/theme";
 import { formatWith, units } from "../ui/units";
 import { customOf, type Field, option, part } from "./frame";
 import { isPercentStacked, type Series } from "./series";
+import { tickTime } from "./timescale";
 
 /** A scale, and the fields that are drawn on it. */
 export interface Scale {
@@ -23,12 +24,7 @@ export function scalesOf(series: readonly Series[]): { scales: Scale[]; keyOf: (
     const distribution = part(custom, "scaleDistribution");
     const isPercent = isPercentStacked([one]);
     const unit = isPercent ? "percentunit" : (one.field.config?.unit ?? "");
-    const key = [
-      unit,
-      placement,
-      option(distribution, "type", "linear"),
-      option(custom, "axisLabel", ""),
-    ].join("|");
+    const key = [unit, placement, option(distribution, "type", "linear")].join("|");
     keys.set(one, key);
     const known = scales.get(key);
     if (known) {
@@ -115,7 +111,8 @@ const FONT = "11px system-ui, sans-serif";
 export function plotAxis(scale: Scale, isFirst: boolean): uPlot.Axis {
   const field = scale.fields[0]!;
   const custom = customOf(field);
-  const label = option(custom, "axisLabel", "");
+  const labels = scale.fields.map((one) => option(customOf(one), "axisLabel", ""));
+  const label = labels.find((one) => one !== "") ?? "";
   const format = formatWith(units.value, {
     unit: scale.isPercent ? "percentunit" : field.config?.unit,
     decimals: typeof field.config?.decimals === "number" ? field.config.decimals : undefined,
@@ -163,14 +160,9 @@ export function timeAxis(): uPlot.Axis {
     space: 68,
     grid: { stroke: token("--grid"), width: 1 },
     ticks: { show: false },
-    values: [
-      // Distance of ticks in seconds, form, then forms where a larger unit begins.
-      [31_536_000, "{YYYY}", null, null, null, null, null, null, 1],
-      [2_419_200, "{YYYY}-{MM}", null, null, null, null, null, null, 1],
-      [86_400, "{MM}-{DD}", null, null, null, null, null, null, 1],
-      [60, "{HH}:{mm}", "{MM}-{DD}", null, "{MM}-{DD}", null, null, null, 0],
-      [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1],
-      [0.001, "{ss}.{fff}", "{HH}:{mm}", null, null, null, null, null, 0],
-    ],
+    values: (plot, splits) => {
+      const span = ((plot.scales.x?.max ?? 0) - (plot.scales.x?.min ?? 0)) * 1000;
+      return splits.map((at) => tickTime(at * 1000, span));
+    },
   };
 }

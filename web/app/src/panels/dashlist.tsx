@@ -13,10 +13,7 @@ interface Listed {
 }
 
 export function DashList({ panel }: PanelProps) {
-  const asked = useAsk(
-    (signal) => getJson<{ dashboards: Listed[] } | Listed[]>("/api/dashboards", {}, signal),
-    [],
-  );
+  const asked = useAsk((signal) => getJson<{ dashboards: Listed[] }>("/api/dashboards", {}, signal), []);
   const tags = texts(panel.options, "tags");
   const query = option(panel.options, "query", "").toLowerCase();
   const most = option(panel.options, "maxItems", 50);
@@ -24,7 +21,7 @@ export function DashList({ panel }: PanelProps) {
     <Answer of={asked}>
       {(data) => (
         <ul class="dash-links">
-          {(Array.isArray(data) ? data : data.dashboards)
+          {data.dashboards
             .filter(
               (one) => tags.every((tag) => one.tags.includes(tag)) && one.title.toLowerCase().includes(query),
             )

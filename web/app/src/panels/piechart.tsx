@@ -1,7 +1,7 @@
 /** Shares of a whole as slices of a pie or a ring. */
 import { useState } from "preact/hooks";
 import { colorAt } from "../ui/colors";
-import { faded, textOn } from "./colors";
+import { faded } from "./colors";
 import { whole } from "./display";
 import { option, part, texts } from "./frame";
 import { HoverBox, useHover } from "./hover";
@@ -122,8 +122,8 @@ function Slice({ start, share, radius, inner, color, label, onMove }: SliceProps
   return (
     <g onPointerMove={onMove}>
       <path d={path} fill={color} stroke="var(--surface)" stroke-width="1.5" />
-      {label !== "" && share > 0.04 && (
-        <text x={x} y={y} text-anchor="middle" class="pie-label" fill={textOn(color)}>
+      {label !== "" && share > 0.06 && (
+        <text x={x} y={y} text-anchor="middle" class="pie-label">
           {label}
         </text>
       )}

@@ -22,7 +22,8 @@ export function plotSeries(one: Series, scale: string, isShown: boolean): uPlot.
     fill: opacity > 0 || style === "bars" ? fillOf(one.field, base, opacity) : undefined,
     dash: dashOf(custom),
     spanGaps: custom.spanNulls === true,
-    gaps: typeof custom.spanNulls === "number" ? shortGapsFilled(custom.spanNulls) : undefined,
+    // uPlot takes a member that is there and undefined for a function.
+    ...(typeof custom.spanNulls === "number" ? { gaps: shortGapsFilled(custom.spanNulls) } : {}),
     paths: pathsOf(style, option(custom, "lineInterpolation", "linear"), custom),
     points: {
       show:

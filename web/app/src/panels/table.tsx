@@ -1,27 +1,15 @@
 /** A table of a frame: columns with kinds of cells, sorted and filtered, in pages if asked for. */
 import { useMemo, useState } from "preact/hooks";
 import { Button } from "../ui/button";
-import { SelectField, TextField } from "../ui/field";
+import { SelectField } from "../ui/field";
 import { Icon } from "../ui/icon";
 import { type Column, Table } from "../ui/table";
-import { TableCell } from "./cell";
+import { cellKind, TableCell } from "./cell";
 import { display, whole } from "./display";
-import {
-  type Cell,
-  customOf,
-  type Field,
-  type Frame,
-  nameOf,
-  option,
-  part,
-  rowsOf,
-  textOf,
-  texts,
-} from "./frame";
+import { type Cell, customOf, type Field, type Frame, nameOf, option, part, rowsOf, textOf } from "./frame";
 import type { PanelProps } from "./kinds";
-import { calcTitle } from "./legend";
 import { NoData } from "./nodata";
-import { tally } from "./tally";
+import { alignOf, Filters, Footer, footerOf } from "./tableparts";
 
 export function TablePanel(props: PanelProps) {
   const { frames, panel } = props;
@@ -102,22 +90,26 @@ function FrameTable({ frame, panel, width, height }: PanelProps & { frame: Frame
   return (
     <>
       {isFiltering && <Filters filters={filters} open={open} onChange={setFilters} onOpen={setOpen} />}
-      <Table
-        label={panel.title || "Table"}
-        columns={columns}
-        rows={shown}
-        rowKey={(row) => row}
-        rowHeight={rowHeight}
-        height={Math.max(60, bodyHeight - (isPaged ? 34 : 0))}
-      />
-      {footer && (
-        <Footer
-          fields={fields}
-          rows={rows}
-          footer={footer}
-          template={widths.map(({ css }) => css).join(" ")}
-        />
-      )}
+      <div class="table-scroll">
+        <div style={{ minWidth: sum(widths.map(({ least }) => least)) + 14 }}>
+          <Table
+            label={panel.title || "Table"}
+            columns={columns}
+            rows={shown}
+            rowKey={(row) => row}
+            rowHeight={rowHeight}
+            height={Math.max(60, bodyHeight - (isPaged ? 34 : 0))}
+          />
+          {footer && (
+            <Footer
+              fields={fields}
+              rows={rows}
+              footer={footer}
+              template={widths.map(({ css }) => css).join(" ")}
+            />
+          )}
+        </div>
+      </div>
       {isPaged && (
         <div class="row table-pages">
           <Button
@@ -144,6 +136,10 @@ function FrameTable({ frame, panel, width, height }: PanelProps & { frame: Frame
   );
 }
 
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
 function isHidden(field: Field): boolean {
   const custom = customOf(field);
   const hidden = part(custom, "hideFrom");
@@ -154,31 +150,29 @@ function isFilterable(field: Field): boolean {
   return field.config?.filterable === true || customOf(field).filterable === true;
 }
 
-function alignOf(field: Field): "left" | "right" {
-  const align = option(customOf(field), "align", "auto");
-  if (align === "left" || align === "right") return align;
-  return field.type === "number" ? "right" : "left";
+/** Widths that are set, and for the others what their contents need. */
+interface ColumnWidth {
+  css: string;
+  pixels: number;
+  least: number;
 }
 
-/** Widths that are set, and for the others what their contents need. */
-function columnWidths(
-  frame: Frame,
-  fields: readonly Field[],
-  width: number,
-): { css: string; pixels: number }[] {
+function columnWidths(frame: Frame, fields: readonly Field[], width: number): ColumnWidth[] {
   const rows = Math.min(rowsOf(frame), 60);
   return fields.map((field) => {
     const custom = customOf(field);
     if (typeof custom.width === "number" && custom.width > 0)
-      return { css: `${custom.width}px`, pixels: custom.width };
+      return { css: `${custom.width}px`, pixels: custom.width, least: custom.width };
     const show = display(field);
     let longest = nameOf(field).length + 3;
     for (let row = 0; row < rows; row += 1)
       longest = Math.max(longest, whole(show(field.values[row])).length);
-    const least = Math.max(option(custom, "minWidth", 60), Math.min(360, longest * 7 + 22));
+    const wanted = cellKind(field).type === "gauge" ? 170 : Math.min(360, longest * 7 + 22);
+    const least = Math.max(option(custom, "minWidth", 60), wanted);
     return {
       css: `minmax(${least}px, ${Math.min(longest, 60)}fr)`,
       pixels: Math.max(least, width / fields.length),
+      least,
     };
   });
 }
@@ -243,88 +237,5 @@ function Head({ field, sorting, isFiltered, onSort, onFilter }: HeadProps) {
         </button>
       )}
     </span>
-  );
-}
-
-interface FiltersProps {
-  filters: Record<string, string>;
-  open?: string;
-  onChange: (filters: Record<string, string>) => void;
-  onOpen: (name: string | undefined) => void;
-}
-
-function Filters({ filters, open, onChange, onOpen }: FiltersProps) {
-  const names = [...new Set([...Object.keys(filters), ...(open === undefined ? [] : [open])])];
-  const without = (name: string) => {
-    const { [name]: _, ...rest } = filters;
-    onChange(rest);
-    if (open === name) onOpen(undefined);
-  };
-  return (
-    <div class="row table-filters">
-      {names.map((name) => (
-        <span key={name} class="row">
-          <TextField
-            label={`${name} contains`}
-            value={filters[name] ?? ""}
-            width="120px"
-            onChange={(text) => onChange({ ...filters, [name]: text })}
-          />
-          <Button kind="quiet" icon="close" label={`No filter for ${name}`} onClick={() => without(name)} />
-        </span>
-      ))}
-    </div>
-  );
-}
-
-interface FooterOptions {
-  reducers: string[];
-  fields: string[];
-  countsRows: boolean;
-}
-
-function footerOf(options: Record<string, unknown>, fields: readonly Field[]): FooterOptions | undefined {
-  const footer = part(options, "footer");
-  const own = fields.some((field) => texts(part(customOf(field), "footer"), "reducers").length > 0);
-  if (!option(footer, "show", false) && !own) return undefined;
-  const reducers = texts(footer, "reducer");
-  return {
-    reducers: reducers.length > 0 ? reducers : ["sum"],
-    fields: texts(footer, "fields"),
-    countsRows: option(footer, "countRows", false),
-  };
-}
-
-function Footer({
-  fields,
-  rows,
-  footer,
-  template,
-}: {
-  fields: readonly Field[];
-  rows: readonly number[];
-  footer: FooterOptions;
-  template: string;
-}) {
-  const wanted = (field: Field) =>
-    footer.fields.length === 0 || footer.fields.includes(nameOf(field)) || footer.fields.includes(field.name);
-  const text = (field: Field, index: number) => {
-    const own = texts(part(customOf(field), "footer"), "reducers");
-    const reducers = own.length > 0 ? own : footer.reducers;
-    if (field.type === "number" && wanted(field) && !footer.countsRows) {
-      const values = rows.map((row) => field.values[row]);
-      return reducers.map((id) => whole(display(field)(tally(values, id)))).join(" / ");
-    }
-    if (index !== 0) return "";
-    return footer.countsRows ? `${rows.length} rows` : reducers.map(calcTitle).join(" / ");
-  };
-  return (
-    <div class="table-foot" style={{ gridTemplateColumns: template }}>
-      {fields.map((field, index) => (
-        <div key={index} class={`cell cell-${alignOf(field)}`}>
-          {text(field, index)}
-        </div>
-      ))}
-    </div>
   );
 }

@@ -68,7 +68,9 @@ function Plot(props: PlotProps) {
   newest.current = { props, joined };
   // A chart is made anew only if something other than its numbers has changed.
   const shape = joined.series
-    .map(({ field, below }) => `${nameOf(field)}${JSON.stringify(field.config ?? {})}${below ?? ""}`)
+    .map(({ field, below }, at) =>
+      [nameOf(field), JSON.stringify(field.config ?? {}), items[at]?.color, below].join("\u0002"),
+    )
     .join("\u0001");
   const colors = theme.value;
   useEffect(() => {
@@ -129,7 +131,7 @@ function plotOptions(
     width: Math.max(40, root.clientWidth),
     height: Math.max(40, root.clientHeight),
     legend: { show: false },
-    padding: [8, 10, 0, 4],
+    padding: [8, 18, 0, 4],
     cursor: {
       y: false,
       points: { size: 6 },

@@ -47,10 +47,9 @@ let loading: Promise<void> | undefined;
 
 /** Gets the table, once. */
 export function loadUnits(): Promise<void> {
-  loading ??= getJson<UnitTable | { units: UnitTable }>("/api/dashboards/units").then(
+  loading ??= getJson<UnitTable>("/api/dashboards/units").then(
     (answer) => {
-      units.value =
-        "units" in answer && !("kind" in answer.units) ? (answer.units as UnitTable) : (answer as UnitTable);
+      units.value = answer;
     },
     () => {
       // The next page that needs it asks again.

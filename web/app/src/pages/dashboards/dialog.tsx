@@ -16,14 +16,16 @@ export function Dialog({ title, close, children, isWide }: DialogProps) {
     const before = document.activeElement as HTMLElement | null;
     const pressed = (event: KeyboardEvent) => {
       if (event.key === "Tab") keepFocus(event, box.current!);
-      if (event.key !== "Escape" || event.defaultPrevented) return;
+      // What is open within closes first.
+      if (event.key !== "Escape" || box.current?.querySelector(".popover")) return;
       event.preventDefault();
+      event.stopPropagation();
       close();
     };
-    document.addEventListener("keydown", pressed);
+    document.addEventListener("keydown", pressed, true);
     box.current?.focus();
     return () => {
-      document.removeEventListener("keydown", pressed);
+      document.removeEventListener("keydown", pressed, true);
       before?.focus?.();
     };
   }, []);

@@ -1,6 +1,6 @@
 /** Import of dashboards: a file, text, or a Kubernetes ConfigMap; what of it works is said before it is saved. */
 import { useState } from "preact/hooks";
-import { ask, question } from "../../frame/api";
+import { ApiError, ask, question } from "../../frame/api";
 import { href } from "../../frame/base";
 import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
@@ -23,7 +23,7 @@ interface Report {
   title: string;
   uid: string;
   counts: { full: number; partial: number; unsupported: number };
-  notes: (string | { text?: string; message?: string })[];
+  notes: { lost: boolean; text: string }[];
   panels: PanelReport[];
   variables: { name: string; type: string; status: Status; reasons: string[] }[];
 }
@@ -35,14 +35,19 @@ interface Imported {
   error?: string;
 }
 
-async function send(text: string, isTrial: boolean): Promise<Imported[]> {
-  const response = await ask(question("/api/dashboards/import", { dry_run: isTrial ? "true" : undefined }), {
+type Way = "look" | "save" | "overwrite";
+
+async function send(text: string, way: Way): Promise<Imported[]> {
+  const params = {
+    dry_run: way === "look" ? "true" : undefined,
+    overwrite: way === "overwrite" ? "true" : undefined,
+  };
+  const response = await ask(question("/api/dashboards/import", params), {
     method: "POST",
     headers: { "Content-Type": "text/plain" },
     body: text,
   });
-  const answer = (await response.json()) as { dashboards?: Imported[] } | Imported[];
-  return Array.isArray(answer) ? answer : (answer.dashboards ?? []);
+  return ((await response.json()) as { dashboards: Imported[] }).dashboards;
 }
 
 export default function Page() {
@@ -57,8 +62,13 @@ export default function Page() {
     setSaved(undefined);
     setError(undefined);
     if (next.trim() === "") return;
-    await send(next, true).then(setReports, setError);
+    await send(next, "look").then(setReports, setError);
   };
+  const save = (way: Way) => {
+    setError(undefined);
+    return send(text, way).then(setSaved, setError);
+  };
+  const isTaken = error instanceof ApiError && error.status === 409;
   const take = async (files: FileList | null | undefined) => {
     const file = files?.[0];
     if (file) await look(await file.text());
@@ -103,9 +113,14 @@ export default function Page() {
       {!saved && reports && (
         <>
           <div class="row">
-            <Button kind="primary" onClick={() => void send(text, false).then(setSaved, setError)}>
+            <Button kind="primary" onClick={() => void save("save")}>
               {reports.length > 1 ? `Save ${reports.length} dashboards` : "Save the dashboard"}
             </Button>
+            {isTaken && (
+              <Button kind="danger" onClick={() => void save("overwrite")}>
+                Save over the one that is there
+              </Button>
+            )}
             <span class="muted">What is written is kept unchanged, also what is not understood here.</span>
           </div>
           {reports.map((one, at) => (
@@ -159,9 +174,9 @@ function ReportCard({ of }: { of: Imported }) {
         {partial > 0 && `, ${partial} in part`}
         {unsupported > 0 && `, ${unsupported} are shown as tables`}.
       </p>
-      {said.filter(Boolean).map((note) => (
-        <p key={note} class="muted">
-          {note}
+      {report.notes.map(({ lost, text }) => (
+        <p key={text} class={lost ? "warn" : "muted"}>
+          {text}
         </p>
       ))}
       <table class="report">

@@ -1,0 +1,101 @@
+/** What is around the rows of a table panel: filters above, sums below. */
+import { Button } from "../ui/button";
+import { TextField } from "../ui/field";
+import { display, whole } from "./display";
+import { customOf, type Field, nameOf, option, part, texts } from "./frame";
+import { calcTitle } from "./legend";
+import { tally } from "./tally";
+
+interface FiltersProps {
+  filters: Record<string, string>;
+  open?: string;
+  onChange: (filters: Record<string, string>) => void;
+  onOpen: (name: string | undefined) => void;
+}
+
+export function Filters({ filters, open, onChange, onOpen }: FiltersProps) {
+  const names = [...new Set([...Object.keys(filters), ...(open === undefined ? [] : [open])])];
+  const without = (name: string) => {
+    const { [name]: _, ...rest } = filters;
+    onChange(rest);
+    if (open === name) onOpen(undefined);
+  };
+  return (
+    <div class="row table-filters">
+      {names.map((name) => (
+        <span key={name} class="row">
+          <TextField
+            label={`${name} contains`}
+            value={filters[name] ?? ""}
+            width="120px"
+            onChange={(text) => onChange({ ...filters, [name]: text })}
+          />
+          <Button kind="quiet" icon="close" label={`No filter for ${name}`} onClick={() => without(name)} />
+        </span>
+      ))}
+    </div>
+  );
+}
+
+export interface FooterOptions {
+  reducers: string[];
+  fields: string[];
+  countsRows: boolean;
+}
+
+/** What is to stand below the columns, if anything is. */
+export function footerOf(
+  options: Record<string, unknown>,
+  fields: readonly Field[],
+): FooterOptions | undefined {
+  const footer = part(options, "footer");
+  const own = fields.some((field) => texts(part(customOf(field), "footer"), "reducers").length > 0);
+  if (!option(footer, "show", false) && !own) return undefined;
+  const reducers = texts(footer, "reducer");
+  return {
+    reducers: reducers.length > 0 ? reducers : ["sum"],
+    fields: texts(footer, "fields"),
+    countsRows: option(footer, "countRows", false),
+  };
+}
+
+export function Footer({
+  fields,
+  rows,
+  footer,
+  template,
+}: {
+  fields: readonly Field[];
+  rows: readonly number[];
+  footer: FooterOptions;
+  template: string;
+}) {
+  const wanted = (field: Field) =>
+    footer.fields.length === 0 || footer.fields.includes(nameOf(field)) || footer.fields.includes(field.name);
+  const text = (field: Field, index: number) => {
+    const own = texts(part(customOf(field), "footer"), "reducers");
+    const reducers = own.length > 0 ? own : footer.reducers;
+    if (field.type === "number" && wanted(field) && !footer.countsRows) {
+      const values = rows.map((row) => field.values[row]);
+      return reducers.map((id) => whole(display(field)(tally(values, id)))).join(" / ");
+    }
+    if (index !== 0) return "";
+    return footer.countsRows ? `${rows.length} rows` : reducers.map(calcTitle).join(" / ");
+  };
+  return (
+    <div class="table-foot" style={{ gridTemplateColumns: template }}>
+      {fields.map((field, index) => (
+        <div key={index} class={`cell cell-${alignOf(field)}`}>
+          {text(field, index)}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** On which side the cells of a column stand. */
+export function alignOf(field: Field): "left" | "right" {
+  const align = option(customOf(field), "align", "auto");
+  if (align === "left" || align === "right") return align;
+  return field.type === "number" ? "right" : "left";
+}
