@@ -74,7 +74,7 @@ function columnsFor(
           {hasChildren(at) ? (
             <button
               type="button"
-              class="span-fold"
+              class="compare-fold"
               aria-expanded={!folded.has(at)}
               aria-label={folded.has(at) ? "Unfold" : "Fold"}
               onClick={() => toggle(at)}

@@ -30,6 +30,7 @@ import { Timeline } from "./timeline";
 import type { TimelineView } from "./timelineview";
 import { currentView, LABELS, setView, VIEWS, type ViewName } from "./views";
 import "./trace.css";
+import "./views.css";
 
 export default function TracePage({ params }: PageProps) {
   const id = params.id!;

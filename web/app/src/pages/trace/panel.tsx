@@ -17,6 +17,7 @@ import { endOf, FLAG, has, hostOf, kindName, nameOf, serviceOf, spanId, type Tra
 import { EventList, Exceptions } from "./eventlist";
 import { leadsOf } from "./leads";
 import type { TraceState } from "./state";
+import "./panel.css";
 
 const WIDTH = "kymo.trace.panel";
 

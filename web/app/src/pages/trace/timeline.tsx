@@ -10,6 +10,7 @@ import type { TraceState } from "./state";
 import { Strips } from "./strips";
 import { TimelineView } from "./timelineview";
 import { useEventTimes } from "./traceevents";
+import "./timeline.css";
 
 const NAME_WIDTH = "kymo.trace.names";
 const COLUMN_WIDTH = 120;
