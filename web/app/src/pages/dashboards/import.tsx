@@ -162,9 +162,6 @@ function ReportCard({ of }: { of: Imported }) {
   const report = of.report;
   if (!report) return <ErrorBox error={new Error(of.error ?? "This could not be read")} />;
   const { full, partial, unsupported } = report.counts;
-  const said = report.notes.map((note) =>
-    typeof note === "string" ? note : (note.text ?? note.message ?? ""),
-  );
   return (
     <Card title={report.title || "Without title"}>
       <p>
