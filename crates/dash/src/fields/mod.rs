@@ -22,6 +22,7 @@ pub mod links;
 pub mod mapping;
 pub mod matcher;
 pub mod name;
+mod nested;
 pub mod pattern;
 mod range;
 pub mod scope;
@@ -62,9 +63,22 @@ struct Rule<'a> {
 /// Gives all fields their configuration and state. Returns what could not be understood.
 pub fn resolve(field_config: &Json, frames: &mut [Frame], context: &Context<'_>) -> Vec<Notice> {
     let mut notices = Vec::new();
+    resolve_within(field_config, "series", frames, context, &mut notices);
+    nested::resolve(field_config, frames, context);
+    notices
+}
+
+/// The same for frames of a scope: those of the panel, or those nested in them.
+fn resolve_within(
+    field_config: &Json,
+    scope: &str,
+    frames: &mut [Frame],
+    context: &Context<'_>,
+    notices: &mut Vec<Notice>,
+) {
     let empty = Map::new();
     let defaults = field_config.get("defaults").and_then(Json::as_object).unwrap_or(&empty);
-    let rules = rules(field_config, &mut notices);
+    let rules = rules(field_config, scope, notices);
     let before = Names::new(frames);
     let meant: Vec<Vec<Vec<usize>>> = (0..frames.len())
         .map(|frame| rules.iter().map(|rule| rule.matcher.fields(frames, &before, frame)).collect())
@@ -83,15 +97,14 @@ pub fn resolve(field_config: &Json, frames: &mut [Frame], context: &Context<'_>)
     name_fields(frames, context);
     set_states(frames);
     set_links(frames, context);
-    notices
 }
 
-fn rules<'a>(field_config: &'a Json, notices: &mut Vec<Notice>) -> Vec<Rule<'a>> {
+fn rules<'a>(field_config: &'a Json, scope: &str, notices: &mut Vec<Notice>) -> Vec<Rule<'a>> {
     let overrides = field_config.get("overrides").and_then(Json::as_array);
     let mut rules = Vec::new();
     for rule in overrides.into_iter().flatten() {
         let matcher = rule.get("matcher").unwrap_or(&Json::Null);
-        if matcher.get("scope").and_then(Json::as_str).is_some_and(|scope| scope != "series") {
+        if matcher.get("scope").and_then(Json::as_str).unwrap_or("series") != scope {
             continue;
         }
         let properties = rule.get("properties").and_then(Json::as_array);

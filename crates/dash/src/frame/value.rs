@@ -174,6 +174,12 @@ impl From<Arc<str>> for Value {
     }
 }
 
+impl FromIterator<Value> for Value {
+    fn from_iter<T: IntoIterator<Item = Value>>(values: T) -> Self {
+        Self::List(values.into_iter().collect())
+    }
+}
+
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
