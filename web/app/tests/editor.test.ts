@@ -111,6 +111,10 @@ describe("names in SQL", () => {
     expect(nameBefore("select s.na", 11)).toEqual({ from: 9, typed: "na", table: "s" });
     expect(nameBefore("select 'it na", 13)).toBeUndefined();
     expect(nameBefore("-- na", 5)).toBeUndefined();
+    expect([...tablesOf("select a, b from spans join logs where x", ["spans", "logs"]).keys()]).toEqual([
+      "spans",
+      "logs",
+    ]);
     const tables = tablesOf("select 1 from spans s join logs as l on s.a = l.b where x", ["spans", "logs"]);
     expect([...tables]).toEqual([
       ["spans", "spans"],

@@ -148,7 +148,7 @@ function Rows({ answer, query }: { answer: SqlAnswer & { millis: number }; query
     save("rows.csv", "text/csv", await response.text());
   };
   return (
-    <>
+    <div class="stack">
       <div class="traces-status">
         <span role="status">
           {count(answer.rows.length)} rows · {(answer.millis / 1000).toFixed(2)} s
@@ -176,7 +176,7 @@ function Rows({ answer, query }: { answer: SqlAnswer & { millis: number }; query
       ) : (
         <Table label="Rows" columns={columns} rows={answer.rows} rowKey={(_, at) => at} />
       )}
-    </>
+    </div>
   );
 }
 

@@ -13,7 +13,6 @@ import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { Flame } from "../../ui/canvas/flame";
 import { boxesOf, change, type FlameAnswer, type FlameNode } from "../../ui/canvas/flamenodes";
-import { fade, paint } from "../../ui/canvas/paint";
 import { colorOf } from "../../ui/colors";
 import { Editor } from "../../ui/editor";
 import { queryError } from "../../ui/editor/errors";
@@ -21,6 +20,7 @@ import { SelectField } from "../../ui/field";
 import { count, duration, percent } from "../../ui/format";
 import { Card, PageBody } from "../../ui/page";
 import { Answer, Empty, ErrorBox, Warning } from "../../ui/states";
+import { changeColor } from "../compare/delta";
 import { FlamePaths } from "./flamepaths";
 import "./traces.css";
 
@@ -137,8 +137,8 @@ function Merged({ data, limit, weight }: { data: Answered; limit: number; weight
     const node = nodes[box]!;
     if (hasOther) return changeColor(change(node, traces));
     if (weight === "total") return colorOf(node.service);
-    // By own time: the more of it, the stronger.
-    return fade(paint().critical, 0.15 + 0.85 * Math.sqrt(node.a.selfNanos / most));
+    // By own time: from grey to red.
+    return changeColor(Math.sqrt(node.a.selfNanos / most));
   };
   return (
     <div class="stack">
@@ -150,8 +150,8 @@ function Merged({ data, limit, weight }: { data: Answered; limit: number; weight
         </span>
         {hasOther && (
           <span class="muted">
-            <span class="swatch flame-slower" /> B takes longer <span class="swatch flame-faster" /> B takes
-            less
+            <span class="swatch" style={{ background: changeColor(1) }} /> ▲ B takes longer{" "}
+            <span class="swatch" style={{ background: changeColor(-1) }} /> ▼ B takes less
           </span>
         )}
         {!hasOther && (
@@ -195,12 +195,6 @@ function Merged({ data, limit, weight }: { data: Answered; limit: number; weight
       />
     </div>
   );
-}
-
-function changeColor(part: number): string {
-  const { bad, accent, surface2 } = paint();
-  if (Math.abs(part) < 0.02) return surface2;
-  return fade(part > 0 ? bad : accent, 0.25 + 0.75 * Math.min(1, Math.abs(part) * 1.5));
 }
 
 function Tip({ node, traces, hasOther }: { node: FlameNode; traces: readonly number[]; hasOther: boolean }) {

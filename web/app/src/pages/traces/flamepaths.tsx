@@ -4,6 +4,8 @@ import type { FlameNode } from "../../ui/canvas/flamenodes";
 import { colorOf } from "../../ui/colors";
 import { count, duration } from "../../ui/format";
 import { type Column, Table } from "../../ui/table";
+import { Delta } from "../compare/delta";
+import "../compare/compare.css";
 
 interface FlamePathsProps {
   nodes: readonly FlameNode[];
@@ -61,11 +63,6 @@ export function FlamePaths({ nodes, traces, hasOther, selected, onSelect }: Flam
       onOpen={({ at }) => onSelect(at)}
     />
   );
-}
-
-function signed(nanos: number): string {
-  if (Math.abs(nanos) < 1) return "±0";
-  return `${nanos > 0 ? "+" : "−"}${duration(Math.abs(nanos))}`;
 }
 
 function columnsOf(hasOther: boolean): Column<PathRow>[] {
@@ -149,7 +146,7 @@ function columnsOf(hasOther: boolean): Column<PathRow>[] {
         () => "",
         ({ a, b }) => Math.abs(b - a),
       ),
-      render: ({ a, b }) => <span class={b > a ? "bad" : b < a ? "good" : ""}>{signed(b - a)}</span>,
+      render: ({ a, b }) => <Delta nanos={b - a} />,
     },
     {
       id: "only",

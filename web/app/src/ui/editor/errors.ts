@@ -30,7 +30,7 @@ export function queryError(
   query: string,
   error: (Error & { status?: number; position?: number }) | undefined,
 ): QueryError | undefined {
-  if (!error || error.status === 0 || (error.status ?? 0) >= 500) return undefined;
+  if (!error || (error.status !== 400 && error.status !== 422)) return undefined;
   const position = error.position ?? positionIn(query, error.message);
   return { message: error.message, position };
 }

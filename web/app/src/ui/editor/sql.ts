@@ -31,7 +31,7 @@ export function sql(): Extension {
       if (stream.match(/^--.*/)) return "comment";
       if (stream.match(/^'(?:[^']|'')*'?/)) return "string";
       if (stream.match(/^"(?:[^"]|"")*"?/)) return "propertyName";
-      if (stream.match(/^\d+(\.\d+)?/)) return "number";
+      if (stream.match(/^\d+(\.\d+)?|^\$\w+/)) return "number";
       const word = stream.match(/^[A-Za-z_][A-Za-z0-9_]*/) as RegExpMatchArray | null;
       if (word) return WORDS.has(word[0].toLowerCase()) ? "keyword" : null;
       stream.next();

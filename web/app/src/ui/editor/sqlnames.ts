@@ -17,10 +17,13 @@ export function nameBefore(text: string, at: number): NameBefore | undefined {
   return { from: at - typed.length, typed, table: match[1] };
 }
 
+const TABLES = /\b(?:from|join)\s+([A-Za-z_]\w*)(?=(?:\s+(?:as\s+)?([A-Za-z_]\w*))?)/gi;
+
 /** Tables that a query asks, by the names it gives them. */
 export function tablesOf(text: string, known: readonly string[]): Map<string, string> {
   const found = new Map<string, string>();
-  for (const match of text.matchAll(/\b(?:from|join|,)\s+([A-Za-z_]\w*)(?:\s+(?:as\s+)?([A-Za-z_]\w*))?/gi)) {
+  // What follows a table is looked at without being taken: it may be the next word of the language.
+  for (const match of text.matchAll(TABLES)) {
     const table = match[1]!.toLowerCase();
     if (!known.includes(table)) continue;
     const other = match[2]?.toLowerCase();
