@@ -1,21 +1,15 @@
 /** What there is to know of the span that is looked at, beside the views. */
 import { useMemo, useRef, useState } from "preact/hooks";
-import { href } from "../../frame/base";
-import { link, param, setParams } from "../../frame/router";
 import { useAsk } from "../../frame/useask";
-import { Button, CopyButton } from "../../ui/button";
+import { Button } from "../../ui/button";
 import { offset } from "../../ui/canvas/ticks";
 import { around } from "../../ui/canvas/window";
 import { colorOf } from "../../ui/colors";
-import { duration, fullTime, millisOf, percent } from "../../ui/format";
-import { Icon } from "../../ui/icon";
+import { duration, percent } from "../../ui/format";
 import { Answer } from "../../ui/states";
-import { Tabs } from "../../ui/tabs";
-import { askDetails, type Details } from "./asked";
-import { Attributes } from "./attributes";
-import { endOf, FLAG, has, hostOf, kindName, nameOf, serviceOf, spanId, type Trace } from "./columns";
-import { EventList, Exceptions } from "./eventlist";
-import { leadsOf } from "./leads";
+import { askDetails } from "./asked";
+import { endOf, FLAG, has, nameOf, serviceOf, spanId, type Trace } from "./columns";
+import { SpanParts } from "./spanparts";
 import type { TraceState } from "./state";
 import "./panel.css";
 
@@ -50,7 +44,7 @@ export function SidePanel({ state, id }: { state: TraceState; id: string }) {
       <PanelHead state={state} trace={trace} row={row} />
       <Figures state={state} trace={trace} row={row} />
       <Answer of={asked} lines={10}>
-        {(details) => <SpanParts details={details} trace={trace} row={row} state={state} />}
+        {(details) => <SpanParts details={details} trace={trace} row={row} />}
       </Answer>
     </aside>
   );
@@ -154,127 +148,6 @@ function Pair({ name, value, hint }: { name: string; value: string; hint?: strin
     <div class="pair">
       <span class="muted">{name}</span>
       <b title={hint}>{value}</b>
-    </div>
-  );
-}
-
-type Part = "attributes" | "resource" | "events" | "links";
-
-function SpanParts({
-  details,
-  trace,
-  row,
-  state,
-}: {
-  details: Details;
-  trace: Trace;
-  row: number;
-  state: TraceState;
-}) {
-  const span = details.spans[0];
-  if (!span || span.row !== row) return null;
-  const resource = details.resources[span.resource];
-  const scope = details.scopes[span.scope];
-  const part = (param("part") as Part | undefined) ?? "attributes";
-  const tabs = [
-    { id: "attributes", label: "Attributes", count: String(span.attributes.length) },
-    { id: "resource", label: "Resource", count: String(resource?.attributes.length ?? 0) },
-    { id: "events", label: "Events", count: String(span.events.length) },
-    { id: "links", label: "Links", count: String(span.links.length) },
-  ];
-  return (
-    <div class="panel-parts">
-      {span.status.code === "error" && (
-        <div class="panel-error">
-          <Icon name="error" /> <span>{span.status.message || "Error, without a message"}</span>
-        </div>
-      )}
-      <Exceptions events={span.events} />
-      <div class="panel-leads">
-        {leadsOf(span, resource, trace.header.traceId, serviceOf(trace, row)).map((lead) => (
-          <a key={lead.label} class="lead" href={href(lead.path)}>
-            <Icon name={lead.icon} size={13} /> <span class="ellipsis">{lead.label}</span>
-          </a>
-        ))}
-      </div>
-      <Tabs
-        tabs={tabs}
-        current={part}
-        onChange={(next) => setParams({ part: next === "attributes" ? null : next }, { replace: true })}
-        label="Parts of the span"
-      />
-      {part === "attributes" && (
-        <>
-          <Attributes list={span.attributes} scope="span" dropped={span.droppedAttributes} />
-          <dl class="values values-own">
-            <Own name="Span id" value={span.id} copy />
-            {span.parentId && <Own name="Parent" value={span.parentId} copy />}
-            <Own name="Kind" value={kindName(trace.kind[row]!)} />
-            <Own name="Status" value={span.status.code} />
-            <Own name="Began" value={fullTime(millisOf(span.start))} />
-            <Own name="Host" value={hostOf(trace, row) ?? ""} />
-            {span.traceState && <Own name="Trace state" value={span.traceState} />}
-            {span.name !== nameOf(trace, row) && <Own name="Whole name" value={span.name} copy />}
-          </dl>
-        </>
-      )}
-      {part === "resource" && (
-        <>
-          <Attributes
-            list={resource?.attributes ?? []}
-            scope="resource"
-            dropped={resource?.droppedAttributes}
-          />
-          {scope?.name && (
-            <>
-              <h3>
-                Scope {scope.name} {scope.version}
-              </h3>
-              <Attributes list={scope.attributes} scope="instrumentation" />
-            </>
-          )}
-        </>
-      )}
-      {part === "events" && <EventList events={span.events} dropped={span.droppedEvents} from={span.start} />}
-      {part === "links" && (
-        <div class="stack">
-          {span.links.length === 0 && <p class="muted">None</p>}
-          {span.links.map((one, at) => (
-            <div key={at} class="link-box">
-              <a href={href(link(`/trace/${one.traceId}`, { span: one.spanId }))}>
-                <Icon name="traces" size={13} />{" "}
-                {one.traceId === trace.header.traceId ? "This trace" : one.traceId}
-                {" · "}
-                {one.spanId}
-              </a>
-              {one.traceId === trace.header.traceId && <SameTraceLink state={state} span={one.spanId} />}
-              {one.attributes.length > 0 && <Attributes list={one.attributes} scope="link" />}
-            </div>
-          ))}
-          {span.droppedLinks > 0 && <p class="warn">{span.droppedLinks} more were dropped by the sender.</p>}
-        </div>
-      )}
-    </div>
-  );
-}
-
-function SameTraceLink({ span }: { state: TraceState; span: string }) {
-  return (
-    <Button kind="quiet" onClick={() => setParams({ span })}>
-      Show
-    </Button>
-  );
-}
-
-function Own({ name, value, copy }: { name: string; value: string; copy?: boolean }) {
-  if (value === "") return null;
-  return (
-    <div class="value-row">
-      <dt>{name}</dt>
-      <dd>
-        <span class="value">{value}</span>
-        {copy && <CopyButton text={value} />}
-      </dd>
     </div>
   );
 }

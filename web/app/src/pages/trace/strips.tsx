@@ -1,6 +1,6 @@
 /**
- * What hosts and GPUs did while the trace ran, below the waterfall on the same axis of time. Closed until
- * somebody asks for it, unless the address says `strips=1`; the choice is kept in the address.
+ * What hosts and GPUs did while the trace ran, below the waterfall on the same axis of time. Who does not
+ * want them closes them (`strips=0` in the address), and nothing is asked for.
  */
 import { effect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";

@@ -1,0 +1,119 @@
+/** What a span says of itself: errors, where it leads, attributes, resource, events, links. */
+import { href } from "../../frame/base";
+import { link, param, setParams } from "../../frame/router";
+import { CopyButton } from "../../ui/button";
+import { fullTime, millisOf } from "../../ui/format";
+import { Icon } from "../../ui/icon";
+import { Tabs } from "../../ui/tabs";
+import type { Details, Owner, SpanDetails } from "./asked";
+import { Attributes } from "./attributes";
+import { hostOf, nameOf, serviceOf, type Trace } from "./columns";
+import { EventList, Exceptions } from "./eventlist";
+import { leadsOf } from "./leads";
+
+export function SpanParts({ details, trace, row }: { details: Details; trace: Trace; row: number }) {
+  const span = details.spans[0];
+  // The answer for the span before is shown until this one's has come.
+  if (!span || span.row !== row) return null;
+  const resource = details.resources[span.resource];
+  const scope = details.scopes[span.scope];
+  const part = param("part") ?? "attributes";
+  const tabs = [
+    { id: "attributes", label: "Attributes", count: String(span.attributes.length) },
+    { id: "resource", label: "Resource", count: String(resource?.attributes.length ?? 0) },
+    { id: "events", label: "Events", count: String(span.events.length) },
+    { id: "links", label: "Links", count: String(span.links.length) },
+  ];
+  return (
+    <div class="panel-parts">
+      {span.status.code === "error" && (
+        <div class="panel-error">
+          <Icon name="error" /> <span>{span.status.message || "Error, without a message"}</span>
+        </div>
+      )}
+      <Exceptions events={span.events} />
+      <div class="panel-leads">
+        {leadsOf(span, resource, trace.header.traceId, serviceOf(trace, row)).map((lead) => (
+          <a key={lead.label} class="lead" href={href(lead.path)}>
+            <Icon name={lead.icon} size={13} /> <span class="ellipsis">{lead.label}</span>
+          </a>
+        ))}
+      </div>
+      <Tabs
+        tabs={tabs}
+        current={part}
+        onChange={(next) => setParams({ part: next === "attributes" ? null : next }, { replace: true })}
+        label="Parts of the span"
+      />
+      {part === "attributes" && <OwnPart span={span} trace={trace} row={row} />}
+      {part === "resource" && <ResourcePart resource={resource} scope={scope} />}
+      {part === "events" && <EventList events={span.events} dropped={span.droppedEvents} from={span.start} />}
+      {part === "links" && <LinkPart span={span} traceId={trace.header.traceId} />}
+    </div>
+  );
+}
+
+function OwnPart({ span, trace, row }: { span: SpanDetails; trace: Trace; row: number }) {
+  return (
+    <>
+      <Attributes list={span.attributes} scope="span" dropped={span.droppedAttributes} />
+      <dl class="values values-own">
+        <Own name="Span id" value={span.id} isCopied />
+        <Own name="Parent" value={span.parentId ?? ""} isCopied />
+        <Own name="Kind" value={span.kind} />
+        <Own name="Status" value={span.status.code} />
+        <Own name="Began" value={fullTime(millisOf(span.start))} />
+        <Own name="Host" value={hostOf(trace, row) ?? ""} />
+        <Own name="Trace state" value={span.traceState} />
+        {span.name !== nameOf(trace, row) && <Own name="Whole name" value={span.name} isCopied />}
+      </dl>
+    </>
+  );
+}
+
+function Own({ name, value, isCopied }: { name: string; value: string; isCopied?: boolean }) {
+  if (value === "") return null;
+  return (
+    <div class="value-row">
+      <dt>{name}</dt>
+      <dd>
+        <span class="value">{value}</span>
+        {isCopied && <CopyButton text={value} />}
+      </dd>
+    </div>
+  );
+}
+
+function ResourcePart({ resource, scope }: { resource?: Owner; scope?: Owner }) {
+  return (
+    <>
+      <Attributes list={resource?.attributes ?? []} scope="resource" dropped={resource?.droppedAttributes} />
+      {scope?.name && (
+        <>
+          <h3>
+            Scope {scope.name} {scope.version}
+          </h3>
+          <Attributes list={scope.attributes} scope="instrumentation" dropped={scope.droppedAttributes} />
+        </>
+      )}
+    </>
+  );
+}
+
+function LinkPart({ span, traceId }: { span: SpanDetails; traceId: string }) {
+  return (
+    <div class="stack">
+      {span.links.length === 0 && <p class="muted">None</p>}
+      {span.links.map((one, at) => (
+        <div key={at} class="link-box">
+          <a href={href(link(`/trace/${one.traceId}`, { span: one.spanId }))}>
+            <Icon name="traces" size={13} /> {one.traceId === traceId ? "This trace" : one.traceId} ·{" "}
+            {one.spanId}
+          </a>
+          {one.attributes.length > 0 && <Attributes list={one.attributes} scope="link" />}
+        </div>
+      ))}
+      {span.droppedLinks > 0 && <p class="warn">{span.droppedLinks} more were dropped by the sender.</p>}
+    </div>
+  );
+}
