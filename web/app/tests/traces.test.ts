@@ -1,6 +1,8 @@
 /** The builder's TraceQL, and the ranking of differences. */
 import { describe, expect, it } from "vitest";
 import { byField, certainty, compared, literal, type TempoSeries } from "../src/pages/traces/difference";
+import { foundTrace, valueIn, valuesIn } from "../src/pages/traces/found";
+import { heatOf, stepSeconds, totalOf } from "../src/pages/traces/overtime";
 import {
   durationText,
   filterOf,
@@ -10,6 +12,7 @@ import {
   write,
   writtenValue,
 } from "../src/pages/traces/query";
+import { boxAt } from "../src/ui/heatgeometry";
 
 describe("the builder", () => {
   it("reads conditions and writes the same query again", () => {
@@ -100,5 +103,76 @@ describe("differences", () => {
     expect(literal({ field: "status", value: "error", isText: true })).toBe("error");
     expect(literal({ field: "span.code", value: "500", isText: false })).toBe("500");
     expect(literal({ field: "span.code", value: "500", isText: true })).toBe('"500"');
+  });
+});
+
+describe("durations over time", () => {
+  const bucket = (bound: number, ...values: (number | undefined)[]): TempoSeries => ({
+    labels: [{ key: "__bucket", value: { doubleValue: bound } }],
+    samples: values.map((value, at) => ({ timestampMs: String((at + 1) * 10_000), value })),
+  });
+  const heat = heatOf([bucket(8, 5, undefined), bucket(1, 1, 2)], 10);
+  it("have a row for each power of two, also for those without spans", () => {
+    expect(heat.bounds.map((bound) => bound / 1e9)).toEqual([1, 2, 4, 8]);
+    expect(heat.counts).toEqual([
+      [1, 2],
+      [0, 0],
+      [0, 0],
+      [5, 0],
+    ]);
+    expect(heat.lowest).toBe(0.5e9);
+  });
+  it("stand where their steps begin", () => {
+    expect(heat.times).toEqual([0, 10_000]);
+    expect(totalOf(heat)).toBe(8);
+  });
+  it("are chosen by boxes of whole cells", () => {
+    const look = { left: 50, top: 0, width: 250, cellWidth: 100, cellHeight: 10 };
+    expect(boxAt(heat, look, { x: 60, y: 5, toX: 70, toY: 12 })).toEqual({
+      from: 0,
+      to: 10_000,
+      low: 2e9,
+      high: 8e9,
+    });
+    expect(boxAt(heat, look, { x: 900, y: 900, toX: -5, toY: -5 })).toEqual({
+      from: 0,
+      to: 20_000,
+      low: 0.5e9,
+      high: 8e9,
+    });
+  });
+  it("have as many steps as can be seen", () => {
+    expect(stepSeconds({ from: 0, to: 3_600_000 }, 90)).toBe(60);
+    expect(stepSeconds({ from: 0, to: 1000 }, 90)).toBe(1);
+  });
+});
+
+describe("found traces", () => {
+  const trace = foundTrace({
+    id: "a1",
+    rootService: null,
+    rootName: "GET /",
+    start: "1794989600324359852",
+    durationNanos: 5,
+    spanCount: 2,
+    errorCount: 1,
+    matched: 2,
+    spanSets: [
+      {
+        spans: ["eu", "us", "eu", null].map((value, at) => ({
+          id: String(at),
+          name: "x",
+          start: "1",
+          durationNanos: 1,
+          attributes: [{ key: "region", type: "string", value }],
+        })),
+      },
+    ],
+  });
+  it("tell the different values of a field, by its name with or without scope", () => {
+    expect(valuesIn(trace, "span.region")).toEqual(["eu", "us"]);
+    expect(valuesIn(trace, "region")).toEqual(["eu", "us"]);
+    expect(valueIn(trace.spans[0]!, 'span."region"')).toBe("eu");
+    expect(trace.service).toBe("");
   });
 });

@@ -2,39 +2,13 @@
 import { fade, type Paint } from "./canvas/paint";
 import type { Surface } from "./canvas/surface";
 import { time } from "./format";
-import type { HeatBox } from "./heatmap";
-
-export interface HeatData {
-  /** Where steps begin, in milliseconds, ascending. */
-  times: readonly number[];
-  stepMillis: number;
-  /** Upper bounds of buckets, ascending. */
-  bounds: readonly number[];
-  /** Where the lowest bucket begins. */
-  lowest: number;
-  /** By bucket, then by step. */
-  counts: readonly (readonly number[])[];
-}
-
-/** Where things were drawn. */
-export interface HeatLook {
-  left: number;
-  top: number;
-  width: number;
-  cellWidth: number;
-  cellHeight: number;
-}
+import { boxPixels, type HeatBox, type HeatData, type HeatLook } from "./heatgeometry";
 
 const AXIS_BOTTOM = 18;
 const AXIS_TOP = 4;
 const LABEL_SPACE = 22;
 /** Fewer shades than this and rare cells would vanish. */
 const FAINTEST = 0.14;
-
-/** The sizes that a bucket holds. */
-export function rowSpan({ bounds, lowest }: HeatData, row: number): [number, number] {
-  return [row === 0 ? lowest : bounds[row - 1]!, bounds[row]!];
-}
 
 /** Draws all; answers where. */
 export function drawHeat(
@@ -120,43 +94,4 @@ function outline(context: CanvasRenderingContext2D, paint: Paint, box: readonly 
   context.fillRect(x, y, toX - x, toY - y);
   context.strokeRect(x, y, toX - x, toY - y);
   context.lineWidth = 1;
-}
-
-/** Corners of a box in pixels. */
-function boxPixels(data: HeatData, look: HeatLook, box: HeatBox): [number, number, number, number] {
-  const start = data.times[0] ?? 0;
-  const x = (millis: number) => look.left + ((millis - start) / data.stepMillis) * look.cellWidth;
-  const end = look.left + data.times.length * look.cellWidth;
-  const edge = (size: number) => {
-    const row = data.bounds.findIndex((bound) => bound >= size * (1 - 1e-9));
-    return row < 0 ? data.bounds.length : size <= data.lowest ? 0 : row + 1;
-  };
-  const y = (rows: number) => look.top + (data.bounds.length - rows) * look.cellHeight;
-  return [
-    Math.max(look.left, Math.min(end, x(box.from))),
-    y(edge(box.high)),
-    Math.max(look.left, Math.min(end, x(box.to))),
-    y(edge(box.low)),
-  ];
-}
-
-/** The box of times and sizes below two corners, grown to whole cells; `undefined` outside of all cells. */
-export function boxAt(
-  data: HeatData,
-  look: HeatLook,
-  corners: { x: number; y: number; toX: number; toY: number },
-): HeatBox | undefined {
-  const [columns, rows] = [data.times.length, data.bounds.length];
-  if (columns === 0 || rows === 0) return undefined;
-  const within = (value: number, most: number) => Math.max(0, Math.min(most - 1, Math.floor(value)));
-  const column = (x: number) => within((x - look.left) / look.cellWidth, columns);
-  const row = (y: number) => rows - 1 - within((y - look.top) / look.cellHeight, rows);
-  const [first, last] = [column(Math.min(corners.x, corners.toX)), column(Math.max(corners.x, corners.toX))];
-  const [bottom, top] = [row(Math.max(corners.y, corners.toY)), row(Math.min(corners.y, corners.toY))];
-  return {
-    from: data.times[first]!,
-    to: data.times[last]! + data.stepMillis,
-    low: rowSpan(data, bottom)[0],
-    high: rowSpan(data, top)[1],
-  };
 }

@@ -8,17 +8,10 @@ import { theme } from "../frame/theme";
 import { paint } from "./canvas/paint";
 import { Surface } from "./canvas/surface";
 import { count, time } from "./format";
-import { boxAt, drawHeat, type HeatData, type HeatLook, rowSpan } from "./heatdraw";
+import { drawHeat } from "./heatdraw";
+import { boxAt, type HeatBox, type HeatData, type HeatLook, rowSpan } from "./heatgeometry";
 
-export type { HeatData } from "./heatdraw";
-
-/** What was chosen: times in milliseconds, sizes in the unit of the buckets. */
-export interface HeatBox {
-  from: number;
-  to: number;
-  low: number;
-  high: number;
-}
+export type { HeatBox, HeatData } from "./heatgeometry";
 
 interface HeatmapProps {
   data: HeatData;

@@ -1,5 +1,5 @@
 /** Series of Prometheus' API as charts, tables and heat maps take them. */
-import type { HeatData } from "../../ui/heatdraw";
+import type { HeatData } from "../../ui/heatgeometry";
 
 export type Labels = Readonly<Record<string, string>>;
 

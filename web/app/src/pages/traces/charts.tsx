@@ -8,9 +8,10 @@ import { type HeatBox, Heatmap } from "../../ui/heatmap";
 import { Card } from "../../ui/page";
 import { Answer } from "../../ui/states";
 import { TimeChart } from "../../ui/timechart";
+import { askOverTime } from "./ask";
 import type { TempoSeries } from "./difference";
 import type { FoundTrace } from "./found";
-import { aligned, askOverTime, heatOf, labelOf, stepSeconds, totalOf } from "./overtime";
+import { aligned, heatOf, labelOf, stepSeconds, totalOf } from "./overtime";
 import { Scatter } from "./scatter";
 
 const HEAT_HEIGHT = 150;

@@ -12,9 +12,10 @@ import { count, duration, percent, time } from "../../ui/format";
 import type { HeatBox } from "../../ui/heatmap";
 import { Card } from "../../ui/page";
 import { Answer, Empty, Warning } from "../../ui/states";
+import { askOverTime } from "./ask";
 import { boxOf } from "./charts";
 import { byField, certainty, compared, type Difference, literal } from "./difference";
-import { askOverTime } from "./overtime";
+
 import { durationText, withCondition } from "./query";
 
 const VALUES_TOLD = 12;

@@ -5,8 +5,9 @@ import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { count } from "../../ui/format";
 import { Answer } from "../../ui/states";
+import { askOverTime } from "./ask";
 import { byField, compared, type Difference, literal } from "./difference";
-import { askOverTime } from "./overtime";
+
 import { withCondition } from "./query";
 
 interface FacetsProps {

@@ -7,8 +7,9 @@ import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { ago, count, millisOf } from "../../ui/format";
 import { Answer, Empty } from "../../ui/states";
+import { askOverTime } from "./ask";
 import type { TempoSeries } from "./difference";
-import { askOverTime } from "./overtime";
+
 import { type Condition, parse, write } from "./query";
 
 /** More conditions than this are not tried one by one. */

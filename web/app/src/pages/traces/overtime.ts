@@ -1,7 +1,6 @@
 /** Numbers over time that TraceQL answers, as charts and heat maps take them. */
-import { getJson } from "../../frame/api";
 import type { Range } from "../../frame/time";
-import type { HeatData } from "../../ui/heatdraw";
+import type { HeatData } from "../../ui/heatgeometry";
 import { labelText, type TempoSeries } from "./difference";
 
 /** How long a step is, so that about `columns` of them fill the time shown; whole seconds. */
@@ -11,27 +10,6 @@ export function stepSeconds({ from, to }: Range, columns: number): number {
     1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400,
   ];
   return round.find((step) => step >= wanted) ?? Math.ceil(wanted / 86_400) * 86_400;
-}
-
-/** Asks for a metrics query over the time shown. */
-export async function askOverTime(
-  query: string,
-  { from, to }: Range,
-  step: number,
-  signal?: AbortSignal,
-): Promise<readonly TempoSeries[]> {
-  const params = {
-    q: query,
-    start: Math.floor(from / 1000),
-    end: Math.ceil(to / 1000),
-    step: `${step}s`,
-  };
-  const answer = await getJson<{ series?: readonly TempoSeries[] }>(
-    "/tempo/api/metrics/query_range",
-    params,
-    signal,
-  );
-  return answer.series ?? [];
 }
 
 /** Series on one axis of times. A point at `t` tells of what began in the step before it. */
