@@ -28,7 +28,7 @@ mod value;
 
 pub use json::FrameError;
 pub(crate) use json::guess_kind;
-pub use value::{Value, parse_number, write_number};
+pub use value::{Key, Value, parse_number, write_number};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -32,6 +32,21 @@ pub enum Value {
     Object(Arc<Json>),
 }
 
+/// A cell as the key of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// Nothing.
+    Null,
+    /// The bits of a number.
+    Number(u64),
+    /// A text.
+    Text(Arc<str>),
+    /// True or false.
+    Boolean(bool),
+    /// Anything else, as JSON.
+    Other(String),
+}
+
 impl Value {
     /// Whether there is nothing in the cell.
     pub fn is_null(&self) -> bool {
@@ -87,17 +102,17 @@ impl Value {
     }
 
     /// What makes two cells the same group. It tells kinds apart, so that 1 and "1" are two groups.
-    pub fn key(&self) -> String {
-        let tag = match self {
-            Self::Null => '0',
-            Self::Number(_) => 'n',
-            Self::Text(_) => 't',
-            Self::Boolean(_) => 'b',
-            Self::List(_) => 'l',
-            Self::Frame(_) => 'f',
-            Self::Object(_) => 'o',
-        };
-        format!("{tag}{}", self.to_text())
+    pub fn key(&self) -> Key {
+        match self {
+            Self::Null => Key::Null,
+            // Both zeroes are one, and all that is not a number is one.
+            Self::Number(number) if *number == 0.0 => Key::Number(0),
+            Self::Number(number) if number.is_nan() => Key::Number(f64::NAN.to_bits()),
+            Self::Number(number) => Key::Number(number.to_bits()),
+            Self::Text(text) => Key::Text(text.clone()),
+            Self::Boolean(truth) => Key::Boolean(*truth),
+            other => Key::Other(other.to_json().to_string()),
+        }
     }
 
     /// Order for sorting: nulls first, numbers by value, texts without regard to case and then with.

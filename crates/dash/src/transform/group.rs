@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::Outcome;
 use super::options::Options;
 use crate::fields::{FieldMatcher, Names, Place};
-use crate::frame::{Config, Field, Frame, Kind, Value};
+use crate::frame::{Config, Field, Frame, Key, Kind, Value};
 use crate::reduce::{Nulls, Reducer, reduce_values};
 
 /// What is done with a field.
@@ -137,7 +137,7 @@ pub(super) struct Groups {
 
 impl Groups {
     pub(super) fn of(frame: &Frame, keys: &[usize]) -> Self {
-        let mut places: HashMap<Vec<String>, usize> = HashMap::new();
+        let mut places: HashMap<Vec<Key>, usize> = HashMap::new();
         let mut rows: Vec<Vec<usize>> = Vec::new();
         for row in 0..frame.rows() {
             let key = keys.iter().map(|&field| frame.fields[field].at(row).key()).collect();

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::options::Options;
 use super::{Outcome, check_cells, joined_ref_id};
 use crate::fields::{FieldMatcher, Names};
-use crate::frame::{Field, Frame, Kind, Value};
+use crate::frame::{Field, Frame, Key, Kind, Value};
 
 /// How rows are paired.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,7 +120,7 @@ fn side(frame: &Frame, key: usize) -> Side {
 
 /// One row for each value of the key, in order.
 fn outer(sides: &[Side]) -> Result<Vec<Field>, String> {
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut places: HashMap<Key, usize> = HashMap::new();
     let mut keys: Vec<&Value> = Vec::new();
     for value in sides.iter().flat_map(|side| &side.key.values) {
         places.entry(value.key()).or_insert_with(|| {
@@ -195,7 +195,7 @@ fn pair(
     keep_unpaired: bool,
     check: impl Fn(usize) -> Result<(), String>,
 ) -> Result<Vec<Pair>, String> {
-    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut places: HashMap<Key, Vec<usize>> = HashMap::new();
     for (row, value) in right.iter().enumerate() {
         places.entry(value.key()).or_default().push(row);
     }

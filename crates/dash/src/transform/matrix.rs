@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::options::Options;
 use super::{Outcome, check_cells, special, too_many_fields};
 use crate::fields::{FieldMatcher, Names};
-use crate::frame::{Field, Frame, Kind, Labels, Value};
+use crate::frame::{Field, Frame, Key, Kind, Labels, Value};
 use crate::limits;
 
 pub(super) fn grouping(options: Options<'_>, frames: &[Frame]) -> Outcome {
@@ -58,7 +58,7 @@ pub(super) fn grouping(options: Options<'_>, frames: &[Frame]) -> Outcome {
 
 /// The different values in order of appearance, and for each row which of them it has.
 fn unique(values: &[Value]) -> (Vec<Value>, Vec<usize>) {
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut places: HashMap<Key, usize> = HashMap::new();
     let mut keys: Vec<Value> = Vec::new();
     let place = |value: &Value| {
         *places.entry(value.key()).or_insert_with(|| {

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::{Outcome, check_cells, joined_ref_id};
-use crate::frame::{Field, Frame, Value};
+use crate::frame::{Field, Frame, Key, Value};
 use crate::limits;
 
 pub(super) fn apply(frames: &[Frame]) -> Outcome {
@@ -43,7 +43,7 @@ struct Table<'a> {
     places: Vec<Vec<usize>>,
     keys: Vec<usize>,
     rows: Vec<Vec<Option<Value>>>,
-    by_key: HashMap<String, Vec<usize>>,
+    by_key: HashMap<Vec<Key>, Vec<usize>>,
     /// How many rows were compared so far, which grows with the square of those of one key.
     compared: usize,
 }
@@ -72,12 +72,9 @@ impl<'a> Table<'a> {
         for (field, &column) in frame.fields.iter().zip(&self.places[index]) {
             cells[column] = Some(field.at(row).clone());
         }
-        let key: Vec<String> = self
-            .keys
-            .iter()
-            .map(|&key| cells[key].as_ref().map_or_else(String::new, Value::key))
-            .collect();
-        let known = self.by_key.entry(key.join("\u{0}")).or_default();
+        let key = |&key: &usize| cells[key].as_ref().map_or(Key::Null, Value::key);
+        let key: Vec<Key> = self.keys.iter().map(key).collect();
+        let known = self.by_key.entry(key).or_default();
         let mut merged = false;
         self.compared += known.len();
         for &place in known.iter() {
