@@ -22,7 +22,7 @@ export function GraphView({ state }: { state: TraceState }) {
   if (services.length > MOST_SERVICES) {
     return <Empty title={`${services.length} services are too many for a picture; statistics lists them`} />;
   }
-  const width = 32 + graph.layers * (NODE.width + GAP.across) - GAP.across;
+  const width = 32 + graph.layers * (NODE.width + GAP.across);
   const height = Math.max(...graph.nodes.map((node) => top(node) + NODE.height)) + 16;
   const most = Math.max(1, ...graph.edges.map(({ calls }) => calls));
   const longest = Math.max(1, ...services.map(({ selfNanos }) => selfNanos));
@@ -40,8 +40,9 @@ export function GraphView({ state }: { state: TraceState }) {
             viewBox="0 0 8 8"
             refX="7"
             refY="4"
-            markerWidth="7"
-            markerHeight="7"
+            markerWidth="9"
+            markerHeight="9"
+            markerUnits="userSpaceOnUse"
             orient="auto"
           >
             <path d="M0 0 8 4 0 8z" class="graph-arrow" />

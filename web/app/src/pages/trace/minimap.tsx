@@ -2,7 +2,7 @@
  * The whole trace in a strip, with the window that is looked at: drag inside moves it, its edges change it,
  * elsewhere a new one is drawn. The picture is made once for a trace and a width.
  */
-import { effect } from "@preact/signals";
+import { effect, useComputed } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { theme } from "../../frame/theme";
 import { paint } from "../../ui/canvas/paint";
@@ -76,11 +76,19 @@ export function Minimap({ state }: { state: TraceState }) {
     };
   }, [state]);
   const drag = useDrag(state, root);
+  const isZoomed = useComputed(() => !isWhole(state.window.value, state.length));
   return (
-    <div class="minimap" ref={root} role="img" {...drag}>
-      <canvas ref={canvas} />
-      <div class="minimap-shade minimap-before" ref={before} />
-      <div class="minimap-shade minimap-after" ref={after} />
+    <div class="minimap-place">
+      <div class="minimap" ref={root} role="img" {...drag}>
+        <canvas ref={canvas} />
+        <div class="minimap-shade minimap-before" ref={before} />
+        <div class="minimap-shade minimap-after" ref={after} />
+      </div>
+      {isZoomed.value && (
+        <button type="button" class="button minimap-all" onClick={() => state.look(state.whole)}>
+          Show all
+        </button>
+      )}
     </div>
   );
 }

@@ -1,9 +1,9 @@
 /** The waterfall: overview, names and bars on one scale of time, and below them what machines did. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { duration } from "../../ui/format";
+import { duration, fullTime, millisOf } from "../../ui/format";
 import { AreaSummary } from "./area";
 import { ColumnHeads, useColumns } from "./attributecolumns";
-import { endOf, kindName, nameOf, serviceOf } from "./columns";
+import { absolute, endOf, kindName, nameOf, serviceOf } from "./columns";
 import { treeKey } from "./keys";
 import { Minimap } from "./minimap";
 import type { TraceState } from "./state";
@@ -14,6 +14,20 @@ import "./timeline.css";
 
 const NAME_WIDTH = "kymo.trace.names";
 const COLUMN_WIDTH = 120;
+const NAMES_LEAST = 140;
+/** The part of the width that names leave to bars, whatever was chosen on a wider screen. */
+const NAMES_MOST = 0.5;
+
+/** How wide an element is, and again when that changes. */
+function useWidth(element: { current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const observer = new ResizeObserver(() => setWidth(Math.round(element.current?.clientWidth ?? 0)));
+    observer.observe(element.current!);
+    return () => observer.disconnect();
+  }, []);
+  return width;
+}
 
 /** The view, for keys. */
 export interface TimelineHandle {
@@ -27,7 +41,7 @@ function tipOf(state: TraceState, row: number): string[] {
     nameOf(trace, row) || "(no name)",
     `${serviceOf(trace, row) || "(no service)"} · ${kindName(trace.kind[row]!)}`,
     `${duration(trace.duration[row]!)} from ${duration(start)} to ${duration(endOf(trace, row))}`,
-    `self ${duration(trace.self[row]!)}`,
+    `self ${duration(trace.self[row]!)} · began ${fullTime(millisOf(absolute(trace, start)))}`,
   ];
   if (trace.saving[row]! > 0)
     lines.push(`critical: without it the trace is ${duration(trace.saving[row]!)} shorter`);
@@ -38,7 +52,10 @@ function tipOf(state: TraceState, row: number): string[] {
 }
 
 export function Timeline({ state, handle, id }: { state: TraceState; handle: TimelineHandle; id: string }) {
-  const [nameWidth, setNameWidth] = useState(() => Number(localStorage.getItem(NAME_WIDTH)) || 380);
+  const root = useRef<HTMLDivElement>(null);
+  const [wanted, setWanted] = useState(() => Number(localStorage.getItem(NAME_WIDTH)) || 380);
+  const most = useWidth(root) * NAMES_MOST;
+  const nameWidth = most > 0 ? Math.min(wanted, Math.max(NAMES_LEAST, most)) : wanted;
   const columns = useColumns(state, id);
   const events = useEventTimes(state, id);
   const extras = useMemo(
@@ -74,11 +91,11 @@ export function Timeline({ state, handle, id }: { state: TraceState; handle: Tim
   useEffect(() => handle.current?.setExtras(extras), [extras]);
   const left = nameWidth + columns.keys.length * COLUMN_WIDTH;
   return (
-    <div class="timeline" style={{ "--names": `${left}px` }}>
+    <div class="timeline" ref={root} style={{ "--names": `${left}px` }}>
       <Minimap state={state} />
       <div class="timeline-head">
         <ColumnHeads columns={columns} state={state} width={nameWidth} />
-        <Splitter width={nameWidth} onChange={setNameWidth} />
+        <Splitter width={nameWidth} onChange={setWanted} />
         <canvas
           ref={refs.ruler}
           class="timeline-ruler"
@@ -122,7 +139,7 @@ export function Timeline({ state, handle, id }: { state: TraceState; handle: Tim
 function Splitter({ width, onChange }: { width: number; onChange: (width: number) => void }) {
   const drag = useRef<{ x: number; width: number } | undefined>(undefined);
   const set = (wanted: number) => {
-    const next = Math.round(Math.max(140, Math.min(window.innerWidth * 0.6, wanted)));
+    const next = Math.round(Math.max(NAMES_LEAST, Math.min(window.innerWidth * NAMES_MOST, wanted)));
     localStorage.setItem(NAME_WIDTH, String(next));
     onChange(next);
   };
@@ -133,7 +150,7 @@ function Splitter({ width, onChange }: { width: number; onChange: (width: number
       aria-orientation="vertical"
       aria-label="Width of the names"
       aria-valuenow={width}
-      aria-valuemin={140}
+      aria-valuemin={NAMES_LEAST}
       aria-valuemax={1200}
       tabIndex={0}
       onKeyDown={(event) => {
