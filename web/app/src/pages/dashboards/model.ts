@@ -99,6 +99,9 @@ export interface Placed extends PanelModel {
   timeFrom?: string | null;
   timeShift?: string | null;
   hideTimeOverride?: boolean;
+  /** How much of it works here, and why not all. */
+  status?: "full" | "partial" | "unsupported" | null;
+  reasons?: string[] | null;
 }
 
 export interface Section {
@@ -123,6 +126,7 @@ export interface Context {
   variables: Record<string, string[]>;
   from: number;
   to: number;
+  timezone: string;
 }
 
 export async function listDashboards(signal?: AbortSignal): Promise<Listed[]> {

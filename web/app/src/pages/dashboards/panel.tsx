@@ -73,7 +73,9 @@ interface HeadProps {
 }
 
 function Head({ panel, state, context, isTable, onTable }: HeadProps) {
-  const notices = [...state.notices, ...(state.frames ?? []).flatMap((frame) => frame.notices ?? [])];
+  const reasons = panel.status === "full" ? [] : (panel.reasons ?? []);
+  const said = [...state.notices, ...(state.frames ?? []).flatMap((frame) => frame.notices ?? [])];
+  const notices = [...new Set([...reasons, ...said.map(({ text }) => text)])];
   return (
     <header class="panel-head">
       {state.loading && <span class="panel-progress" role="status" aria-label="Loading" />}
@@ -89,7 +91,7 @@ function Head({ panel, state, context, isTable, onTable }: HeadProps) {
         >
           {() => (
             <ul class="panel-notices">
-              {notices.map(({ text }) => (
+              {notices.map((text) => (
                 <li key={text}>{text}</li>
               ))}
             </ul>

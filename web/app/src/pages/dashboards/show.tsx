@@ -36,7 +36,7 @@ import "./dashboards.css";
 export default function Page({ params }: PageProps) {
   const uid = params.uid!;
   const asked = useAsk(
-    (signal) => (uid === "new" ? Promise.resolve(emptyDashboard()) : loadDashboard(uid, signal)),
+    async (signal) => withOwnTime(uid === "new" ? emptyDashboard() : await loadDashboard(uid, signal)),
     [uid],
   );
   useEffect(() => void loadUnits(), []);
@@ -63,7 +63,7 @@ function Dashboard({ loaded, reload, isNew }: DashboardProps) {
   const [draft, setDraft] = useState<Json | undefined>(isNew ? loaded.dashboard : undefined);
   const [isEditing, setEditing] = useState(isNew);
   const [inspected, setInspected] = useState<Placed | undefined>(undefined);
-  useBegin(loaded);
+  useKiosk();
   // What was saved is what is stored: a draft that is older goes.
   useEffect(() => {
     if (!isNew) setDraft(undefined);
@@ -178,21 +178,27 @@ function moved(source: Json, panel: Placed, to: GridPos): Json {
 }
 
 /** A dashboard that is opened without a time has its own. */
-function useBegin(loaded: Loaded): void {
+function withOwnTime(loaded: Loaded): Loaded {
+  const time = (loaded.model.time ?? {}) as { from?: string; to?: string };
+  const { refresh } = loaded.model;
+  const set: Record<string, string> = {};
+  if (param("from") === undefined && time.from) Object.assign(set, { from: time.from, to: time.to || "now" });
+  if (param("refresh") === undefined && typeof refresh === "string" && refresh !== "") set.refresh = refresh;
+  if (Object.keys(set).length > 0) setParams(set, { replace: true });
+  return loaded;
+}
+
+/** Without rail and bars, for screens on walls. */
+function useKiosk(): void {
+  const isKiosk = param("kiosk") !== undefined;
   useEffect(() => {
-    const time = (loaded.model.time ?? {}) as { from?: string; to?: string };
-    const { refresh } = loaded.model;
-    const set: Record<string, string> = {};
-    if (param("from") === undefined && time.from)
-      Object.assign(set, { from: time.from, to: time.to || "now" });
-    if (param("refresh") === undefined && typeof refresh === "string" && refresh !== "")
-      set.refresh = refresh;
-    if (Object.keys(set).length > 0) setParams(set, { replace: true });
-    const isKiosk = param("kiosk") !== undefined;
     document.documentElement.classList.toggle("kiosk", isKiosk);
     return () => document.documentElement.classList.remove("kiosk");
-  }, [loaded, param("kiosk")]);
+  }, [isKiosk]);
 }
+
+/** The zone that the server writes dates in. */
+const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** A dashboard that is being typed is laid out when its author pauses. */
 const PAUSE_MILLIS = 250;
@@ -213,6 +219,7 @@ function useData(loaded: Loaded, draft: Json | undefined) {
   const context = useMemo(
     () => ({
       variables: JSON.parse(chosen) as Record<string, string[]>,
+      timezone: ZONE,
       from: Math.round(from),
       to: Math.round(to),
     }),
