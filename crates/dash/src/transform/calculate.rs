@@ -255,9 +255,8 @@ fn has_id(matcher: &Json, id: &str) -> bool {
 }
 
 fn unary(options: Options<'_>, at: At<'_>) -> Result<Option<Vec<Value>>, String> {
-    let Some(field) = at.named(options.text("fieldName").unwrap_or_default()) else {
-        return Ok(None);
-    };
+    let field = at.named(options.text("fieldName").unwrap_or_default());
+    let Some(field) = field.filter(|field| field.kind != Kind::Time) else { return Ok(None) };
     let numbers: Vec<Option<f64>> = field.values.iter().map(Value::to_number).collect();
     let total: f64 = numbers.iter().flatten().filter(|number| number.is_finite()).sum();
     let total = if total == 0.0 { 1.0 } else { total };

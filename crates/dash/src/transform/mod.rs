@@ -7,7 +7,9 @@
 //! - Values keep their types: 0, false and the empty text are values, not missing.
 //! - What is missing for a group is null and does not fail the panel.
 //! - Empty cells are null, where Grafana has both null and undefined.
-//! - `sortBy` puts nulls first when ascending.
+//! - `sortBy` puts nulls first when ascending; `seriesToRows` takes all values of a frame, not the
+//!   first field of them alone; `reduce` keeps results of different kinds in one column.
+//! - Options that name a field by what people see also find it by its own name.
 //!
 //! A transformation that is not known, is not supported or has options that make no sense leaves the
 //! frames as they are, and a notice says so. What it makes is bounded by [`crate::limits`].

@@ -73,7 +73,10 @@ fn series_to_rows(
         }
     }
     for (reducer, values) in reducers.iter().zip(columns) {
-        let kind = guess_kind(&values);
+        let kind = match guess_kind(&values) {
+            Kind::Other if values.iter().all(Value::is_null) => reducer.kind(Kind::Number),
+            kind => kind,
+        };
         let mut field = Field::new(reducer.title(), kind, values);
         field.config = common_config(&meant, *reducer);
         fields.push(field);
