@@ -9,7 +9,7 @@
 //! | [`name`] | the names that people see |
 //! | [`matcher`] | which fields and frames are meant |
 //! | [`pattern`] | regular expressions as dashboards write them |
-//! | [`display`] | a value as text with unit and colour |
+//! | [`mod@display`] | a value as text with unit and colour |
 //! | [`mapping`] | texts and colours for certain values |
 //! | [`units`] | how numbers are written, as a table for server and page |
 //! | [`scope`], [`links`] | variables that data gives, and links made of them |

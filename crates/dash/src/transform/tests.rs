@@ -111,3 +111,103 @@ fn what_would_become_too_large_is_refused() {
         "transformation \"joinByField\": it would make more than 4000000 cells"
     );
 }
+
+#[test]
+fn rows_give_their_fields_configuration() {
+    let frame = Frame::new(vec![
+        Field::text("Name", [Some("a"), Some("b")]),
+        Field::number("Value", [Some(1.0), Some(2.0)]).with_config("unit", "watt"),
+        Field::number("Max", [Some(10.0), None]),
+        Field::text("Colour", [Some("red"), None]),
+        Field::number("Limit", [Some(8.0), Some(9.0)]),
+    ]);
+    let mappings = json!([{"fieldName": "Colour", "handlerKey": "color"},
+        {"fieldName": "Limit", "handlerKey": "threshold1"}]);
+    let made = run(json!([{"id": "rowsToFields", "options": {"mappings": mappings}}]), vec![frame]);
+    let config = |field: usize| Json::from(made.frames[0].fields[field].config.clone());
+    let thresholds = |value: f64| {
+        json!({"mode": "absolute", "steps": [
+            {"value": null, "color": "green"}, {"value": value, "color": "red"}]})
+    };
+    let color = json!({"mode": "fixed", "fixedColor": "red"});
+    let first = json!({"unit": "watt", "max": 10.0, "color": color, "thresholds": thresholds(8.0)});
+    assert_eq!(config(0), first);
+    assert_eq!(config(1), json!({"unit": "watt", "thresholds": thresholds(9.0)}));
+}
+
+#[test]
+fn a_query_gives_the_others_mappings() {
+    let texts = Frame::new(vec![
+        Field::number("code", [Some(0.0), Some(1.0)]),
+        Field::text("means", [Some("idle"), Some("busy")]),
+    ])
+    .with_ref_id("M");
+    let data = Frame::new(vec![Field::number("state", [Some(1.0)])]).with_ref_id("A");
+    let mappings = json!([{"fieldName": "code", "handlerKey": "mappings.value"},
+        {"fieldName": "means", "handlerKey": "mappings.text"}]);
+    let options = json!({"configRefId": "M", "mappings": mappings});
+    let made = run(json!([{"id": "configFromData", "options": options}]), vec![data, texts]);
+    assert_eq!(made.frames.len(), 1);
+    let config = Json::from(made.frames[0].fields[0].config.clone());
+    let expected = json!({"0": {"text": "idle", "index": 0}, "1": {"text": "busy", "index": 1}});
+    assert_eq!(config["mappings"], json!([{"type": "value", "options": expected}]));
+}
+
+#[test]
+fn groups_hold_their_rows_as_tables() {
+    let frame = Frame::new(vec![
+        Field::text("host", [Some("a"), Some("b"), Some("a")]),
+        Field::number("v", [Some(1.0), Some(2.0), Some(3.0)]),
+        Field::text("note", [Some("x"), Some("y"), Some("z")]),
+    ]);
+    let options = json!({"fields": {
+        "host": {"operation": "groupby", "aggregations": []},
+        "v": {"operation": "aggregate", "aggregations": ["sum"]}}});
+    let made = run(json!([{"id": "groupToNestedTable", "options": options}]), vec![frame]);
+    let outer = &made.frames[0];
+    let names: Vec<&str> = outer.fields.iter().map(|field| field.name.as_str()).collect();
+    assert_eq!(names, ["host", "v (sum)", "__nestedFrames"]);
+    let nested = outer.fields[2].values[0].to_json();
+    assert_eq!(nested[0]["fields"][0]["values"], json!(["x", "z"]));
+    assert_eq!(nested[0]["fields"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn series_become_rows_with_trends() {
+    let series = |host: &str| {
+        let labels = [("host".to_owned(), host.to_owned())].into();
+        Frame::new(vec![
+            Field::time("Time", [1.0, 2.0]),
+            Field::number("Value", [Some(5.0), Some(7.0)]).with_labels(labels),
+        ])
+        .with_ref_id("A")
+    };
+    let options = json!({"A": {"stat": "max"}});
+    let made =
+        run(json!([{"id": "timeSeriesTable", "options": options}]), vec![series("a"), series("b")]);
+    let table = &made.frames[0];
+    assert_eq!((made.frames.len(), table.rows()), (1, 2));
+    assert_eq!(table.fields[0].values[1].to_text(), "b");
+    assert_eq!(table.fields[1].name, "Trend #A");
+    let trend = table.fields[1].values[0].to_json();
+    assert_eq!(trend["fields"][1]["values"], json!([5, 7]));
+    assert_eq!(trend["meta"]["custom"], json!({"stat": "max", "value": 7}));
+}
+
+#[test]
+fn rows_that_cannot_be_merged_in_time_are_refused() {
+    let same = |from: i32| {
+        let rows = 8000;
+        Frame::new(vec![
+            Field::text("k", vec![Some("x"); rows as usize]),
+            Field::number("v", (from..from + rows).map(|row| Some(f64::from(row)))),
+        ])
+    };
+    let made = run(json!([{"id": "merge"}]), vec![same(0), same(8000)]);
+    // Both fields are keys here, so every row is a key of its own.
+    assert_eq!(made.frames[0].rows(), 16_000);
+    let mut other = same(0);
+    other.fields[1].name = "w".to_owned();
+    let made = run(json!([{"id": "merge"}]), vec![same(0), other]);
+    assert!(made.notices[0].text.contains("too many rows"), "{:?}", made.notices);
+}

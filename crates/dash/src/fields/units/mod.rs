@@ -1,7 +1,7 @@
 //! Units: how a number is written for people.
 //!
 //! [`table`] says what every id means as data, which the page gets as JSON, so that there is one
-//! list for both. [`format`] writes a number by it. Results are Grafana's, in English.
+//! list for both. [`format()`] writes a number by it. Results are Grafana's, in English.
 
 pub mod date;
 mod duration;
