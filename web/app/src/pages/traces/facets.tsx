@@ -1,5 +1,6 @@
 /** Values that the spans of a query have, with counts; a click keeps or leaves out what has one. */
 import { useState } from "preact/hooks";
+import { getJson } from "../../frame/api";
 import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
@@ -57,6 +58,7 @@ export function Facets({ filter, query, onQuery }: FacetsProps) {
                 key={field}
                 field={field}
                 values={values}
+                filter={filter}
                 isOpen={index < 7 || wanted !== ""}
                 onFilter={(one, operator) =>
                   onQuery(withCondition(query, { field, operator, value: literal(one) }))
@@ -89,16 +91,48 @@ function ordered(fields: readonly Field[]): Field[] {
 function Facet(props: {
   field: string;
   values: readonly Difference[];
+  filter: string;
   isOpen: boolean;
-  onFilter: (one: Difference, operator: "=" | "!=") => void;
+  onFilter: (one: Value, operator: "=" | "!=") => void;
 }) {
-  const { field, values, onFilter } = props;
-  const most = Math.max(...values.map(({ rest }) => rest), 1);
+  const { field, values, filter, onFilter } = props;
+  const [isAll, setAll] = useState(false);
   return (
     <details class="facet" open={props.isOpen}>
       <summary title={field}>
-        <span class="ellipsis">{field}</span> <span class="muted">{values.length}</span>
+        <span class="ellipsis">{field}</span>{" "}
+        <span class="muted">
+          {values.length}
+          {values.length >= VALUES ? "+" : ""}
+        </span>
       </summary>
+      {isAll ? (
+        <MoreValues field={field} filter={filter} onFilter={onFilter} />
+      ) : (
+        <Values field={field} values={values} onFilter={onFilter} />
+      )}
+      {!isAll && values.length >= VALUES && (
+        <button type="button" class="text-button" onClick={() => setAll(true)}>
+          more values
+        </button>
+      )}
+    </details>
+  );
+}
+
+/** A value with the number of spans that have it. */
+type Value = Pick<Difference, "field" | "value" | "isText" | "rest">;
+
+interface ValuesProps {
+  field: string;
+  values: readonly Value[];
+  onFilter: (one: Value, operator: "=" | "!=") => void;
+}
+
+function Values({ field, values, onFilter }: ValuesProps) {
+  const most = Math.max(...values.map(({ rest }) => rest), 1);
+  return (
+    <>
       {values.map((one) => (
         <div key={one.value} class="facet-value">
           <span class="facet-bar" aria-hidden="true" style={{ width: `${(one.rest / most) * 100}%` }} />
@@ -119,6 +153,39 @@ function Facet(props: {
           />
         </div>
       ))}
-    </details>
+    </>
+  );
+}
+
+interface FacetAnswer {
+  facets: { values: { type: string; value: unknown; count: number }[]; truncated: boolean }[];
+}
+
+/** All values of one field, as far as the server tells them. */
+function MoreValues({ field, filter, onFilter }: Omit<ValuesProps, "values"> & { filter: string }) {
+  const shown = range.value;
+  const asked = useAsk(
+    async (signal) => {
+      const params = { q: filter, keys: field, start: Math.floor(shown.from), end: Math.ceil(shown.to) };
+      const [facet] = (await getJson<FacetAnswer>("/api/traces/facets", params, signal)).facets;
+      const values = (facet?.values ?? []).map(({ type, value, count: rest }) => ({
+        field,
+        value: value === null ? "nil" : String(value),
+        isText: type === "string",
+        rest,
+      }));
+      return { values, isCut: facet?.truncated ?? false };
+    },
+    [field, filter, shown.from, shown.to],
+  );
+  return (
+    <Answer of={asked} lines={4}>
+      {({ values, isCut }) => (
+        <>
+          <Values field={field} values={values} onFilter={onFilter} />
+          {isCut && <p class="muted">and others that are less frequent</p>}
+        </>
+      )}
+    </Answer>
   );
 }

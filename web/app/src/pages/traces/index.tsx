@@ -40,6 +40,12 @@ function sortingOf(text: string | undefined): Sorting {
   return { column: value.replace(/^-/, ""), descending: value.startsWith("-") };
 }
 
+/** The longest are looked for as such: the longest of the newest would be others. */
+function orderOf({ column, descending }: Sorting): "newest" | "duration" | "spans" {
+  if (!descending) return "newest";
+  return column === "duration" ? "duration" : column === "matched" ? "spans" : "newest";
+}
+
 function search(q: string, also: Record<string, undefined> = {}): void {
   ran("traceql", q);
   setParams({ q, ...also });
@@ -50,6 +56,7 @@ export default function TracesPage() {
   const kind = param("rows") === "spans" ? "spans" : "traces";
   const fields = (param("cols") ?? "").split(",").filter(Boolean);
   const limit = Math.max(1, Math.min(10_000, Number(param("limit") ?? DEFAULT_LIMIT) || DEFAULT_LIMIT));
+  const sorting = sortingOf(param("sort"));
   const shown = range.value;
   const asked = isMetrics(query) ? filterOf(query) : query;
   const selected = kind === "spans" ? [...SPAN_FIELDS, ...fields] : fields;
@@ -59,6 +66,7 @@ export default function TracesPage() {
     from: shown.from,
     to: shown.to,
     limit,
+    order: orderOf(sorting),
   });
   const filter = filterOf(query);
   useQueryKeys("Traces", "traceql", query, (q) => setParams({ q }));
@@ -114,7 +122,7 @@ export default function TracesPage() {
                 traces={found.traces}
                 fields={fields}
                 kind={kind}
-                sorting={sortingOf(param("sort"))}
+                sorting={sorting}
                 onSort={({ column, descending }) =>
                   setParams({ sort: `${descending ? "-" : ""}${column}` }, { replace: true })
                 }

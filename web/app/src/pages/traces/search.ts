@@ -30,6 +30,8 @@ interface Asked {
   from: number;
   to: number;
   limit: number;
+  /** Which traces are found first, where there are more than are asked for. */
+  order: "newest" | "duration" | "spans";
 }
 
 /** Spans that are answered of each trace: enough for columns and for rows of spans. */
@@ -70,7 +72,7 @@ export function heard(before: State, line: SearchLine): State {
   return { ...before, elapsedMillis, damagedBlocks, isTruncated: truncated, isRunning: false };
 }
 
-export function useSearch({ query, select, from, to, limit }: Asked): Search {
+export function useSearch({ query, select, from, to, limit, order }: Asked): Search {
   const [state, setState] = useState<State>(NOTHING);
   const [turn, setTurn] = useState(0);
   const running = useRef<{ stop: () => void } | undefined>(undefined);
@@ -101,6 +103,7 @@ export function useSearch({ query, select, from, to, limit }: Asked): Search {
     const asked = {
       q: query,
       select,
+      sort: order,
       start: Math.floor(from),
       end: Math.ceil(to),
       limit,
@@ -118,6 +121,6 @@ export function useSearch({ query, select, from, to, limit }: Asked): Search {
       clearInterval(timer);
       controller.abort();
     };
-  }, [query, select, from, to, limit, turn]);
+  }, [query, select, from, to, limit, order, turn]);
   return { ...state, stop: () => running.current?.stop(), again: () => setTurn(turn + 1) };
 }
