@@ -17,6 +17,14 @@ pub(crate) enum Failed {
     /// What was asked is wrong.
     #[error("{0}")]
     Invalid(String),
+    /// The text of a query is wrong, and it is known where.
+    #[error("{message}")]
+    Query {
+        /// What is wrong.
+        message: String,
+        /// Where.
+        position: Position,
+    },
     /// There is no such thing.
     #[error("{0}")]
     Unknown(String),
@@ -34,10 +42,32 @@ pub(crate) enum Failed {
     Internal(String),
 }
 
+/// Where in a query something is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Position {
+    /// Units of UTF-16 before it, as JavaScript counts.
+    pub(crate) offset: usize,
+    /// The line, from 1.
+    pub(crate) line: usize,
+    /// The character of the line, from 1.
+    pub(crate) column: usize,
+}
+
+impl Position {
+    /// The place of a line and column in a text.
+    pub(crate) fn of(text: &str, line: usize, column: usize) -> Self {
+        let before = text.split('\n').take(line.saturating_sub(1));
+        let lines: usize = before.map(|line| line.encode_utf16().count() + 1).sum();
+        let in_line = text.split('\n').nth(line.saturating_sub(1)).unwrap_or_default();
+        let letters = in_line.chars().take(column.saturating_sub(1));
+        Self { offset: lines + letters.map(char::len_utf16).sum::<usize>(), line, column }
+    }
+}
+
 impl Failed {
-    fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         match self {
-            Self::Invalid(_) => StatusCode::BAD_REQUEST,
+            Self::Invalid(_) | Self::Query { .. } => StatusCode::BAD_REQUEST,
             Self::Unknown(_) => StatusCode::NOT_FOUND,
             Self::Conflict(_) => StatusCode::CONFLICT,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
@@ -56,6 +86,15 @@ impl Failed {
         }
     }
 
+    /// What is told: the error and, of a query, where in it.
+    pub(crate) fn document(&self) -> serde_json::Value {
+        let mut document = serde_json::json!({ "error": self.to_string() });
+        if let Self::Query { position, .. } = self {
+            document["position"] = serde_json::json!(position);
+        }
+        document
+    }
+
     fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Engine(EngineError::Busy { retry_after }) => Some(*retry_after),
@@ -66,8 +105,7 @@ impl Failed {
 
 impl IntoResponse for Failed {
     fn into_response(self) -> Response {
-        let body = serde_json::json!({ "error": self.to_string() }).to_string();
-        let mut response = typed(self.status(), "application/json", body);
+        let mut response = typed(self.status(), "application/json", self.document().to_string());
         if let Some(after) = self.retry_after() {
             let secs = HeaderValue::from(after.as_secs().max(1));
             response.headers_mut().insert(RETRY_AFTER, secs);
@@ -92,6 +130,23 @@ pub(crate) fn typed(
 pub(crate) fn json(document: &impl Serialize) -> Result<Response, Failed> {
     let body = serde_json::to_vec(document).map_err(|error| Failed::Internal(error.to_string()))?;
     Ok(typed(StatusCode::OK, "application/json", body))
+}
+
+/// Who asks, as the server has found: the name of a token or user.
+#[derive(Debug, Clone)]
+pub struct Asker(pub String);
+
+/// Who asks; `anonymous` where nobody says.
+#[derive(Debug, Clone)]
+pub(crate) struct Who(pub(crate) String);
+
+impl<S: Sync> FromRequestParts<S> for Who {
+    type Rejection = Failed;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failed> {
+        let asker = parts.extensions.get::<Asker>();
+        Ok(Self(asker.map_or_else(|| "anonymous".to_owned(), |asker| asker.0.clone())))
+    }
 }
 
 /// Whose data is meant, as the server has found.

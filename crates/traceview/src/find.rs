@@ -79,8 +79,8 @@ fn words_of(query: &str) -> Vec<String> {
 }
 
 enum Word<'t> {
-    /// Part of some text; which resources have it is known already.
-    Text { text: Vec<u8>, in_resources: Vec<bool> },
+    /// Part of some text; which resources have it is known already, and whether it may be of an id.
+    Text { text: Vec<u8>, in_resources: Vec<bool>, is_hex: bool },
     /// An attribute has this value.
     Attribute { reader: Reader<'t>, value: String, text: Vec<u8> },
 }
@@ -97,7 +97,8 @@ impl<'t> Word<'t> {
             let view = ResourceView::parse(tree.bytes(resource.raw))?;
             in_resources.push(are_in(view.attributes, &text)?);
         }
-        Ok(Self::Text { text, in_resources })
+        let is_hex = text.len() <= 16 && text.iter().all(u8::is_ascii_hexdigit);
+        Ok(Self::Text { text, in_resources, is_hex })
     }
 
     fn is_in(&self, tree: &TraceTree, row: usize) -> Result<bool, WireError> {
@@ -111,11 +112,11 @@ impl<'t> Word<'t> {
                 // A name may have an equals sign, too.
                 Ok(is_equal || contains(tree.name(row), text))
             }
-            Self::Text { text, in_resources } => {
+            Self::Text { text, in_resources, is_hex } => {
                 if in_resources[span.resource as usize]
                     || contains(tree.name(row), text)
                     || contains(tree.bytes(span.message), text)
-                    || contains(hex(&span.place.span_id).as_bytes(), text)
+                    || *is_hex && contains(hex(&span.place.span_id).as_bytes(), text)
                 {
                     return Ok(true);
                 }

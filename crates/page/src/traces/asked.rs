@@ -1,0 +1,130 @@
+//! Parameters, and queries with what is added to them.
+
+use std::ops::Range;
+
+use kymo_engine::traceql::{Cursor, Search, Sort};
+use kymo_traceql::ast::{Attribute, Body, Pipeline, Stage};
+use kymo_traceql::{Query, QueryError};
+use serde::Deserialize;
+
+use super::limits::{SEARCH_MAX_SPANS, SEARCH_MAX_TRACES, SEARCH_SPANS, SEARCH_TRACES, SELECT_MAX};
+use crate::answer::{Failed, Position};
+use crate::times;
+
+/// Parameters of all paths.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Parameters {
+    pub(super) q: Option<String>,
+    pub(super) qb: Option<String>,
+    pub(super) start: Option<String>,
+    pub(super) end: Option<String>,
+    pub(super) startb: Option<String>,
+    pub(super) endb: Option<String>,
+    pub(super) limit: Option<usize>,
+    pub(super) spss: Option<usize>,
+    pub(super) sort: Option<String>,
+    pub(super) cursor: Option<String>,
+    pub(super) select: Option<String>,
+    pub(super) keys: Option<String>,
+}
+
+impl Parameters {
+    /// The search that is asked for.
+    pub(super) fn search(&self) -> Result<Search, Failed> {
+        let mut query = parse(self.q.as_deref())?;
+        let selected = attributes("select", self.select.as_deref(), SELECT_MAX)?;
+        if !selected.is_empty() {
+            spans_of(&mut query)?.stages.push(Stage::Select(selected));
+        }
+        let limit = self.limit.unwrap_or(SEARCH_TRACES);
+        if !(1..=SEARCH_MAX_TRACES).contains(&limit) {
+            let message = format!("limit is {limit}: expected 1 to {SEARCH_MAX_TRACES}");
+            return Err(Failed::Invalid(message));
+        }
+        let after = self.cursor.as_deref().filter(|cursor| !cursor.is_empty());
+        let after = after.map(|text| {
+            let invalid = || Failed::Invalid("cursor is not what another search gave".into());
+            Cursor::parse(text).ok_or_else(invalid)
+        });
+        Ok(Search {
+            query,
+            time: time(self.start.as_deref(), self.end.as_deref())?,
+            limit,
+            spans_per_set: self.spss.unwrap_or(SEARCH_SPANS).min(SEARCH_MAX_SPANS),
+            sort: self.sort()?,
+            after: after.transpose()?,
+        })
+    }
+
+    fn sort(&self) -> Result<Sort, Failed> {
+        match self.sort.as_deref() {
+            None | Some("" | "newest") => Ok(Sort::Newest),
+            Some("start") => Ok(Sort::Start),
+            Some("duration") => Ok(Sort::Duration),
+            Some("spans") => Ok(Sort::Spans),
+            Some(other) => Err(Failed::Invalid(format!(
+                "sort is {other:?}: expected newest, start, duration or spans"
+            ))),
+        }
+    }
+}
+
+/// The time between two moments; `None` for all.
+pub(super) fn time(start: Option<&str>, end: Option<&str>) -> Result<Option<Range<i64>>, Failed> {
+    let given = |text: Option<&str>| text.is_some_and(|text| !text.is_empty());
+    if !given(start) && !given(end) {
+        return Ok(None);
+    }
+    let start = start.filter(|text| !text.is_empty());
+    let end = end.filter(|text| !text.is_empty());
+    times::range(start, end, i64::MAX).map(Some)
+}
+
+/// Reads a query. What is wrong with it is told with its place.
+pub(super) fn parse(text: Option<&str>) -> Result<Query, Failed> {
+    let text = text.filter(|text| !text.trim().is_empty()).unwrap_or("{ }");
+    kymo_traceql::parse(text).map_err(|error| failed(text, &error))
+}
+
+fn failed(text: &str, error: &QueryError) -> Failed {
+    match error.position() {
+        Some(at) => Failed::Query {
+            message: error.message().to_owned(),
+            position: Position::of(text, at.line, at.column),
+        },
+        None => Failed::Invalid(error.to_string()),
+    }
+}
+
+/// What of a query says which spans.
+pub(super) fn spans_of(query: &mut Query) -> Result<&mut Pipeline, Failed> {
+    match &mut query.body {
+        Body::Spans(pipeline) => Ok(pipeline),
+        Body::Metrics(_) => Err(Failed::Invalid(
+            "the query asks for series: expected one for spans, as { status = error }".into(),
+        )),
+    }
+}
+
+/// Attributes, with commas between them.
+pub(super) fn attributes(
+    name: &str,
+    text: Option<&str>,
+    max: usize,
+) -> Result<Vec<Attribute>, Failed> {
+    let keys: Vec<&str> =
+        text.unwrap_or_default().split(',').map(str::trim).filter(|key| !key.is_empty()).collect();
+    if keys.len() > max {
+        return Err(Failed::Invalid(format!(
+            "{name} has {} attributes: expected at most {max}",
+            keys.len()
+        )));
+    }
+    let parse = |key: &&str| {
+        kymo_traceql::parse_attribute(key).map_err(|error| {
+            Failed::Invalid(format!("{name} has {key:?}, which is no attribute: {error}"))
+        })
+    };
+    keys.iter().map(parse).collect()
+}
