@@ -3,17 +3,14 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `spans` | the spans of a trace, read once |
-//! | `forest` | who is whose child, whatever the spans claim |
-//! | `tree` | rows of `trace_tree`: depth first |
-//! | `path` | rows of `critical_path`: what the end of a trace waited for |
 //! | `rows` | rows to batches |
 //! | `provider` | the functions for DataFusion |
+//!
+//! What the rows say is found by `kymo_traceview`, which the page asks, too: who is whose child, whatever
+//! the spans claim, and what the end of a trace waited for.
 
-mod forest;
-mod path;
 mod provider;
 mod rows;
 mod spans;
-mod tree;
 
 pub(crate) use provider::{Kind, TraceFunction};

@@ -12,9 +12,10 @@ use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use kymo_store::snapshot::Snapshot;
+use kymo_traceview::forest::{Forest, Place};
+use kymo_traceview::{path, rows as tree};
 
-use super::forest::Forest;
-use super::{path, rows, spans, tree};
+use super::{rows, spans};
 use crate::error::Refusal;
 use crate::limits::BATCH_ROWS;
 use crate::scan::leaf::{Leaf, LeafWork};
@@ -152,18 +153,20 @@ impl LeafWork for TraceRows {
         let TraceFunction { kind, snapshot, reading, state } = &self.function;
         let spans = spans::read(self.trace_id, snapshot, reading, state, cancel, memory)?;
         state.check()?;
-        let forest = Forest::new(&spans);
+        let places: Vec<Place> = spans.iter().map(spans::Span::place).collect();
+        let forest = Forest::new(&places);
         match kind {
             Kind::Tree => {
-                let rows = tree::rows(&spans, &forest);
+                let rows = tree::rows(&places, &forest);
                 self.hand_out(&rows, take, |rows, first| {
                     rows::tree_batch(&spans, &forest, rows, first)
                 })
             }
             Kind::Path => {
-                let rows = path::stretches(&spans, &forest);
+                let rows = path::paths(&places, &forest).stretches;
                 let ends = rows.first().zip(rows.last());
-                let whole = ends.map_or(0, |(first, last)| last.to.saturating_sub(first.from));
+                let whole =
+                    ends.map_or(0, |(first, last)| last.to_nanos.saturating_sub(first.from_nanos));
                 self.hand_out(&rows, take, |rows, first| {
                     rows::path_batch(&spans, rows, first, whole)
                 })

@@ -7,11 +7,11 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, TimestampNanosecondArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use datafusion::common::Result;
+use kymo_traceview::forest::Forest;
+use kymo_traceview::path::Stretch;
+use kymo_traceview::rows::Row;
 
-use super::forest::Forest;
-use super::path::Stretch;
 use super::spans::Span;
-use super::tree::TreeRow;
 use crate::limits::TREE_MAX_INDENT;
 use crate::tables::text_type;
 
@@ -68,12 +68,12 @@ pub(super) fn path_schema() -> SchemaRef {
 pub(super) fn tree_batch(
     spans: &[Span],
     forest: &Forest,
-    rows: &[TreeRow],
+    rows: &[Row],
     first: usize,
 ) -> Result<RecordBatch> {
-    let span = |row: &TreeRow| &spans[row.span as usize];
+    let span = |row: &Row| &spans[row.span as usize];
     let begin = spans.first().map_or(0, |span| span.start);
-    let numbers = |number: &dyn Fn(&TreeRow) -> i64| integers(rows.iter().map(number));
+    let numbers = |number: &dyn Fn(&Row) -> i64| integers(rows.iter().map(number));
     let mut tree = StringBuilder::new();
     for row in rows {
         let indent = "  ".repeat(row.depth.min(TREE_MAX_INDENT) as usize);
@@ -107,7 +107,7 @@ pub(super) fn path_batch(
     whole_nanos: i64,
 ) -> Result<RecordBatch> {
     let span = |row: &Stretch| row.span.map(|span| &spans[span as usize]);
-    let nanos = |row: &Stretch| row.to.saturating_sub(row.from);
+    let nanos = |row: &Stretch| row.to_nanos.saturating_sub(row.from_nanos);
     let share = |row: &Stretch| nanos(row) as f64 / whole_nanos.max(1) as f64;
     let mut columns: Vec<ArrayRef> = vec![
         integers((first..).take(rows.len()).map(|nth| nth as i64 + 1)),
@@ -116,10 +116,10 @@ pub(super) fn path_batch(
         ),
     ];
     columns.extend(of_spans(rows.iter().map(span))?);
-    let slack = rows.iter().map(|row| row.span.map(|_| row.slack_nanos));
+    let slack = rows.iter().map(|row| row.span.map(|_| row.room_nanos));
     columns.extend([
-        times(rows.iter().map(|row| row.from)),
-        times(rows.iter().map(|row| row.to)),
+        times(rows.iter().map(|row| row.from_nanos)),
+        times(rows.iter().map(|row| row.to_nanos)),
         integers(rows.iter().map(nanos)),
         Arc::new(Float64Array::from_iter_values(rows.iter().map(share))),
         Arc::new(slack.collect::<Int64Array>()),

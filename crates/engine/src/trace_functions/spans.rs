@@ -14,6 +14,7 @@ use kymo_store::scan::{ColumnRef, Predicate, Prepared, Scalar, Scan, ScanStats};
 use kymo_store::schema::Signal;
 use kymo_store::snapshot::Snapshot;
 use kymo_store::tables::spans::field;
+use kymo_traceview::forest::Place;
 
 use crate::scan::reading::{Stop, context};
 use crate::state::{QueryState, Reading};
@@ -33,16 +34,23 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// When it ended; not before it began.
-    pub(super) fn end(&self) -> i64 {
-        self.start.saturating_add(self.duration.max(0))
+    /// Where it belongs.
+    pub(super) fn place(&self) -> Place {
+        Place {
+            span_id: self.span_id,
+            parent_span_id: self.parent_span_id,
+            start_nanos: self.start,
+            end_nanos: self.start.saturating_add(self.duration.max(0)),
+        }
     }
 
-    /// Bytes of one, with what the forest holds of it.
+    /// Bytes of one, with what is found out about it.
     fn bytes(&self) -> usize {
         let texts = [Some(&self.name), self.service.as_ref()];
         // Most texts are shared; a name that is not costs its letters.
-        2 * size_of::<Self>() + texts.into_iter().flatten().map(|text| text.len()).sum::<usize>()
+        2 * size_of::<Self>()
+            + 4 * size_of::<Place>()
+            + texts.into_iter().flatten().map(|text| text.len()).sum::<usize>()
     }
 }
 
