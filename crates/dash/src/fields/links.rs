@@ -77,7 +77,7 @@ fn encode(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fields::Names;
+    use crate::fields::scope::Prepared;
     use crate::fields::units::Clock;
     use crate::frame::{Field, Frame, Labels};
     use serde_json::json;
@@ -90,15 +90,13 @@ mod tests {
                 .with_config("unit", "ms")
                 .with_labels(labels),
         ])];
-        let names = Names::new(&frames);
+        let prepared = Prepared::new(&frames, &Clock::default());
         let scope = Scope {
-            frames: &frames,
-            names: &names,
+            of: &prepared,
             frame: 0,
             field: 1,
             row: Some(row),
             calculated: None,
-            clock: &Clock::default(),
             url_time_range: "from=1&to=2",
         };
         links(&json!([link]), &scope, &|text: &str| text.replace("${v}", "prod"))

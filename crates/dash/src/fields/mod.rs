@@ -37,7 +37,7 @@ use serde_json::{Map, Value as Json};
 use crate::frame::{Config, Field, Frame, Kind, Notice, State};
 use crate::limits;
 use crate::reduce;
-use scope::Scope;
+use scope::{Prepared, Scope};
 use units::Clock;
 
 /// What resolving needs to know of the dashboard.
@@ -213,13 +213,13 @@ fn name_fields(frames: &mut [Frame], context: &Context<'_>) {
         .iter()
         .map(|frame| frame.with_fields(frame.fields.iter().map(unnamed).collect()))
         .collect();
-    let names = Names::new(&plain);
+    let prepared = Prepared::new(&plain, &context.clock);
     for (frame, source) in frames.iter_mut().enumerate() {
         for (field, column) in source.fields.iter_mut().enumerate() {
             if !is_template(column) {
                 continue;
             }
-            let scope = scope_of(&plain, &names, frame, field, None, context);
+            let scope = scope_of(&prepared, frame, field, None, context);
             let resolve = |name: &str, _: Option<&str>, _: usize| scope.resolve(name);
             let template = column.config_text("displayName").unwrap_or_default();
             let name = scope::expand(template, &resolve, context.interpolate);
@@ -250,7 +250,11 @@ fn set_states(frames: &mut [Frame]) {
 
 /// Makes the links of every row, for fields that have any.
 fn set_links(frames: &mut [Frame], context: &Context<'_>) {
-    let names = Names::new(frames);
+    let has_links = |field: &Field| field.config.get("links").is_some_and(has_any);
+    if !frames.iter().flat_map(|frame| &frame.fields).any(has_links) {
+        return;
+    }
+    let prepared = Prepared::new(frames, &context.clock);
     let mut made = Vec::new();
     for (frame, source) in frames.iter().enumerate() {
         for (field, column) in source.fields.iter().enumerate() {
@@ -258,7 +262,7 @@ fn set_links(frames: &mut [Frame], context: &Context<'_>) {
                 continue;
             };
             let row = |row| {
-                let scope = scope_of(frames, &names, frame, field, Some(row), context);
+                let scope = scope_of(&prepared, frame, field, Some(row), context);
                 links::links(config, &scope, context.interpolate)
             };
             let rows = column.values.len().min(limits::MAX_LINKED_ROWS);
@@ -278,15 +282,14 @@ fn has_any(links: &Json) -> bool {
 
 /// The place of a template, for [`scope::expand`].
 pub(crate) fn scope_of<'a>(
-    frames: &'a [Frame],
-    names: &'a Names,
+    of: &'a Prepared<'a>,
     frame: usize,
     field: usize,
     row: Option<usize>,
     context: &'a Context<'_>,
 ) -> Scope<'a> {
-    let (clock, url_time_range) = (&context.clock, context.url_time_range);
-    Scope { frames, names, frame, field, row, calculated: None, clock, url_time_range }
+    let url_time_range = context.url_time_range;
+    Scope { of, frame, field, row, calculated: None, url_time_range }
 }
 
 /// Adds reducers, such as those of a legend, to the state of all fields of values.

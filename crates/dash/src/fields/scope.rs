@@ -8,13 +8,45 @@ use super::name::Names;
 use super::units::Clock;
 use crate::frame::{Field, Frame, Value};
 
+/// Frames with what is made of them once, for many templates.
+#[derive(Debug)]
+pub struct Prepared<'a> {
+    /// The frames.
+    pub frames: &'a [Frame],
+    /// The names that people see, by frame and field.
+    pub seen: Vec<Vec<String>>,
+    /// What shows the values, by frame and field.
+    pub displayers: Vec<Vec<Displayer<'a>>>,
+}
+
+impl<'a> Prepared<'a> {
+    /// Reads the frames.
+    pub fn new(frames: &'a [Frame], clock: &Clock) -> Self {
+        let names = Names::new(frames);
+        let seen = (0..frames.len()).map(|frame| names.of_frame(frames, frame)).collect();
+        let displayer = |frame: &'a Frame| {
+            frame.fields.iter().map(|field| Displayer::new(field, clock)).collect()
+        };
+        Self { frames, seen, displayers: frames.iter().map(displayer).collect() }
+    }
+
+    /// A value as people see it, with its unit.
+    pub fn text(&self, frame: usize, field: usize, value: &Value) -> String {
+        let displayer = self.displayers.get(frame).and_then(|fields| fields.get(field));
+        displayer.map(|displayer| displayer.show(value).whole()).unwrap_or_default()
+    }
+
+    /// The name that people see.
+    pub fn name(&self, frame: usize, field: usize) -> &str {
+        self.seen.get(frame).and_then(|fields| fields.get(field)).map_or("", String::as_str)
+    }
+}
+
 /// Where a template stands: a field, perhaps a row, perhaps a value that was computed.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
     /// All frames.
-    pub frames: &'a [Frame],
-    /// Their names.
-    pub names: &'a Names,
+    pub of: &'a Prepared<'a>,
     /// Which frame.
     pub frame: usize,
     /// Which field of it.
@@ -23,15 +55,13 @@ pub struct Scope<'a> {
     pub row: Option<usize>,
     /// The reducer's id and its result, where a value was computed.
     pub calculated: Option<(&'a str, &'a Value)>,
-    /// For times.
-    pub clock: &'a Clock,
     /// What `${__url_time_range}` stands for: `from=…&to=…`.
     pub url_time_range: &'a str,
 }
 
 impl Scope<'_> {
     fn frame(&self) -> Option<&Frame> {
-        self.frames.get(self.frame)
+        self.of.frames.get(self.frame)
     }
 
     fn field(&self) -> Option<&Field> {
@@ -69,7 +99,7 @@ impl Scope<'_> {
         let field = self.field()?;
         match rest {
             "" | "name" => Some(field.name.clone()),
-            "displayName" => Some(self.names.of(self.frames, self.frame, self.field)),
+            "displayName" => Some(self.of.name(self.frame, self.field).to_owned()),
             "labels" => Some(super::name::write_labels(&field.labels)),
             rest => {
                 let label = key(rest.strip_prefix("labels")?)?.0;
@@ -80,13 +110,13 @@ impl Scope<'_> {
     }
 
     fn of_value(&self, rest: &str) -> Option<String> {
-        let (field, value) = (self.field()?, self.value());
+        let value = self.value();
         Some(match rest {
             "raw" => value.to_text(),
             "numeric" => value.to_number().map(crate::frame::write_number).unwrap_or_default(),
             "calc" => self.calculated.map(|(id, _)| id.to_owned()).unwrap_or_default(),
             "time" => self.frame()?.first_of(crate::frame::Kind::Time)?.at(self.row?).to_text(),
-            "text" | "" => Displayer::new(field, self.clock).show(&value).whole(),
+            "text" | "" => self.of.text(self.frame, self.field, &value),
             _ => return None,
         })
     }
@@ -98,8 +128,7 @@ impl Scope<'_> {
         let place = match name.parse::<usize>() {
             Ok(place) if place < fields.len() => place,
             _ => {
-                let seen = self.names.of_frame(self.frames, self.frame);
-                let seen = seen.iter().position(|known| known == name);
+                let seen = self.of.seen.get(self.frame)?.iter().position(|known| known == name);
                 seen.or_else(|| fields.iter().position(|field| field.name == name))?
             }
         };
@@ -116,7 +145,7 @@ impl Scope<'_> {
         Some(match form {
             "numeric" => value.to_number().map(crate::frame::write_number).unwrap_or_default(),
             "raw" => value.to_text(),
-            _ => Displayer::new(field, self.clock).show(value).whole(),
+            _ => self.of.text(self.frame, place, value),
         })
     }
 }

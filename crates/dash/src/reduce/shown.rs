@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 
 use super::{Reducer, reduce};
 use crate::fields::links::{self, Link};
+use crate::fields::scope::Prepared;
 use crate::fields::{
     Context, Display, Displayer, FieldMatcher, Names, display, pattern, scope, scope_of,
 };
@@ -95,6 +96,7 @@ struct Panel<'a> {
     overrides: &'a [Json],
     frames: &'a [Frame],
     names: Names,
+    prepared: Prepared<'a>,
     context: &'a Context<'a>,
 }
 
@@ -129,6 +131,7 @@ impl<'a> Panel<'a> {
             overrides: overrides.map_or(&[], Vec::as_slice),
             frames,
             names: Names::new(frames),
+            prepared: Prepared::new(frames, &context.clock),
             context,
         }
     }
@@ -144,10 +147,10 @@ impl<'a> Panel<'a> {
             fields.truncate(1);
         }
         for field in fields {
-            let displayer = Displayer::new(&source.fields[field], &self.context.clock);
+            let displayer = &self.prepared.displayers[frame][field];
             match every_row {
-                true => self.add_rows(frame, field, &displayer, values),
-                false => self.add_calcs(frame, field, &displayer, values),
+                true => self.add_rows(frame, field, displayer, values),
+                false => self.add_calcs(frame, field, displayer, values),
             }
         }
     }
@@ -167,7 +170,7 @@ impl<'a> Panel<'a> {
             let title = self.row_title(frame, field, row);
             let mut display = displayer.show(value);
             display.color = self.row_color(&title).or(display.color);
-            let scope = scope_of(self.frames, &self.names, frame, field, Some(row), self.context);
+            let scope = scope_of(&self.prepared, frame, field, Some(row), self.context);
             let links = column.config.get("links").unwrap_or(&Json::Null);
             values.push(Shown {
                 row: Some(row),
@@ -194,14 +197,14 @@ impl<'a> Panel<'a> {
                 return;
             }
             let row = (source.rows() == 1).then_some(0);
-            let mut scope = scope_of(self.frames, &self.names, frame, field, row, self.context);
+            let mut scope = scope_of(&self.prepared, frame, field, row, self.context);
             scope.calculated = Some((id, &value));
             let title = match column.config_text("displayName").filter(|name| name.contains('$')) {
                 Some(template) => {
                     let resolve = |name: &str, _: Option<&str>, _: usize| scope.resolve(name);
                     scope::expand(template, &resolve, self.context.interpolate)
                 }
-                None => self.names.of(self.frames, frame, field),
+                None => self.prepared.name(frame, field).to_owned(),
             };
             let display = match reducer.keeps_unit() {
                 true => displayer.show(&value),
@@ -241,24 +244,19 @@ impl<'a> Panel<'a> {
         let column = &source.fields[field];
         if let Some(template) = column.config_text("displayName").filter(|name| name.contains('$'))
         {
-            let scope = scope_of(self.frames, &self.names, frame, field, Some(row), self.context);
+            let scope = scope_of(&self.prepared, frame, field, Some(row), self.context);
             let resolve = |name: &str, _: Option<&str>, _: usize| scope.resolve(name);
             return scope::expand(template, &resolve, self.context.interpolate);
         }
-        let others = || {
-            let others = source.fields.iter().enumerate();
-            others.filter(|(other, _)| *other != field).map(|(_, other)| other)
-        };
-        let text = |other: &Field| match other.kind {
-            Kind::String | Kind::Enum => {
-                Some(display(other, other.at(row), &self.context.clock).whole())
-            }
+        let others = || source.fields.iter().enumerate().filter(|(other, _)| *other != field);
+        let text = |(at, other): (usize, &Field)| match other.kind {
+            Kind::String | Kind::Enum => Some(self.prepared.text(frame, at, other.at(row))),
             _ => None,
         };
         let mut parts: Vec<String> =
             others().filter_map(text).filter(|text| !text.is_empty()).collect();
-        if parts.is_empty() || others().any(|other| other.kind == Kind::Number) {
-            parts.push(self.names.of(self.frames, frame, field));
+        if parts.is_empty() || others().any(|(_, other)| other.kind == Kind::Number) {
+            parts.push(self.prepared.name(frame, field).to_owned());
         }
         parts.join(" ")
     }
