@@ -1,22 +1,26 @@
-/** The answer of a LogQL query that asks for numbers. */
+/** The answer of a LogQL query that asks for numbers, as a chart. */
 import { useEffect } from "preact/hooks";
-import { range, setRange } from "../../frame/time";
+import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
-import { colorAt } from "../../ui/colors";
 import { Answer, Empty, Warning } from "../../ui/states";
-import { TimeChart } from "../../ui/timechart";
-import { askRange, type LokiSeries } from "./ask";
+import { Chart } from "../metrics/chart";
+import { askRange } from "./ask";
+import "../metrics/metrics.css";
 
-const HEIGHT = 320;
-/** More lines cannot be told apart, and make the chart slow. */
-const MOST_SERIES = 60;
+/** More series cannot be told apart, and make the chart slow. */
+const MOST_SERIES = 500;
+const POINTS = 240;
 
 export function Numbers({ query, onError }: { query: string; onError: (error?: Error) => void }) {
   const shown = range.value;
-  const step = Math.max(1, Math.ceil((shown.to - shown.from) / 1000 / 240));
+  const step = Math.max(1, Math.ceil((shown.to - shown.from) / 1000 / POINTS));
+  // Steps are at whole numbers of their length, so that a refresh moves no point.
+  const [from, to] = [shown.from, shown.to].map(
+    (millis) => Math.ceil(millis / 1000 / step) * step * 1000,
+  ) as [number, number];
   const asked = useAsk(
-    async (signal) => (await askRange(query, shown, { step }, signal)).series,
-    [query, shown.from, shown.to],
+    async (signal) => (await askRange(query, { from, to }, { step }, signal)).series,
+    [query, from, to],
   );
   useEffect(() => onError(asked.error), [asked.error]);
   // The page shows what is wrong, at its place in the query.
@@ -30,37 +34,25 @@ export function Numbers({ query, onError }: { query: string; onError: (error?: E
           <section class="card">
             {series.length > MOST_SERIES && (
               <Warning>
-                {MOST_SERIES} of {series.length} series are drawn; topk(…) chooses which.
+                {MOST_SERIES} of {series.length} series are shown; topk(…) chooses which.
               </Warning>
             )}
-            <TimeChart
-              {...alignedSeries(series.slice(0, MOST_SERIES))}
-              height={HEIGHT}
+            <Chart
+              answers={[
+                {
+                  query: { text: query, legend: "", isHidden: false },
+                  letter: "A",
+                  answer: { series: series.slice(0, MOST_SERIES), isCut: false, warnings: [], from, to },
+                  exemplars: [],
+                },
+              ]}
+              shape="lines"
               range={shown}
-              label="Answer of the query"
-              onZoom={setRange}
+              step={step}
             />
           </section>
         )
       }
     </Answer>
   );
-}
-
-function alignedSeries(series: readonly LokiSeries[]) {
-  const all = new Set<number>();
-  for (const { values } of series) for (const [seconds] of values) all.add(seconds);
-  const seconds = [...all].sort((a, b) => a - b);
-  const lines = series.map(({ metric, values }, index) => {
-    const known = new Map(values.map(([at, value]) => [at, Number(value)]));
-    const name = Object.entries(metric)
-      .map(([key, value]) => `${key}=${value}`)
-      .join(", ");
-    return {
-      label: name || "value",
-      color: colorAt(index),
-      values: seconds.map((at) => known.get(at) ?? null),
-    };
-  });
-  return { times: seconds.map((second) => second * 1000), lines };
 }

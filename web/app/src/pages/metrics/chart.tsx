@@ -1,9 +1,10 @@
 /** The answers of all queries in one chart, with a legend that has the numbers of each series. */
 import { useMemo, useState } from "preact/hooks";
+import { href } from "../../frame/base";
 import { link, navigate } from "../../frame/router";
 import { type Range, setRange } from "../../frame/time";
 import { colorAt } from "../../ui/colors";
-import { bytes, count, duration, percent } from "../../ui/format";
+import { bytes, count, duration, percent, time } from "../../ui/format";
 import { type Column, Table } from "../../ui/table";
 import { type Line, type Mark, TimeChart } from "../../ui/timechart";
 import type { Exemplar, RangeAnswer } from "./ask";
@@ -31,6 +32,7 @@ const HEIGHT = 320;
 /** Lines that are drawn; the legend has all. */
 const MOST_DRAWN = 120;
 const MOST_MARKS = 200;
+const MOST_LISTED = 50;
 
 /** How numbers of a unit are written. */
 export function formatOf(unit: Unit): (value: number) => string {
@@ -81,6 +83,7 @@ export function Chart({
         marks={marks}
       />
       <Legend drawn={drawn} only={only} format={format} onToggle={toggle} />
+      <Exemplars answers={answers} />
       {drawn.length > MOST_DRAWN && only.size === 0 && (
         <p class="muted">
           {MOST_DRAWN} of {count(drawn.length)} series are drawn; a click on a name shows any.
@@ -143,7 +146,7 @@ function marksOf(answers: readonly Answered[], shown: readonly Drawn[]): Mark[] 
   return all
     .filter((_, at) => at % every === 0)
     .flatMap(({ one, unit }) => {
-      const trace = one.labels.trace_id ?? one.labels.traceID;
+      const { trace, span } = traceOf(one);
       if (!trace) return [];
       const value = numberOf(one.value);
       return [
@@ -151,10 +154,41 @@ function marksOf(answers: readonly Answered[], shown: readonly Drawn[]): Mark[] 
           time: one.timestamp * 1000,
           value: Math.max(least, Math.min(most, value)),
           label: `exemplar ${formatOf(unit)(value)}, trace ${trace.slice(0, 8)}`,
-          onOpen: () => navigate(link(`/trace/${trace}`, { span: one.labels.span_id ?? one.labels.spanID })),
+          onOpen: () => navigate(link(`/trace/${trace}`, { span })),
         },
       ];
     });
+}
+
+/** Exemplars as a list, the greatest first: what the marks of the chart open, for the keyboard too. */
+function Exemplars({ answers }: { answers: readonly Answered[] }) {
+  const all = answers
+    .flatMap(({ exemplars, query }) => exemplars.map((one) => ({ one, unit: unitOf(query.text) })))
+    .flatMap(({ one, unit }) => {
+      const { trace, span } = traceOf(one);
+      return trace ? [{ one, trace, span, value: numberOf(one.value), unit }] : [];
+    })
+    .sort((a, b) => b.value - a.value);
+  if (all.length === 0) return null;
+  return (
+    <details class="exemplars">
+      <summary>{count(all.length)} exemplars</summary>
+      <ul>
+        {all.slice(0, MOST_LISTED).map(({ one, trace, span, value, unit }) => (
+          <li key={`${trace}${one.timestamp}${one.value}`}>
+            <a href={href(link(`/trace/${trace}`, { span }))}>
+              {formatOf(unit)(value)} <span class="muted">{time(one.timestamp * 1000)}</span>{" "}
+              <code>{trace.slice(0, 8)}</code>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function traceOf({ labels }: Exemplar): { trace?: string; span?: string } {
+  return { trace: labels.trace_id ?? labels.traceID, span: labels.span_id ?? labels.spanID };
 }
 
 function Legend(props: {

@@ -151,6 +151,7 @@ function FieldDifference(props: {
             <span class="difference-bar difference-rest" style={{ width: percentOf(one.restPart) }} />
           </span>
           <span class="difference-parts">
+            <span class="hidden">{certainty(one.score)}: </span>
             <b>{percent(one.selectedPart)}</b> <span class="muted">{percent(one.restPart)}</span>
           </span>
           <span class="difference-actions">
