@@ -23,7 +23,7 @@ use crate::span::{Status, Trace};
 pub use cache::{Cache, totals};
 pub use document::{Part, Table, document};
 pub use markdown::markdown;
-pub use path::PathJob;
+pub use path::{Lasted, PathJob, Place, chain, slack};
 
 /// Jobs and steps that are listed.
 const LISTED: usize = 5;

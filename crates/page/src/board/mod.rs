@@ -1,13 +1,119 @@
-//! Sessions as they run, and as they ran.
+//! `/api/board`: sessions as they run, and as they ran. `docs/sessions/api.md` describes what is
+//! answered.
+//!
+//! A session is read whole and analysed as a report is (crate `report`), as it was at any moment:
+//! what was not known then is taken away. Who wants to hear when it goes on listens to
+//! `/api/sessions/{id}/events` and asks again.
+//!
+//! | path | module | what |
+//! |---|---|---|
+//! | `/api/board/{session}` | `document`, `lanes`, `stragglers`, `replay` | all that is drawn |
+//! | `/api/board/{session}/tasks` | `tasks` | the table of tasks, in portions |
+//! | `/api/board/compare` | `compare` | two sessions |
+//!
+//! `held` keeps what was read for a moment, `stored` reads it.
 
+mod compare;
+mod document;
+mod held;
+mod lanes;
+mod limits;
+mod replay;
 mod stored;
+mod stragglers;
+mod tasks;
+#[cfg(test)]
+mod tests;
 
-use axum::Router;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use axum::routing::get;
+use axum::{Extension, Router};
+use serde::Deserialize;
 
 use crate::Page;
+use crate::answer::{Failed, Whose, json};
+use crate::times::{moment, now_nanos};
+use document::When;
+use held::Held;
 
 pub use stored::{StoredError, StoredSession};
 
 pub(crate) fn over_http() -> Router<Page> {
     Router::new()
+        .route("/api/board/compare", get(two_sessions))
+        .route("/api/board/{session}", get(one_session))
+        .route("/api/board/{session}/tasks", get(tasks_of))
+        .layer(Extension(Held::new()))
+}
+
+/// A moment, if one is named.
+fn chosen(name: &str, text: Option<&str>) -> Result<Option<u64>, Failed> {
+    let text = text.filter(|text| !text.is_empty());
+    let nanos = text.map(|text| moment(name, text)).transpose()?;
+    Ok(nanos.and_then(|nanos| u64::try_from(nanos).ok()))
+}
+
+fn now() -> u64 {
+    u64::try_from(now_nanos()).unwrap_or(0)
+}
+
+/// Which moment, and which part of the time lanes are drawn of.
+#[derive(Debug, Default, Deserialize)]
+struct Parameters {
+    at: Option<String>,
+    from: Option<String>,
+    to: Option<String>,
+}
+
+async fn one_session(
+    State(page): State<Page>,
+    Whose(tenants): Whose,
+    Extension(held): Extension<Held>,
+    Path(id): Path<String>,
+    Query(asked): Query<Parameters>,
+) -> Result<Response, Failed> {
+    let when = When {
+        at: chosen("at", asked.at.as_deref())?,
+        from: chosen("from", asked.from.as_deref())?,
+        to: chosen("to", asked.to.as_deref())?,
+        now: now(),
+    };
+    let session = held.session(&page.engine, &tenants, &id).await?;
+    page.engine.blocking(move || json(&document::board(&session, when))).await?
+}
+
+async fn tasks_of(
+    State(page): State<Page>,
+    Whose(tenants): Whose,
+    Extension(held): Extension<Held>,
+    Path(id): Path<String>,
+    Query(asked): Query<tasks::Parameters>,
+) -> Result<Response, Failed> {
+    let at = chosen("at", asked.at.as_deref())?;
+    let when = When { at, now: now(), ..When::default() };
+    let session = held.session(&page.engine, &tenants, &id).await?;
+    let told = move || {
+        let (then, at) = document::then(&session, when);
+        json(&tasks::tasks(&then, at, &asked)?)
+    };
+    page.engine.blocking(told).await?
+}
+
+/// Which sessions.
+#[derive(Debug, Deserialize)]
+struct Two {
+    a: String,
+    b: String,
+}
+
+async fn two_sessions(
+    State(page): State<Page>,
+    Whose(tenants): Whose,
+    Extension(held): Extension<Held>,
+    Query(Two { a, b }): Query<Two>,
+) -> Result<Response, Failed> {
+    let a = held.session(&page.engine, &tenants, &a).await?;
+    let b = held.session(&page.engine, &tenants, &b).await?;
+    page.engine.blocking(move || json(&compare::compared(&a, &b))).await?
 }

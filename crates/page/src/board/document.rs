@@ -1,0 +1,212 @@
+//! The board of a session: where its tasks stand, how fast they go, what stands out.
+
+use kymo_report::Session;
+use kymo_report::analysis::{Analysis, ConcurrencyPoint, FailureGroup, Throughput};
+use kymo_report::recording::{LeftOut, Status};
+use serde::Serialize;
+
+use super::lanes::{self, Idle, Lanes};
+use super::limits::{LOST_AFTER, MAX_LISTED, RATE_WINDOW};
+use super::replay::{self, Replay};
+use super::stragglers::{Straggler, stragglers};
+
+/// What is drawn of a session at a moment.
+#[derive(Debug, Serialize)]
+pub(super) struct Board {
+    session: About,
+    /// The moment that it is about.
+    pub(super) at_ms: f64,
+    /// Whether that is in the past, as somebody asked for.
+    is_replay: bool,
+    pub(super) funnel: Funnel,
+    throughput: Throughput,
+    concurrency: Vec<ConcurrencyPoint>,
+    /// Tasks that ended per second lately, and how long the others take at that rate.
+    pub(super) rate_per_second: f64,
+    pub(super) eta_seconds: Option<f64>,
+    waits: Waits,
+    pub(super) lanes: Lanes,
+    pub(super) idle_gpus: Vec<Idle>,
+    pub(super) stragglers: Vec<Straggler>,
+    failures: Vec<FailureGroup>,
+    replay: Replay,
+    /// What there was no room for.
+    left_out: LeftOut,
+    notes: Vec<String>,
+}
+
+/// Which session.
+#[derive(Debug, Serialize)]
+struct About {
+    id: String,
+    name: String,
+    service: Option<String>,
+    host: Option<String>,
+    backend: Option<String>,
+    trace_id: Option<String>,
+    /// `running`, `ended` or `lost`, at the moment that the board is about.
+    state: &'static str,
+    start_ms: Option<f64>,
+    end_ms: Option<f64>,
+    seconds: f64,
+    error: Option<String>,
+}
+
+/// Where tasks stand.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Funnel {
+    /// All that are known.
+    pub(super) created: usize,
+    /// Those that were handed over, whatever became of them.
+    pub(super) submitted: usize,
+    /// Those that wait.
+    pub(super) queued: usize,
+    pub(super) running: usize,
+    pub(super) completed: usize,
+    pub(super) failed: usize,
+    pub(super) canceled: usize,
+    /// Without an end, though their session has one.
+    pub(super) unfinished: usize,
+}
+
+/// How long tasks waited and ran, in seconds.
+#[derive(Debug, Serialize)]
+struct Waits {
+    queue_p50_seconds: f64,
+    queue_p95_seconds: f64,
+    run_p50_seconds: f64,
+    run_p95_seconds: f64,
+}
+
+/// Which moment, and which part of the time lanes are drawn of, in nanoseconds since 1970.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct When {
+    pub(super) at: Option<u64>,
+    pub(super) from: Option<u64>,
+    pub(super) to: Option<u64>,
+    pub(super) now: u64,
+}
+
+/// A session as it is asked about, and the moment that this is.
+pub(super) fn then(session: &Session, when: When) -> (Session, u64) {
+    let (_, last) = replay::bounds(session);
+    if let Some(at) = when.at {
+        return (replay::as_of(session, at), at.min(last));
+    }
+    let silence = u128::from(when.now.saturating_sub(last));
+    let goes_on = !session.has_ended && silence <= LOST_AFTER.as_nanos();
+    (session.clone(), if goes_on { when.now.max(last) } else { last })
+}
+
+/// The board.
+pub(super) fn board(session: &Session, when: When) -> Board {
+    let (then, at) = then(session, when);
+    let (_, last) = replay::bounds(session);
+    let state = state(&then, when, last);
+    let mut analysis = Analysis::of(&then);
+    let funnel = funnel(&then, state);
+    let (rate_per_second, eta_seconds) = estimate(&then, &funnel, at, state);
+    let part = (when.from.unwrap_or(0), when.to.unwrap_or(u64::MAX));
+    analysis.failures.truncate(MAX_LISTED);
+    // What runs is drawn until the moment that the board is about.
+    let mut window = analysis.window;
+    window.end_nanos = window.end_nanos.max(at);
+    Board {
+        lanes: lanes::lanes(&then, &analysis.resources, window, part),
+        idle_gpus: if state == "running" { lanes::idle(&then, at) } else { Vec::new() },
+        stragglers: stragglers(&then, &analysis.stragglers, at),
+        session: about(&analysis, state, at),
+        at_ms: at as f64 / 1e6,
+        is_replay: when.at.is_some(),
+        funnel,
+        rate_per_second,
+        eta_seconds,
+        waits: Waits {
+            queue_p50_seconds: analysis.waits.start.p50,
+            queue_p95_seconds: analysis.waits.start.p95,
+            run_p50_seconds: analysis.duration.p50,
+            run_p95_seconds: analysis.duration.p95,
+        },
+        throughput: analysis.throughput,
+        concurrency: analysis.concurrency.series,
+        failures: analysis.failures,
+        replay: replay::replay(session),
+        left_out: session.left_out,
+        notes: analysis.notes,
+    }
+}
+
+fn state(then: &Session, when: When, last: u64) -> &'static str {
+    let silence = u128::from(when.now.saturating_sub(last));
+    match then.has_ended {
+        true => "ended",
+        // In a replay it goes on until the last thing that is known.
+        false if when.at.is_some_and(|at| at < last) => "running",
+        false if silence > LOST_AFTER.as_nanos() => "lost",
+        false => "running",
+    }
+}
+
+fn about(analysis: &Analysis, state: &'static str, at: u64) -> About {
+    let session = &analysis.session;
+    let start = analysis.window.start_nanos;
+    About {
+        id: session.id.clone(),
+        name: session.name.clone(),
+        service: session.service.clone(),
+        host: session.host.clone(),
+        backend: session.backend.clone(),
+        trace_id: session.trace_id.clone(),
+        state,
+        start_ms: Some(start as f64 / 1e6).filter(|_| start > 0),
+        end_ms: (state != "running").then_some(analysis.window.end_nanos as f64 / 1e6),
+        seconds: match state {
+            "running" => at.saturating_sub(start) as f64 / 1e9,
+            _ => session.duration_seconds,
+        },
+        error: session.error.clone(),
+    }
+}
+
+fn funnel(session: &Session, state: &'static str) -> Funnel {
+    let mut funnel = Funnel { created: session.tasks.len(), ..Funnel::default() };
+    for task in &session.tasks {
+        let was_handed_over = task.submitted_nanos.is_some()
+            || task.queued_nanos.is_some()
+            || task.started_nanos.is_some()
+            || matches!(task.status, Status::Completed | Status::Failed);
+        funnel.submitted += usize::from(was_handed_over);
+        match task.status {
+            Status::Completed => funnel.completed += 1,
+            Status::Failed => funnel.failed += 1,
+            Status::Canceled => funnel.canceled += 1,
+            _ if state != "running" => funnel.unfinished += 1,
+            Status::Running => funnel.running += 1,
+            Status::Queued | Status::Submitted => funnel.queued += 1,
+            Status::Created => {}
+        }
+    }
+    funnel
+}
+
+/// How fast tasks end, over the last minute or the last fifth of the session, and how long what is
+/// left takes at that rate.
+fn estimate(
+    session: &Session,
+    funnel: &Funnel,
+    at: u64,
+    state: &'static str,
+) -> (f64, Option<f64>) {
+    let first = session.tasks.iter().filter_map(|task| task.first_nanos()).min();
+    let Some(first) = first else { return (0.0, None) };
+    let elapsed = at.saturating_sub(first);
+    let least = u64::try_from(RATE_WINDOW.as_nanos()).unwrap_or(u64::MAX);
+    let window = (elapsed / 5).max(least).min(elapsed).max(1);
+    let since = at.saturating_sub(window);
+    let is_recent = |ended: &u64| (since..=at).contains(ended);
+    let ended = session.tasks.iter().filter_map(|task| task.ended_nanos).filter(is_recent).count();
+    let rate = ended as f64 / (window as f64 / 1e9);
+    let left = funnel.created - funnel.completed - funnel.failed - funnel.canceled;
+    let eta = (state == "running" && left > 0 && rate > 0.0).then(|| left as f64 / rate);
+    (rate, eta)
+}

@@ -1,0 +1,119 @@
+//! What earlier runs of a workflow were like, for one to be held against.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::try_join;
+use kymo_engine::table::Table;
+use kymo_engine::{Engine, Tenants};
+use serde::Serialize;
+
+use super::asked::Filter;
+use super::caches;
+use super::figures::{Cached, change, median};
+use super::limits::{EARLIER_RUNS, MAX_LISTED};
+use super::rows;
+use super::run::Run;
+use crate::answer::Failed;
+
+/// How far back earlier runs are looked for.
+const LOOKBACK_NANOS: i64 = 90 * 24 * 3_600 * 1_000_000_000;
+
+/// What is usual for a workflow.
+#[derive(Debug, Default)]
+pub(super) struct Usual {
+    runs: usize,
+    run_seconds: Option<f64>,
+    /// How long each job ran, in the middle.
+    pub(super) seconds: BTreeMap<String, f64>,
+    /// Jobs that at least half of the runs had.
+    common: BTreeSet<String>,
+    /// What caches did for each job.
+    pub(super) cached: BTreeMap<String, Cached>,
+}
+
+/// A run beside earlier ones.
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub(super) struct Earlier {
+    /// How many it is held against.
+    runs: usize,
+    median_seconds: Option<f64>,
+    /// How much longer this one took, as a part of that.
+    change: Option<f64>,
+    /// Jobs that none of them had, and those that most had and this one has not.
+    new_jobs: Vec<String>,
+    missing_jobs: Vec<String>,
+}
+
+impl Usual {
+    pub(super) fn beside<'a>(
+        &self,
+        jobs: impl Iterator<Item = &'a str>,
+        run_seconds: f64,
+        is_running: bool,
+    ) -> Earlier {
+        let jobs: BTreeSet<&str> = jobs.collect();
+        let (mut new_jobs, mut missing_jobs) = (Vec::new(), Vec::new());
+        if self.runs > 0 {
+            let is_new = |job: &&&str| !self.seconds.contains_key(**job);
+            new_jobs
+                .extend(jobs.iter().filter(is_new).take(MAX_LISTED).map(|job| (*job).to_owned()));
+            let missing = self.common.iter().filter(|job| !jobs.contains(job.as_str()));
+            missing_jobs.extend(missing.take(MAX_LISTED).cloned());
+        }
+        let ended = (!is_running).then_some(run_seconds);
+        Earlier {
+            runs: self.runs,
+            median_seconds: self.run_seconds,
+            change: change(ended, self.run_seconds),
+            new_jobs,
+            missing_jobs,
+        }
+    }
+}
+
+/// What the runs before this one were like: those that ended in success or failure.
+pub(super) async fn of(engine: &Engine, tenants: &Tenants, run: &Run) -> Result<Usual, Failed> {
+    let Some(workflow) = run.workflow.clone() else { return Ok(Usual::default()) };
+    let filter = Filter {
+        range: run.start_nanos.saturating_sub(LOOKBACK_NANOS).max(0)..run.start_nanos,
+        repository: run.repository.clone(),
+        branch: None,
+        workflow: Some(workflow),
+    };
+    let condition =
+        format!("{} AND \"span.ci.conclusion\" IN ('success', 'failure')", filter.of_kind("run"));
+    let query = rows::runs_query(&condition, EARLIER_RUNS);
+    let runs = rows::read_runs(&Table::ask(engine, tenants, &query).await?)?;
+    let Some(first) = runs.iter().map(|run| run.start_nanos).min() else {
+        return Ok(Usual::default());
+    };
+    let traces: Vec<&str> = runs.iter().map(|run| run.trace_id.as_str()).collect();
+    // A job may have been created a little before its run, by another clock.
+    const HOUR_NANOS: i64 = 3_600 * 1_000_000_000;
+    let range = first.saturating_sub(HOUR_NANOS).max(0)..run.start_nanos;
+    let of_jobs = rows::of_traces(&traces, &range);
+    let filter = filter.within(range);
+    let ((jobs, _), cached) = try_join!(
+        rows::jobs(engine, tenants, &of_jobs),
+        caches::by_job(engine, tenants, &filter),
+    )?;
+    let mut seconds: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for job in jobs.iter().filter(|job| job.has_run()) {
+        seconds.entry(job.name.clone()).or_default().extend(job.run_seconds);
+    }
+    let mut of_caches: BTreeMap<String, Cached> = BTreeMap::new();
+    for row in cached.iter().filter(|row| traces.contains(&row.trace_id.as_str())) {
+        of_caches.entry(row.job.clone()).or_default().add(row.cached);
+    }
+    let is_common = |(_, seconds): &(&String, &Vec<f64>)| seconds.len() * 2 >= runs.len();
+    Ok(Usual {
+        runs: runs.len(),
+        run_seconds: median(runs.iter().map(|run| run.seconds).collect()),
+        common: seconds.iter().filter(is_common).map(|(job, _)| job.clone()).collect(),
+        seconds: seconds
+            .into_iter()
+            .filter_map(|(job, seconds)| Some((job, median(seconds)?)))
+            .collect(),
+        cached: of_caches,
+    })
+}

@@ -1,0 +1,327 @@
+//! Runs that crate `ci` makes, asked over the paths.
+
+use http::StatusCode;
+use kymo_ci::attributes::Attributes;
+use kymo_ci::encode;
+use kymo_ci::environment::Environment;
+use kymo_ci::identity::{Asked, Identity};
+use kymo_ci::input;
+use kymo_ci::model::{Job, Run};
+use kymo_ci::stash::{Child, ChildStatus, Start, Stash};
+use kymo_ci::summary::Summary;
+use kymo_ci::warnings::Warnings;
+use kymo_journal::Signal;
+use serde_json::{Value, json};
+
+use crate::tested::Place;
+
+/// A morning, in seconds since 1970.
+const BEGIN: u64 = 1_767_225_600;
+const DAY: u64 = 24 * 3_600;
+
+fn at(seconds: u64) -> String {
+    kymo_ci::times::write((BEGIN + seconds) * 1_000_000_000)
+}
+
+/// A job: its name, when it was created, taken and ended, and how.
+fn job(id: u64, name: &str, [created, taken, ended]: [u64; 3], conclusion: &str) -> Value {
+    json!({
+        "id": id, "name": name, "status": "completed", "conclusion": conclusion,
+        "created_at": at(created), "started_at": at(taken), "completed_at": at(ended),
+        "labels": ["linux", "gpu"], "runner_name": "runner-1",
+        "steps": [
+            {"name": "Set up job", "number": 1, "status": "completed", "conclusion": "success",
+             "started_at": at(taken), "completed_at": at(taken + 5)},
+            {"name": "Build", "number": 2, "status": "completed", "conclusion": conclusion,
+             "started_at": at(taken + 5), "completed_at": at(ended)},
+        ],
+    })
+}
+
+/// A run as GitHub tells it.
+struct Told {
+    id: u64,
+    attempt: u64,
+    conclusion: &'static str,
+    jobs: Vec<Value>,
+    /// Hits of a hundred compilations.
+    hits: u64,
+}
+
+impl Told {
+    /// Two builds, then a test that waits for both; from a moment on.
+    fn new(id: u64, from: u64, test_seconds: u64, conclusion: &'static str) -> Self {
+        let jobs = vec![
+            job(1, "build (a)", [from, from + 10, from + 100], "success"),
+            job(2, "build (b)", [from, from + 20, from + 130], "success"),
+            job(3, "test", [from + 131, from + 141, from + 141 + test_seconds], conclusion),
+        ];
+        Self { id, attempt: 1, conclusion, jobs, hits: 90 }
+    }
+
+    fn times(&self) -> (Value, Value) {
+        let first = self.jobs[0]["created_at"].clone();
+        let last = self.jobs.iter().map(|job| job["completed_at"].as_str().unwrap_or_default());
+        (first, last.max().unwrap_or_default().into())
+    }
+
+    /// Its trace, as requests, and the trace's id.
+    fn requests(&self) -> (Vec<Vec<u8>>, String) {
+        let (created, updated) = self.times();
+        let run = json!({
+            "id": self.id, "name": "pr", "head_branch": "main", "run_attempt": self.attempt,
+            "event": "push", "status": "completed", "conclusion": self.conclusion,
+            "created_at": created, "run_started_at": created, "updated_at": updated,
+            "repository": {"full_name": "o/r"}, "head_sha": "abc",
+        });
+        let mut jobs = self.jobs.clone();
+        for job in &mut jobs {
+            job["run_id"] = self.id.into();
+            job["run_attempt"] = self.attempt.into();
+        }
+        let variables = [
+            ("GITHUB_REPOSITORY".to_owned(), "o/r".to_owned()),
+            ("GITHUB_RUN_ID".to_owned(), self.id.to_string()),
+            ("GITHUB_RUN_ATTEMPT".to_owned(), self.attempt.to_string()),
+        ];
+        let environment: Environment =
+            variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let (mut told, mut warnings) = (Run::default(), Warnings::new());
+        for document in [json!({"jobs": jobs}), run] {
+            let text = document.to_string();
+            input::read(&mut told, text.as_bytes(), "told.json", &mut warnings);
+        }
+        let identity = Identity::resolve(&Asked::default(), &environment, &told, &mut warnings);
+        let stash = |job: &Job, _: &mut Warnings| left_behind(job, self.hits);
+        let summary =
+            Summary { identity: &identity, run: &told, environment: &environment, stash: &stash };
+        let trace = summary.trace(&mut warnings);
+        let id = trace.id.0.iter().map(|byte| format!("{byte:02x}")).collect();
+        (encode::requests(&trace), id)
+    }
+}
+
+/// What a build leaves behind: statistics of a cache, and a target.
+fn left_behind(job: &Job, hits: u64) -> Stash {
+    if !job.name.starts_with("build") {
+        return Stash::default();
+    }
+    let mut build = Attributes::new();
+    build.set("sccache.main_process.hits", hits);
+    build.set("sccache.main_process.misses", 100 - hits);
+    build.set("sccache.main_process.errors", 1u64);
+    let target = Child {
+        name: "gather.cu.o".into(),
+        start: Start::AfterParent(0),
+        duration_nanos: 7_000_000_000,
+        attributes: Attributes::new(),
+        status: ChildStatus::Ok,
+    };
+    Stash { build, targets: vec![target], ..Stash::default() }
+}
+
+/// Three runs a week ago, four now, of which one failed; the last is slower and its cache colder.
+fn place() -> (Place, Vec<String>) {
+    let place = Place::new();
+    let mut traces = Vec::new();
+    let mut send = |told: &Told| {
+        let (requests, id) = told.requests();
+        requests.into_iter().for_each(|request| place.send(Signal::Traces, request));
+        traces.push(id);
+    };
+    for nth in 0..3 {
+        send(&Told::new(100 + nth, nth * 1_000, 60, "success"));
+    }
+    let now = 8 * DAY;
+    send(&Told::new(200, now, 60, "success"));
+    send(&Told::new(201, now + 1_000, 60, "failure"));
+    send(&Told { attempt: 2, ..Told::new(201, now + 2_000, 60, "success") });
+    send(&Told { hits: 40, ..Told::new(202, now + 3_000, 200, "success") });
+    drop(send);
+    (place, traces)
+}
+
+/// The last of those days.
+fn range() -> String {
+    format!("start={}&end={}", BEGIN + 7 * DAY, BEGIN + 9 * DAY)
+}
+
+fn near(value: &Value, expected: f64) {
+    let number = value.as_f64().unwrap_or(f64::NAN);
+    assert!((number - expected).abs() < 1e-6, "{value} is not {expected}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workflows_are_told_against_the_time_before() {
+    let (place, traces) = place();
+    let told = place.get(&format!("/api/ci/pipelines?{}", range())).await;
+    assert_eq!(told["repositories"], json!(["o/r"]));
+    assert_eq!(told["branches"], json!(["main"]));
+    let pipeline = &told["pipelines"][0];
+    assert_eq!(told["pipelines"].as_array().map(Vec::len), Some(1), "{told}");
+    assert_eq!((&pipeline["workflow"], &pipeline["repository"]), (&json!("pr"), &json!("o/r")));
+    assert_eq!((&pipeline["runs"], &pipeline["failures"]), (&json!(4), &json!(1)));
+    assert_eq!(pipeline["runs_before"], json!(3));
+    near(&pipeline["failure_rate"], 0.25);
+    // From the first job to the end of the test: three of 201 s, one of 341 s.
+    near(&pipeline["median_seconds"], 201.0);
+    near(&pipeline["median_change"], 0.0);
+    near(&pipeline["queue_p95_seconds"], 20.0);
+    // (3 · 90 + 40) of 400, twice; before 90 of a hundred.
+    near(&pipeline["hit_rate"], 0.775);
+    near(&pipeline["hit_rate_change"], 0.775 - 0.9);
+    let last = pipeline["last_runs"].as_array().unwrap();
+    assert_eq!(last.len(), 4);
+    assert_eq!(last[3]["trace_id"], json!(traces[6]));
+    near(&last[3]["seconds"], 341.0);
+    let other = place.get(&format!("/api/ci/pipelines?{}&branch=other", range())).await;
+    assert_eq!(other["pipelines"], json!([]));
+    assert_eq!(other["branches"], json!(["main"]), "one can choose again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workflow_is_told_by_runs_jobs_runners_caches_and_failures() {
+    let (place, traces) = place();
+    let told = place.get(&format!("/api/ci/pipelines/pr/runs?{}&repository=o/r", range())).await;
+    let runs = told["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 4);
+    assert_eq!((&runs[0]["trace_id"], &runs[0]["jobs"]), (&json!(traces[6]), &json!(3)));
+    near(&runs[0]["queue_seconds"], 20.0);
+    // 90 s, 110 s and 200 s: two, two and four minutes are billed.
+    near(&runs[0]["runner_minutes"], 400.0 / 60.0);
+    near(&runs[0]["billed_minutes"], 8.0);
+    near(&runs[0]["hit_rate"], 0.4);
+    assert_eq!(runs[2]["failed_jobs"], json!(1));
+
+    let jobs = told["jobs"].as_array().unwrap();
+    let test = jobs.iter().find(|job| job["job"] == "test").unwrap();
+    assert_eq!((&test["runs"], &test["failures"]), (&json!(4), &json!(1)));
+    assert_eq!((&test["flaky"], &test["on_path"]), (&json!(1), &json!(4)));
+    near(&test["median_seconds"], 60.0);
+    let longer = jobs.iter().find(|job| job["job"] == "build (b)").unwrap();
+    assert_eq!(longer["on_path"], json!(4));
+    // Without it, the other build would have held up the test.
+    near(&longer["saves_seconds"], 30.0);
+
+    let runners = &told["runners"][0];
+    assert_eq!((&runners["labels"], &runners["jobs"]), (&json!("linux gpu"), &json!(12)));
+    near(&runners["queue_max_seconds"], 20.0);
+    let cache = &told["caches"][0];
+    near(&cache["hit_rate"], 0.775);
+    assert_eq!(cache["points"].as_array().map(Vec::len), Some(4));
+    let failure = &told["failures"][0];
+    assert_eq!((&failure["kind"], &failure["name"]), (&json!("step"), &json!("Build")));
+    assert_eq!((&failure["job"], &failure["trace_id"]), (&json!("test"), &json!(traces[4])));
+    let trend = told["trend"].as_array().unwrap();
+    let counted: i64 = trend.iter().filter_map(|bin| bin["runs"].as_i64()).sum();
+    assert_eq!(counted, 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_drawn_with_its_path_and_held_against_earlier_ones() {
+    let (place, traces) = place();
+    let told = place.get(&format!("/api/ci/runs/{}", traces[6])).await;
+    let run = &told["run"];
+    assert_eq!((&run["workflow"], &run["run_id"]), (&json!("pr"), &json!("202")));
+    assert_eq!((&run["conclusion"], &run["is_running"]), (&json!("success"), &json!(false)));
+    assert_eq!(told["groups"][0], json!({"name": "build", "jobs": [0, 1]}));
+    let test = &told["jobs"][2];
+    near(&test["queue_seconds"], 10.0);
+    near(&test["dispatch_seconds"], 5.0);
+    near(&test["run_seconds"], 200.0);
+    near(&test["usual_seconds"], 60.0);
+    near(&test["delta_seconds"], 140.0);
+    assert_eq!(test["steps"][1]["name"], json!("Build"));
+    let path: Vec<i64> =
+        told["path"].as_array().unwrap().iter().filter_map(|on| on["job"].as_i64()).collect();
+    assert_eq!(path, [1, 2]);
+    near(&told["path"][0]["saves_seconds"], 30.0);
+    near(&told["jobs"][0]["slack_seconds"], 31.0);
+    near(&told["jobs"][2]["slack_seconds"], 0.0);
+    let earlier = &told["earlier"];
+    assert_eq!(earlier["runs"], json!(6));
+    near(&earlier["median_seconds"], 201.0);
+    near(&earlier["change"], 341.0 / 201.0 - 1.0);
+    let cache = &told["caches"][0];
+    assert_eq!((&cache["name"], &cache["hits"]), (&json!("main_process"), &json!(40.0)));
+    near(&cache["hit_rate"], 0.4);
+    near(&cache["usual_hit_rate"], 0.9);
+
+    let build = &told["jobs"][0]["steps"][1];
+    assert_eq!(build["below"], json!({"target": 1}));
+    let span = build["span_id"].as_str().unwrap();
+    let below = place.get(&format!("/api/ci/runs/{}/below?span={span}", traces[6])).await;
+    assert_eq!(below["spans"][0]["name"], json!("gather.cu.o"));
+    near(&below["spans"][0]["seconds"], 7.0);
+
+    let failed = place.get(&format!("/api/ci/runs/{}", traces[4])).await;
+    assert_eq!(failed["failures"][0]["job"], json!("test"));
+    assert_eq!(failed["failures"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_runs_are_told_beside_each_other() {
+    let (place, traces) = place();
+    let told = place.get(&format!("/api/ci/compare?a={}&b={}", traces[3], traces[6])).await;
+    near(&told["delta_seconds"], 140.0);
+    let first = &told["jobs"][0];
+    assert_eq!(first["job"], json!("test"));
+    near(&first["delta_seconds"], 140.0);
+    near(&first["steps"][0]["delta_seconds"], 140.0);
+    near(&told["caches"][0]["b_hit_rate"], 0.4);
+    let differing: Vec<&str> = told["attributes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|pair| pair["name"].as_str())
+        .collect();
+    assert!(differing.contains(&"ci.run_id") && !differing.contains(&"ci.workflow"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_goes_on_is_told_by_its_jobs() {
+    let place = Place::new();
+    let (requests, id) = Told::new(7, 0, 60, "success").requests();
+    let told = kymo_wire::TracesView::parse(&requests[0]);
+    assert!(told.is_ok());
+    // Only what a webhook tells while a run goes on: waiting, and jobs that have ended.
+    let nanos = |seconds: u64| ((BEGIN + seconds) * 1_000_000_000).to_string();
+    let span = |span_id: &str, parent: &str, kind: &str, from: u64, to: u64| {
+        json!({
+            "traceId": id, "spanId": span_id, "parentSpanId": parent, "name": "Start delay time",
+            "startTimeUnixNano": nanos(from), "endTimeUnixNano": nanos(to),
+            "attributes": [
+                {"key": "ci.kind", "value": {"stringValue": kind}},
+                {"key": "ci.job", "value": {"stringValue": "build"}},
+                {"key": "ci.workflow", "value": {"stringValue": "pr"}},
+            ],
+        })
+    };
+    let spans = json!({"resourceSpans": [{"scopeSpans": [{"spans": [
+        span("00000000000000a1", "00000000000000b1", "queue", 0, 30),
+    ]}]}]});
+    place.send_json(Signal::Traces, &spans);
+    let told = place.get(&format!("/api/ci/runs/{id}")).await;
+    assert_eq!(told["run"]["is_running"], json!(true));
+    assert_eq!(told["jobs"][0]["is_running"], json!(true));
+    near(&told["jobs"][0]["queue_seconds"], 30.0);
+    let range = format!("start={}&end={}", BEGIN, BEGIN + 100);
+    let listed = place.get(&format!("/api/ci/pipelines?{range}")).await;
+    assert_eq!(listed["pipelines"][0]["running"], json!(1), "{listed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_asked_is_refused_and_what_is_not_there_is_not_found() {
+    let place = Place::new();
+    for (path, status) in [
+        ("/api/ci/runs/xyz", StatusCode::BAD_REQUEST),
+        ("/api/ci/runs/00000000000000000000000000000001", StatusCode::NOT_FOUND),
+        ("/api/ci/pipelines?start=yesterday", StatusCode::BAD_REQUEST),
+        ("/api/ci/pipelines?start=20&end=10", StatusCode::BAD_REQUEST),
+        ("/api/ci/pipelines", StatusCode::OK),
+        ("/api/ci/pipelines/none/runs", StatusCode::OK),
+    ] {
+        let (answered, document) = place.ask(path).await;
+        assert_eq!(answered, status, "{path}: {document}");
+    }
+}
