@@ -57,7 +57,7 @@ export function Mover({ panel, onMove }: { panel: Placed; onMove: (place: GridPo
   };
   const name = panel.title || panel.type;
   return (
-    <div ref={root} class="mover" style={ghost(shift)}>
+    <div ref={root} class={shift ? "mover mover-dragged" : "mover"} style={ghost(shift)}>
       <button
         type="button"
         class="mover-move"
