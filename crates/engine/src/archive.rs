@@ -19,7 +19,7 @@ impl Engine {
         let archiving = move |core: &Core, clock: &Clock| {
             core.within_bytes(clock, |store, go_on| store.archive(&tenant, &trace_id, go_on))
         };
-        self.in_turn_of_traces(line, archiving).await
+        self.in_turn_of_traces(line, &trace_id, archiving).await
     }
 
     /// Deletes a trace from the archive; false if it was not there. What retention keeps of it

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::clock::{Asker, Clock};
 use crate::engine::{Core, Engine};
 use crate::error::EngineError;
+use crate::running::Question;
 use crate::stats::{Counters, Running};
 use crate::tenants::Tenants;
 
@@ -15,14 +16,16 @@ impl Engine {
     pub(crate) async fn answered_in_turn<T: Send + 'static>(
         &self,
         tenants: Tenants,
+        question: Question,
         timeout: Option<Duration>,
         answer: impl Fn(&Arc<Core>, &Tenants, &Arc<Clock>) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
         let mut asker = Asker::new(self.counters());
         let answered = async {
-            let turn = self.core().queries.turn(tenants.line()).await?;
+            let mut turn = self.core().queries.turn(tenants.line()).await?;
             let limit = self.core().options.query_timeout;
             let clock = asker.starts(timeout.map_or(limit, |timeout| timeout.min(limit)));
+            turn.note(self.core().register.note(question, &tenants, &clock));
             let (core, of_answer) = (self.core().clone(), clock.clone());
             let answering = move || {
                 let _turn = turn;

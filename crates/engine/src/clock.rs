@@ -17,6 +17,8 @@ pub(crate) struct Clock {
     end_nanos: AtomicU64,
     /// Set when nobody waits for an answer any more.
     gone: Arc<AtomicBool>,
+    /// Rows that its scans looked into.
+    rows_scanned: AtomicU64,
 }
 
 fn nanos(duration: Duration) -> u64 {
@@ -28,7 +30,8 @@ impl Clock {
     /// A clock that starts now.
     pub(crate) fn new(limit: Duration) -> Self {
         let end_nanos = AtomicU64::new(nanos(limit));
-        Self { begun: Instant::now(), limit, end_nanos, gone: Arc::default() }
+        let (gone, rows_scanned) = (Arc::default(), AtomicU64::new(0));
+        Self { begun: Instant::now(), limit, end_nanos, gone, rows_scanned }
     }
 
     /// What is set when nobody waits any more, for the store's scans.
@@ -39,6 +42,20 @@ impl Clock {
     /// Nobody waits any more.
     pub(crate) fn leave(&self) {
         self.gone.store(true, Ordering::Relaxed);
+    }
+
+    /// Counts rows that a scan looked into.
+    pub(crate) fn scanned(&self, rows: usize) {
+        self.rows_scanned.fetch_add(rows as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn rows_scanned(&self) -> u64 {
+        self.rows_scanned.load(Ordering::Relaxed)
+    }
+
+    /// How long the query has had its turn.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
     }
 
     pub(crate) fn time_left(&self) -> Duration {

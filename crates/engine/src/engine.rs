@@ -18,6 +18,7 @@ use crate::prometheus::Caches;
 use crate::query::Query;
 use crate::queue::Queue;
 use crate::rows::Rows;
+use crate::running::{Question, Register};
 use crate::runtime::{Aside, QueryRuntime};
 use crate::session::Sessions;
 use crate::sql;
@@ -42,6 +43,8 @@ pub(crate) struct Core {
     pub(crate) counters: Arc<Counters>,
     pub(crate) queries: Queue,
     pub(crate) prometheus: Caches,
+    /// What runs, for those who look.
+    pub(crate) register: Arc<Register>,
     /// Traces by id have a line of their own: they are short, and must not wait for long queries.
     traces: Queue,
 }
@@ -58,6 +61,7 @@ impl Engine {
             memory: Arc::new(Budget::new(options.memory_bytes)),
             counters: Arc::default(),
             prometheus: Caches::default(),
+            register: Arc::default(),
             queries: Queue::new(options.max_running, options.max_waiting),
             traces: Queue::new(options.threads.max(1) * TRACES_PER_THREAD, options.max_waiting),
             options,
@@ -110,9 +114,11 @@ impl Engine {
         work: impl FnOnce(Query) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<(T, Arc<Clock>), EngineError> {
         let session = asked.session.clone();
+        let question = Question::new("sql", &asked.text);
         let parsed = self.runtime.blocking(move || sql::parse(&asked).map(Aside::new)).await?;
-        let turn = self.core.queries.turn(tenants.line()).await?;
+        let mut turn = self.core.queries.turn(tenants.line()).await?;
         let clock = asker.starts(self.core.options.query_timeout);
+        turn.note(self.core.register.note(question, &tenants, &clock));
         let query_clock = clock.clone();
         let (core, pushes_down) = (self.core.clone(), self.pushes_down);
         let working = move || {
@@ -141,7 +147,7 @@ impl Engine {
                 store.trace_with_open(&snapshot, &events, &trace_id, go_on)
             })
         };
-        self.in_turn_of_traces(&line, finding).await
+        self.in_turn_of_traces(&line, &trace_id, finding).await
     }
 
     /// Does something with a trace when it is its turn, and again if what it saw was replaced
@@ -149,10 +155,13 @@ impl Engine {
     pub(crate) async fn in_turn_of_traces<T: Send + 'static>(
         &self,
         line: &str,
+        trace_id: &[u8; 16],
         work: impl Fn(&Core, &Clock) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
         let mut asker = Asker::new(&self.core.counters);
-        let done = self.with_trace(line, &mut asker, work).await;
+        let id: String = trace_id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let question = Question::new("trace", &id);
+        let done = self.with_trace(line, question, &mut asker, work).await;
         asker.answered(&done);
         if done.is_ok() {
             Counters::add(&self.core.counters.finished, 1);
@@ -163,11 +172,13 @@ impl Engine {
     async fn with_trace<T: Send + 'static>(
         &self,
         line: &str,
+        question: Question,
         asker: &mut Asker,
         work: impl Fn(&Core, &Clock) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
-        let turn = self.core.traces.turn(line).await?;
+        let mut turn = self.core.traces.turn(line).await?;
         let clock = asker.starts(self.core.options.query_timeout);
+        turn.note(self.core.register.note(question, &Tenants::from(line), &clock));
         let (core, of_work) = (self.core.clone(), clock.clone());
         let working = move || {
             let _turn = turn;

@@ -18,6 +18,7 @@ use crate::clock::{Asker, Clock};
 use crate::engine::{Core, Engine};
 use crate::error::EngineError;
 use crate::limits::{EXPORT_REQUEST_BYTES, EXPORT_REQUEST_ROWS, EXPORT_REQUESTS_WAITING};
+use crate::running::Question;
 use crate::runtime::panic_message;
 use crate::stats::{Counters, Running};
 use crate::tenants::Tenants;
@@ -40,8 +41,10 @@ impl Engine {
         let tenants = tenants.into();
         let mut asker = Asker::new(self.counters());
         let started = async {
-            let turn = self.core().queries.turn(tenants.line()).await?;
+            let mut turn = self.core().queries.turn(tenants.line()).await?;
             let clock = asker.starts(self.core().options.query_timeout);
+            let question = Question::new("export", "log records");
+            turn.note(self.core().register.note(question, &tenants, &clock));
             let (sender, requests) = mpsc::channel(EXPORT_REQUESTS_WAITING);
             let core = self.core().clone();
             let working = move || {

@@ -19,6 +19,7 @@
 //! | [`deletion`] | conditions of deletions as what the store can test, exactly |
 //! | `tenants` | whose data is read |
 //! | `asking`, `queue`, `memory`, `clock` | who may run, what it may hold, for how long |
+//! | `running` | what runs, and what was slow |
 //! | `runtime`, `threads`, `state` | where it runs, what its parts share |
 //! | `sql` | text to a statement that may run |
 //! | [`table`] | answers that are read whole, by column |
@@ -56,6 +57,7 @@ pub mod prometheus;
 mod query;
 mod queue;
 mod rows;
+mod running;
 mod runtime;
 mod scan;
 mod session;
@@ -80,5 +82,6 @@ pub use error::{EngineError, Fault, FaultKind};
 pub use export::Requests;
 pub use options::EngineOptions;
 pub use rows::Rows;
+pub use running::{RunningQuery, SlowQuery};
 pub use stats::EngineStats;
 pub use tenants::Tenants;

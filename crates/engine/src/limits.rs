@@ -145,3 +145,10 @@ pub const EXPORT_REQUEST_ROWS: usize = 8192;
 pub const EXPORT_REQUEST_BYTES: usize = 4 << 20;
 /// Requests of an export that wait to be written.
 pub const EXPORT_REQUESTS_WAITING: usize = 2;
+
+/// Bytes of a query's text that are kept for those who look at what runs: enough to know it again.
+pub const NOTED_TEXT_BYTES: usize = 2 << 10;
+/// A query that takes longer is slow: people begin to wait.
+pub const SLOW_AFTER: Duration = Duration::from_millis(500);
+/// Slow queries that are remembered.
+pub const SLOW_KEPT: usize = 100;

@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 
 use crate::error::EngineError;
 use crate::limits::RETRY_AFTER;
+use crate::running::Noted;
 
 /// The queue of an engine.
 #[derive(Debug, Clone)]
@@ -99,6 +100,8 @@ pub(crate) struct Turn {
     /// `None` once it was handed on.
     shared: Option<Arc<Shared>>,
     since: Instant,
+    /// What it is used for, for those who look.
+    noted: Option<Noted>,
 }
 
 impl Queue {
@@ -188,7 +191,12 @@ impl Shared {
 
 impl Turn {
     fn new(shared: &Arc<Shared>) -> Self {
-        Self { shared: Some(shared.clone()), since: Instant::now() }
+        Self { shared: Some(shared.clone()), since: Instant::now(), noted: None }
+    }
+
+    /// Says what it is used for, until it is given back.
+    pub(crate) fn note(&mut self, noted: Noted) {
+        self.noted = Some(noted);
     }
 }
 

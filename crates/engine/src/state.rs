@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::error::DataFusionError;
+use kymo_store::scan::ScanStats;
 use kymo_store::{Store, StoreError};
 
 use crate::clock::Clock;
@@ -47,6 +48,12 @@ impl QueryState {
 
     pub(crate) fn counters(&self) -> &Arc<Counters> {
         &self.counters
+    }
+
+    /// Counts what a scan did since it was last counted.
+    pub(crate) fn scanned(&self, counted: &ScanStats, stats: &ScanStats) {
+        self.counters.scanned(counted, stats);
+        self.clock.scanned(stats.rows_scanned.saturating_sub(counted.rows_scanned));
     }
 
     /// Remembers why a scan failed; the first reason counts.

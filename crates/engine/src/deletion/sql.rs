@@ -22,6 +22,7 @@ use crate::engine::{Core, Engine};
 use crate::error::EngineError;
 use crate::limits::{DELETION_MAX_ROWS, DELETION_MAX_TRACES, DELETION_TRIES};
 use crate::memory::QueryMemory;
+use crate::running::Question;
 use crate::scan::translate::{Pushed, translate, translate_plainly};
 use crate::session::NamedTable;
 use crate::sql::{self, Parsed};
@@ -228,8 +229,9 @@ async fn tested(
     let core = engine.core().clone();
     let tenants = Tenants::from(tenant);
     let mut asker = Asker::new(engine.counters());
-    let turn = core.queries.turn(tenants.line()).await?;
+    let mut turn = core.queries.turn(tenants.line()).await?;
     let clock = asker.starts(core.options.query_timeout);
+    turn.note(core.register.note(Question::new("sql", &query), &tenants, &clock));
     let of_look = clock.clone();
     let looking = move || {
         let _turn = turn;

@@ -16,6 +16,7 @@ use super::patterns::{self, PatternQuery};
 use super::view::View;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::running::Question;
 use crate::tenants::Tenants;
 
 impl Engine {
@@ -31,7 +32,9 @@ impl Engine {
         expr: Expr,
         request: Request,
     ) -> Result<LogqlAnswer, EngineError> {
-        self.log_view(tenants.into(), move |view| evaluate::answer(view, &expr, &request)).await
+        let question = Question::new("logql", &expr.to_string());
+        let asking = move |view: &View| evaluate::answer(view, &expr, &request);
+        self.log_view_of(tenants.into(), question, asking).await
     }
 
     /// Labels of the streams that have lines within a time and that one of the selectors selects; of
@@ -79,7 +82,17 @@ impl Engine {
         tenants: Tenants,
         answer: impl Fn(&View) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
-        self.answered_in_turn(tenants, None, move |core, tenants, clock| {
+        let question = Question::new("logql", "streams and labels");
+        self.log_view_of(tenants, question, answer).await
+    }
+
+    async fn log_view_of<T: Send + 'static>(
+        &self,
+        tenants: Tenants,
+        question: Question,
+        answer: impl Fn(&View) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        self.answered_in_turn(tenants, question, None, move |core, tenants, clock| {
             answer(&View::new(core, tenants, clock)?)
         })
         .await

@@ -113,6 +113,7 @@ impl View {
     /// Counts what a scan did.
     pub(super) fn count(&self, done: &ScanStats) {
         self.core.counters.scanned(&ScanStats::default(), done);
+        self.clock.scanned(done.rows_scanned);
         let mut sum = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         sum.rows_scanned += done.rows_scanned;
         sum.rows_matched += done.rows_matched;

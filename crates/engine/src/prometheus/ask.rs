@@ -16,6 +16,7 @@ use super::options::PrometheusOptions;
 use super::view::View;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::running::Question;
 use crate::tenants::Tenants;
 
 /// A query in PromQL.
@@ -46,11 +47,12 @@ impl Engine {
         let options = self.core().options.prometheus.clone();
         let threads = self.core().options.threads.max(1);
         let (timeout, lookback) = (query.timeout, query.lookback);
+        let question = Question::new("promql", &query.expr.to_string());
         let asking = move |view: &View| {
             let options = options.evaluation(query.lookback, threads);
             evaluate(&query.expr, query.times, view, &options, view).map_err(failed)
         };
-        self.view_with(tenants.into(), timeout, lookback, asking).await
+        self.view_with(tenants.into(), question, timeout, lookback, asking).await
     }
 
     /// Series with their samples, as they are stored: for remote read and federation.
@@ -126,18 +128,20 @@ impl Engine {
         tenants: Tenants,
         answer: impl Fn(&View) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
-        self.view_with(tenants, None, None, answer).await
+        let question = Question::new("promql", "names and labels");
+        self.view_with(tenants, question, None, None, answer).await
     }
 
     async fn view_with<T: Send + 'static>(
         &self,
         tenants: Tenants,
+        question: Question,
         timeout: Option<Duration>,
         lookback: Option<Duration>,
         answer: impl Fn(&View) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
         let lookback = lookback.unwrap_or(self.prometheus().lookback);
-        self.answered_in_turn(tenants, timeout, move |core, tenants, clock| {
+        self.answered_in_turn(tenants, question, timeout, move |core, tenants, clock| {
             answer(&View::new(core, tenants, clock, lookback)?)
         })
         .await

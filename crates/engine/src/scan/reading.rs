@@ -134,7 +134,7 @@ impl SharedScan {
         let mut stats = ScanStats::default();
         if let Begun::Working(work, counted) = &mut *self.begun() {
             stats = work.stats();
-            self.plan.state.counters().scanned(counted, &stats);
+            self.plan.state.scanned(counted, &stats);
             *counted = stats;
         }
         result.map(|()| stats)
@@ -228,7 +228,7 @@ impl SharedScan {
                 }
             })
         })?;
-        self.plan.state.counters().scanned(&ScanStats::default(), &stats);
+        self.plan.state.scanned(&ScanStats::default(), &stats);
         match stop {
             None => Ok(stats),
             Some(reason) => Err(reason),

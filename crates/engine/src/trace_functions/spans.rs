@@ -95,7 +95,7 @@ pub(super) fn read(
             }
         })
     })?;
-    state.counters().scanned(&ScanStats::default(), &stats);
+    state.scanned(&ScanStats::default(), &stats);
     match stop {
         Some(stop) => Err(stop),
         None => Ok(sorted(spans)),

@@ -23,6 +23,7 @@ use crate::engine::{Core, Engine};
 use crate::error::EngineError;
 use crate::limits::FOUND_WAITING;
 use crate::queue::Turn;
+use crate::running::Question;
 use crate::runtime::panic_message;
 use crate::stats::{Counters, Running};
 use crate::tenants::Tenants;
@@ -98,7 +99,8 @@ impl Engine {
         search: Search,
         asker: &mut Asker,
     ) -> Result<Searching, EngineError> {
-        let (turn, clock) = self.turn(&tenants, asker).await?;
+        let question = Question::new("traceql", &search.query.to_string());
+        let (turn, clock) = self.turn(&tenants, question, asker).await?;
         let (sender, parts) = mpsc::channel(FOUND_WAITING);
         let (core, of_search) = (self.core().clone(), clock.clone());
         let pushes_down = self.pushes_down();
@@ -131,7 +133,9 @@ impl Engine {
     ) -> Result<MetricsAnswer, EngineError> {
         let grid = measure::grid_of(&query)?;
         let time = grid.time();
-        self.look(tenants.into(), Some(time), move |look| measure::answer(look, &query)).await
+        let text = query.query.to_string();
+        self.look(tenants.into(), &text, Some(time), move |look| measure::answer(look, &query))
+            .await
     }
 
     /// Keys of attributes by scope: of spans, resources, instrumentation scopes, events and links.
@@ -141,7 +145,7 @@ impl Engine {
         query: TagQuery,
     ) -> Result<Vec<ScopeTags>, EngineError> {
         let time = query.time.clone();
-        self.look(tenants.into(), time, move |look| tags::names(look, &query)).await
+        self.look(tenants.into(), "tags", time, move |look| tags::names(look, &query)).await
     }
 
     /// Values of an attribute or intrinsic, in order.
@@ -152,7 +156,9 @@ impl Engine {
         query: TagQuery,
     ) -> Result<Vec<TagValue>, EngineError> {
         let time = query.time.clone();
-        self.look(tenants.into(), time, move |look| tags::values(look, &attribute, &query)).await
+        let text = format!("values of {attribute}");
+        let answer = move |look: &Look| tags::values(look, &attribute, &query);
+        self.look(tenants.into(), &text, time, answer).await
     }
 
     /// Which services called which, by the spans that began within `time`.
@@ -162,7 +168,8 @@ impl Engine {
         time: Range<i64>,
     ) -> Result<Vec<Dependency>, EngineError> {
         let within = time.clone();
-        self.look(tenants.into(), Some(time), move |look| dependencies::answer(look, &within)).await
+        let answer = move |look: &Look| dependencies::answer(look, &within);
+        self.look(tenants.into(), "dependencies", Some(time), answer).await
     }
 
     /// How a query would be answered: what the store tests, what is read, what is evaluated.
@@ -173,8 +180,9 @@ impl Engine {
         time: Option<Range<i64>>,
     ) -> Result<String, EngineError> {
         let within = time.clone();
-        self.look(tenants.into(), time, move |look| explain::answer(look, &query, within.as_ref()))
-            .await
+        let text = query.to_string();
+        let answer = move |look: &Look| explain::answer(look, &query, within.as_ref());
+        self.look(tenants.into(), &text, time, answer).await
     }
 
     /// What the store tests of a query that is one filter; `None` if it is something else.
@@ -183,7 +191,8 @@ impl Engine {
         tenants: impl Into<Tenants>,
         query: Query,
     ) -> Result<Option<Tested>, EngineError> {
-        self.look(tenants.into(), None, move |look| {
+        let text = query.to_string();
+        self.look(tenants.into(), &text, None, move |look| {
             let Some(filter) = filter_of(pipeline_of(&query)?) else { return Ok(None) };
             let tested = Translator { look }.condition(filter);
             tested.map(Some).map_err(|error| look.failed(error))
@@ -194,20 +203,25 @@ impl Engine {
     async fn turn(
         &self,
         tenants: &Tenants,
+        question: Question,
         asker: &mut Asker,
     ) -> Result<(Turn, Arc<Clock>), EngineError> {
-        let turn = self.core().queries.turn(tenants.line()).await?;
-        Ok((turn, asker.starts(self.core().options.query_timeout)))
+        let mut turn = self.core().queries.turn(tenants.line()).await?;
+        let clock = asker.starts(self.core().options.query_timeout);
+        turn.note(self.core().register.note(question, tenants, &clock));
+        Ok((turn, clock))
     }
 
     async fn look<T: Send + 'static>(
         &self,
         tenants: Tenants,
+        text: &str,
         time: Option<Range<i64>>,
         answer: impl Fn(&Look) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
         let pushes_down = self.pushes_down();
-        self.answered_in_turn(tenants, None, move |core, tenants, clock| {
+        let question = Question::new("traceql", text);
+        self.answered_in_turn(tenants, question, None, move |core, tenants, clock| {
             answer(&Look::new(core, tenants, time.as_ref(), clock, pushes_down)?)
         })
         .await

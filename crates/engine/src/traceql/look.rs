@@ -127,6 +127,7 @@ impl Look {
     /// Counts what was done for a question, once.
     pub(super) fn count(&self, done: &ScanStats) {
         self.core.counters.scanned(&ScanStats::default(), done);
+        self.clock.scanned(done.rows_scanned);
     }
 
     /// What was done, as answers tell it.

@@ -330,7 +330,7 @@ impl Run<'_> {
     }
 
     fn count(&self, stats: &ScanStats) {
-        self.scan.state.counters().scanned(&ScanStats::default(), stats);
+        self.scan.state.scanned(&ScanStats::default(), stats);
     }
 }
 
