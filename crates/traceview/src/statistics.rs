@@ -90,10 +90,13 @@ pub struct Group {
     pub longest_row: usize,
 }
 
+/// What spans have in common: their service, and a name or value.
+type Common<'t> = (&'t [u8], Option<Cow<'t, str>>);
+
 impl Statistics {
     /// Statistics of all spans.
     pub fn of(tree: &TraceTree, by: &GroupBy) -> Result<Self, TraceError> {
-        let mut groups: HashMap<(&[u8], Option<Cow<'_, str>>), Vec<usize>> = HashMap::new();
+        let mut groups: HashMap<Common<'_>, Vec<usize>> = HashMap::new();
         let reader = match by {
             GroupBy::Attribute(key) => Some(Reader::new(tree, key.clone())?),
             _ => None,

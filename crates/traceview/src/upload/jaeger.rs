@@ -133,7 +133,7 @@ fn write(writer: &mut Writer, span: &Span, process: Option<&Process>) {
 fn write_span(writer: &mut Writer, span: &Span) {
     let trace_id = id::<16>(&span.trace_id);
     let parent = span.parent();
-    let parent_id = parent.map(|parent| id::<8>(parent));
+    let parent_id = parent.map(id::<8>);
     let fields = SpanFields {
         trace_id: &trace_id,
         span_id: &id::<8>(&span.span_id),

@@ -14,7 +14,8 @@ mod jaeger;
 mod split;
 mod zipkin;
 
-use kymo_wire::{Limits, Signal, WireError, inspect_traces, json, lines};
+use kymo_wire::{JsonError, Limits, Signal, WireError, inspect_traces, json, lines};
+use serde::de::IgnoredAny;
 
 use crate::error::TraceError;
 
@@ -62,25 +63,39 @@ fn json_bodies(file: &[u8]) -> Result<Vec<Vec<u8>>, TraceError> {
         Ok(body) if !body.is_empty() => return Ok(vec![body]),
         whole => whole,
     };
-    // A line that is a whole object means that each is one.
-    let mut lines_of =
-        file.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    let is_lines = lines_of.clone().count() > 1
-        && lines_of.clone().next().is_some_and(|line| lines::decode_line(line).is_ok());
-    if !is_lines {
-        return match whole {
-            Ok(_) => Err(TraceError::NoSpans),
-            Err(error) => Err(error.into()),
-        };
+    match whole {
+        _ if is_lines(file) => bodies_of_lines(file),
+        Ok(_) => Err(TraceError::NoSpans),
+        Err(error) => Err(error.into()),
     }
+}
+
+/// Whether the first of several lines is a whole document: then each is one.
+fn is_lines(file: &[u8]) -> bool {
+    let mut lines = lines_of(file);
+    let first = lines.next().map(|(_, line)| serde_json::from_slice::<IgnoredAny>(line));
+    first.is_some_and(|first| first.is_ok()) && lines.next().is_some()
+}
+
+/// Lines that are not empty, and their numbers.
+fn lines_of(file: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let lines = file.split(|byte| *byte == b'\n').zip(1..).map(|(line, number)| (number, line));
+    lines.filter(|(_, line)| !line.trim_ascii().is_empty())
+}
+
+/// What lines hold of traces. Those of other signals and other kinds are stepped over: files that
+/// sessions write have both.
+fn bodies_of_lines(file: &[u8]) -> Result<Vec<Vec<u8>>, TraceError> {
     let mut bodies = Vec::new();
-    lines_of.try_for_each(|line| {
-        let (signal, body) = lines::decode_line(line)?;
-        if signal == Signal::Traces {
-            bodies.push(body);
+    for (number, line) in lines_of(file) {
+        match lines::decode_line(line) {
+            Ok((Signal::Traces, body)) => bodies.push(body),
+            Ok(_) => {}
+            // It is JSON, but has no signal.
+            Err(error) if error.line == 0 => {}
+            Err(error) => return Err(JsonError { line: number, ..error }.into()),
         }
-        Ok::<(), TraceError>(())
-    })?;
+    }
     Ok(bodies)
 }
 
@@ -115,7 +130,7 @@ mod tests {
         assert_eq!(spans(one.as_bytes()), [(7, 2)]);
         let other = one.replace("07070707", "08080808");
         let logs = "{\"resourceLogs\":[]}";
-        let lines = format!("{one}\n{other}\n\n{logs}\n{one}\n");
+        let lines = format!("{{\"kymo\":1}}\n{one}\n{other}\n\n{logs}\n{one}\n");
         assert_eq!(spans(lines.as_bytes()), [(7, 4), (8, 2)]);
         let pretty: serde_json::Value = serde_json::from_str(&one).unwrap();
         assert_eq!(spans(&serde_json::to_vec_pretty(&pretty).unwrap()), [(7, 2)]);
@@ -128,6 +143,8 @@ mod tests {
             (b"{}", "no spans"),
             (b"{\"resourceSpans\":[]}", "no spans"),
             (b"{\"resourceSpans\":[{\"scopeSpans\":3}]}", "mistake"),
+            (b"{\"event\":1}\n{\"event\":2}", "no spans"),
+            (b"{\"resourceSpans\":[]}\n{\"resourceSpans\":3}", "at line 2"),
             (b"hello", "expected OTLP"),
             (b"\xff\xff\xff", "expected OTLP"),
         ] {
