@@ -6,7 +6,17 @@ use serde_json::Value;
 pub const PREFIX: &str = "kymo-";
 
 /// Files of `crates/dash/shipped`, in the order in which they are listed.
-const FILES: &[&str] = &[];
+const FILES: &[&str] = &[
+    include_str!("../shipped/gpus.json"),
+    include_str!("../shipped/hosts.json"),
+    include_str!("../shipped/services.json"),
+    include_str!("../shipped/ci-durations.json"),
+    include_str!("../shipped/ci-resources.json"),
+    include_str!("../shipped/ci-cache.json"),
+    include_str!("../shipped/sessions.json"),
+    include_str!("../shipped/training.json"),
+    include_str!("../shipped/server.json"),
+];
 
 /// All dashboards that come with the program, with their ids.
 pub fn all() -> Vec<(String, Value)> {
