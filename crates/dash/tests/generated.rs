@@ -195,27 +195,27 @@ fn generated_dashboards_of_every_schema_are_understood_and_kept() {
 
 /// Replaces a value somewhere.
 fn damage(value: &mut Value, random: &mut Random) {
-    let mut at = value;
-    loop {
-        let stops = random.below(5) == 0;
-        match at {
-            Value::Array(values) if !values.is_empty() && !stops => {
-                let place = random.below(values.len());
-                at = &mut values[place];
-            }
-            Value::Object(of) if !of.is_empty() && !stops => {
-                let place = random.below(of.len());
-                let key = of.keys().nth(place).cloned().unwrap();
-                if random.below(12) == 0 {
-                    of.remove(&key);
-                    return;
-                }
-                at = of.get_mut(&key).unwrap();
-            }
-            _ => break,
+    match value {
+        Value::Array(values) if !values.is_empty() && random.below(5) > 0 => {
+            let place = random.below(values.len());
+            damage(&mut values[place], random);
         }
+        Value::Object(of) if !of.is_empty() && random.below(5) > 0 => {
+            let place = random.below(of.len());
+            let key = of.keys().nth(place).cloned().unwrap();
+            if random.below(12) == 0 {
+                of.remove(&key);
+            } else {
+                damage(of.get_mut(&key).unwrap(), random);
+            }
+        }
+        other => *other = odd(random),
     }
-    *at = random.of(&[
+}
+
+/// A value that nobody expects.
+fn odd(random: &mut Random) -> Value {
+    random.of(&[
         Value::Null,
         json!(true),
         json!(-1),
@@ -228,7 +228,7 @@ fn damage(value: &mut Value, random: &mut Random) {
         json!({}),
         json!([null, 1, "x", {"id": "a"}]),
         json!({"value": [], "text": {}, "uid": 5}),
-    ]);
+    ])
 }
 
 #[test]

@@ -18,6 +18,36 @@ impl Engine {
         self.runtime().blocking(reading).await
     }
 
+    /// The ids of a tenant's dashboards with the greatest version of each, in order. One that was
+    /// deleted is among them.
+    pub async fn dashboards(&self, tenant: &str) -> Result<Vec<(String, u64)>, EngineError> {
+        let (core, tenant) = (self.core().clone(), tenant.to_owned());
+        self.runtime().blocking(move || Ok(core.reading.store.dashboards(&tenant)?)).await
+    }
+
+    /// The versions of a setting that are kept, the oldest first.
+    pub async fn setting_versions(
+        &self,
+        tenant: &str,
+        setting: Setting,
+    ) -> Result<Vec<u64>, EngineError> {
+        let (core, tenant) = (self.core().clone(), tenant.to_owned());
+        let reading = move || Ok(core.reading.store.setting_versions(&tenant, &setting)?);
+        self.runtime().blocking(reading).await
+    }
+
+    /// A version of a setting; `None` if it is not kept, or says that nothing is set.
+    pub async fn setting_version(
+        &self,
+        tenant: &str,
+        setting: Setting,
+        version: u64,
+    ) -> Result<Option<Bytes>, EngineError> {
+        let (core, tenant) = (self.core().clone(), tenant.to_owned());
+        let reading = move || Ok(core.reading.store.setting_version(&tenant, &setting, version)?);
+        self.runtime().blocking(reading).await
+    }
+
     /// Sets something for a tenant, or nothing any more, if `expected` is the version that holds:
     /// 0 if nothing is set. Once this returns, it survives power loss.
     pub async fn set(

@@ -48,9 +48,9 @@ pub(crate) async fn change<T>(
         Box::new(json_error(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()))
     };
     for _ in 0..SETTING_TRIES {
-        let (version, body) = get(engine, setting).await.map_err(unavailable)?;
+        let (version, body) = get(engine, setting.clone()).await.map_err(unavailable)?;
         let (document, made) = change(body.as_deref())?;
-        let set = engine.set(SERVER, setting, version, Some(document.into())).await;
+        let set = engine.set(SERVER, setting.clone(), version, Some(document.into())).await;
         if let Change::Done(_) = set.map_err(unavailable)? {
             return Ok(made);
         }

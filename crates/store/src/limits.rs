@@ -131,3 +131,7 @@ pub const SETTING_MAX_BYTES: usize = 1 << 20;
 pub const SETTING_TRIES: usize = 8;
 /// Versions of a tenant's setting that are kept, the one that holds included.
 pub const SETTING_KEPT_VERSIONS: u64 = 16;
+/// Bytes of a dashboard with what is known of it. The largest that people share have half a megabyte.
+pub const DASHBOARD_MAX_BYTES: usize = 5 << 20;
+/// Versions of a dashboard that are kept: people go back to what they had last week.
+pub const DASHBOARD_KEPT_VERSIONS: u64 = 50;

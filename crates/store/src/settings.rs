@@ -1,12 +1,17 @@
 //! Settings of tenants that change while a store serves, see `docs/formats/settings.md`.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use prost::Message;
 
-use crate::block::meta::encode_tenant;
+use crate::block::meta::{decode_tenant, encode_tenant};
 use crate::commit::{VERSION, check_version, seal, unseal};
 use crate::error::StoreError;
-use crate::limits::{SETTING_KEPT_VERSIONS, SETTING_MAX_BYTES, SETTING_TRIES};
+use crate::limits::{
+    DASHBOARD_KEPT_VERSIONS, DASHBOARD_MAX_BYTES, SETTING_KEPT_VERSIONS, SETTING_MAX_BYTES,
+    SETTING_TRIES,
+};
 use crate::objects::{ObjectInfo, Objects};
 use crate::store::Store;
 
@@ -22,7 +27,7 @@ const VERSION_DIGITS: usize = 20;
 const OTHERS_BYTES: u64 = 1024;
 
 /// Something that can be set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Setting {
     /// What Tempo calls user-configurable overrides, as JSON.
     Overrides,
@@ -30,14 +35,34 @@ pub enum Setting {
     Tokens,
     /// Flags that say who is recorded, as JSON.
     Audience,
+    /// A dashboard by its id, as JSON, see `docs/formats/dashboards.md`.
+    Dashboard(String),
 }
 
+/// Where the dashboards of a tenant are.
+const DASHBOARDS: &str = "dashboards";
+
 impl Setting {
-    fn name(self) -> &'static str {
+    fn name(&self) -> String {
         match self {
-            Self::Overrides => "overrides",
-            Self::Tokens => "tokens",
-            Self::Audience => "audience",
+            Self::Overrides => "overrides".to_owned(),
+            Self::Tokens => "tokens".to_owned(),
+            Self::Audience => "audience".to_owned(),
+            Self::Dashboard(uid) => format!("{DASHBOARDS}/{}", encode_tenant(uid)),
+        }
+    }
+
+    fn max_bytes(&self) -> usize {
+        match self {
+            Self::Dashboard(_) => DASHBOARD_MAX_BYTES,
+            _ => SETTING_MAX_BYTES,
+        }
+    }
+
+    fn kept_versions(&self) -> u64 {
+        match self {
+            Self::Dashboard(_) => DASHBOARD_KEPT_VERSIONS,
+            _ => SETTING_KEPT_VERSIONS,
         }
     }
 }
@@ -76,7 +101,7 @@ struct Stored {
 impl Stored {
     fn get(objects: &dyn Objects, info: &ObjectInfo) -> Result<Self, StoreError> {
         let path = &info.path;
-        if info.size_bytes > SETTING_MAX_BYTES as u64 + OTHERS_BYTES {
+        if info.size_bytes > DASHBOARD_MAX_BYTES as u64 + OTHERS_BYTES {
             return Err(StoreError::corrupt(format!("{path} is larger than any that is written")));
         }
         let stored: Self = unseal(&objects.get(path)?, path)?;
@@ -102,8 +127,46 @@ impl Greatest {
 impl Store {
     /// What is set for a tenant.
     pub fn setting(&self, tenant: &str, setting: Setting) -> Result<Option<Set>, StoreError> {
-        let Greatest { version, body } = self.greatest(tenant, setting)?;
+        let Greatest { version, body } = self.greatest(tenant, &setting)?;
         Ok(body?.map(|body| Set { version, body }))
+    }
+
+    /// The ids of a tenant's dashboards with the greatest version of each, in order. One that was
+    /// deleted is among them.
+    pub fn dashboards(&self, tenant: &str) -> Result<Vec<(String, u64)>, StoreError> {
+        let directory = format!("{PREFIX}/{}/{DASHBOARDS}", encode_tenant(tenant));
+        let mut greatest = BTreeMap::new();
+        for (version, info) in list(&*self.objects, &directory)? {
+            let Some(uid) = info.path.rsplit('/').nth(1).and_then(decode_tenant) else { continue };
+            let held = greatest.entry(uid).or_insert(version);
+            *held = version.max(*held);
+        }
+        Ok(greatest.into_iter().collect())
+    }
+
+    /// The versions of a setting that are kept, the oldest first.
+    pub fn setting_versions(&self, tenant: &str, setting: &Setting) -> Result<Vec<u64>, StoreError> {
+        let versions = list(&*self.objects, &directory(tenant, setting))?;
+        let mut versions: Vec<u64> = versions.map(|(version, _)| version).collect();
+        versions.sort_unstable();
+        Ok(versions)
+    }
+
+    /// A version of a setting; `None` if it is not kept, or says that nothing is set.
+    pub fn setting_version(
+        &self,
+        tenant: &str,
+        setting: &Setting,
+        version: u64,
+    ) -> Result<Option<Bytes>, StoreError> {
+        let versions = list(&*self.objects, &directory(tenant, setting))?;
+        let found = versions.filter(|(other, _)| *other == version).map(|(_, info)| info).next();
+        let Some(info) = found else { return Ok(None) };
+        match Stored::get(&*self.objects, &info) {
+            Ok(stored) => Ok(stored.body),
+            Err(StoreError::Objects(error)) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Sets something, or nothing any more, if `expected` is the version that holds: 0 if nothing
@@ -116,14 +179,16 @@ impl Store {
         body: Option<Bytes>,
     ) -> Result<Change, StoreError> {
         self.writable()?;
+        let setting = &setting;
         let greatest = self.greatest(tenant, setting)?;
         if greatest.holds() != expected {
             return Ok(Change::Conflict(greatest.holds()));
         }
-        if let Some(body) = body.as_ref().filter(|body| body.len() > SETTING_MAX_BYTES) {
+        let most = setting.max_bytes();
+        if let Some(body) = body.as_ref().filter(|body| body.len() > most) {
             let bytes = body.len();
             return Err(StoreError::Query(format!(
-                "a setting has at most {SETTING_MAX_BYTES} bytes, not {bytes}"
+                "a setting has at most {most} bytes, not {bytes}"
             )));
         }
         let Some(version) = greatest.version.checked_add(1) else {
@@ -141,12 +206,12 @@ impl Store {
     /// After a version was written: deletes those that were passed long ago, itself too if it is
     /// one. Whether it has held for a while is not known then: it may have been there before, and
     /// deleted.
-    fn tidy(&self, tenant: &str, setting: Setting, written: u64) -> Result<Change, StoreError> {
+    fn tidy(&self, tenant: &str, setting: &Setting, written: u64) -> Result<Change, StoreError> {
         let versions: Vec<(u64, ObjectInfo)> =
             list(&*self.objects, &directory(tenant, setting))?.collect();
         let greatest = versions.iter().map(|(version, _)| *version).max();
         let latest = greatest.map_or(written, |greatest| greatest.max(written));
-        let is_passed = |version: u64| latest - version >= SETTING_KEPT_VERSIONS;
+        let is_passed = |version: u64| latest - version >= setting.kept_versions();
         for (_, info) in versions.iter().filter(|(version, _)| is_passed(*version)) {
             if let Err(error) = self.objects.delete(&info.path) {
                 tracing::warn!(%error, "an old version of a setting is not deleted");
@@ -159,7 +224,7 @@ impl Store {
         Ok(Change::Done(written))
     }
 
-    fn greatest(&self, tenant: &str, setting: Setting) -> Result<Greatest, StoreError> {
+    fn greatest(&self, tenant: &str, setting: &Setting) -> Result<Greatest, StoreError> {
         for _ in 0..SETTING_TRIES {
             let versions = list(&*self.objects, &directory(tenant, setting))?;
             let Some((version, info)) = versions.max_by_key(|(version, _)| *version) else {
@@ -207,6 +272,6 @@ fn list(
 }
 
 /// Where the versions of a tenant's setting are.
-fn directory(tenant: &str, setting: Setting) -> String {
+fn directory(tenant: &str, setting: &Setting) -> String {
     format!("{PREFIX}/{}/{}", encode_tenant(tenant), setting.name())
 }

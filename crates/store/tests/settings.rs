@@ -15,7 +15,7 @@ use std::sync::Arc;
 use backends::{on_each_backend, open};
 use bytes::Bytes;
 use kymo_store::check::{Finding, check};
-use kymo_store::limits::{SETTING_KEPT_VERSIONS, SETTING_MAX_BYTES};
+use kymo_store::limits::{DASHBOARD_KEPT_VERSIONS, SETTING_KEPT_VERSIONS, SETTING_MAX_BYTES};
 use kymo_store::objects::Objects;
 use kymo_store::settings::{Change, Setting};
 use kymo_store::{Options, Store, StoreError};
@@ -69,6 +69,37 @@ fn who_changes_a_setting_must_know_the_version_that_holds() {
         let most = "x".repeat(SETTING_MAX_BYTES);
         assert_eq!(set(&store, 4, &most), Change::Done(5));
         assert_eq!(get(&store), Some((5, most)));
+    });
+}
+
+#[test]
+fn dashboards_are_settings_with_names_and_a_longer_history() {
+    on_each_backend("settings-dashboards", |dir, objects| {
+        let store = open(dir, objects, Options::default());
+        let named = |uid: &str| Setting::Dashboard(uid.to_owned());
+        let put = |uid: &str, expected: u64, body: Option<&str>| {
+            let body = body.map(|body| Bytes::copy_from_slice(body.as_bytes()));
+            store.set("default", named(uid), expected, body).unwrap()
+        };
+        assert_eq!(store.dashboards("default").unwrap(), []);
+        for version in 0..DASHBOARD_KEPT_VERSIONS + 5 {
+            assert_eq!(put("a", version, Some("x")), Change::Done(version + 1));
+        }
+        assert_eq!(put("b.c/d", 0, Some("first")), Change::Done(1));
+        assert_eq!(put("b.c/d", 1, None), Change::Done(2));
+        let last = DASHBOARD_KEPT_VERSIONS + 5;
+        let all = [("a".to_owned(), last), ("b.c/d".to_owned(), 2)];
+        assert_eq!(store.dashboards("default").unwrap(), all);
+        assert_eq!(store.dashboards("other").unwrap(), []);
+        let kept = store.setting_versions("default", &named("a")).unwrap();
+        assert_eq!(kept, (6..=last).collect::<Vec<_>>());
+        let version = |number| store.setting_version("default", &named("b.c/d"), number).unwrap();
+        assert_eq!(version(1).as_deref(), Some(&b"first"[..]), "deleting leaves the history");
+        assert_eq!((version(2), version(3)), (None, None));
+        assert_eq!(store.setting("default", named("b.c/d")).unwrap(), None);
+        let large = Some(Bytes::from(vec![b' '; SETTING_MAX_BYTES + 1]));
+        assert_eq!(store.set("default", named("e"), 0, large).unwrap(), Change::Done(1));
+        assert_eq!(check(objects, |_, _| ()).unwrap().findings, vec![]);
     });
 }
 

@@ -87,14 +87,15 @@ impl<'a> Layout<'a> {
         for row in rows.iter().filter_map(Value::as_object) {
             let Some(spec) = read::object(row, "spec") else { continue };
             let is_collapsed = read::is_true(spec, "collapse");
-            if !read::is_true(spec, "hideHeader") {
+            let has_heading = !read::is_true(spec, "hideHeader");
+            if has_heading {
                 self.heading(spec, is_collapsed);
             }
             let place = self.panels.len();
             if let Some(layout) = read::object(spec, "layout") {
                 self.walk(layout);
             }
-            if is_collapsed && place > 0 {
+            if is_collapsed && has_heading {
                 let within = self.panels.split_off(place);
                 self.panels[place - 1]["panels"] = Value::Array(within);
             }

@@ -1,7 +1,5 @@
 //! What a variable of the kind `query` asks: Prometheus' functions, Tempo's and Loki's forms, SQL.
 
-use serde_json::Value;
-
 use crate::interpolate::{Context, Style};
 use crate::model::read::{self, Object};
 use crate::model::{Language, Variable};
@@ -182,18 +180,9 @@ fn loki(variable: &Variable, query: &Object, context: &Context) -> Result<Questi
     }
 }
 
-/// The texts of a variable's query that could be asked about, for the report.
-pub fn is_askable(variable: &Variable) -> bool {
-    match &variable.query {
-        Value::String(text) => !text.trim().is_empty(),
-        Value::Object(of) => !of.is_empty(),
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::interpolate::Held;

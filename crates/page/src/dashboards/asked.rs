@@ -1,0 +1,105 @@
+//! What a question is about: which dashboard, when, with which values chosen.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono_tz::Tz;
+use kymo_dash::interpolate::Context;
+use kymo_dash::report::{Inspected, report};
+use kymo_engine::Tenants;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::find::find;
+use super::range;
+use crate::answer::Failed;
+use crate::{Page, times};
+
+/// The part that questions have in common.
+#[derive(Debug, Deserialize)]
+pub(super) struct Asked {
+    /// A dashboard that is kept.
+    uid: Option<String>,
+    /// One that is being edited.
+    dashboard: Option<Value>,
+    /// Values chosen, by variable.
+    #[serde(default)]
+    pub(super) variables: BTreeMap<String, Values>,
+    from: Option<Value>,
+    to: Option<Value>,
+    timezone: Option<String>,
+}
+
+/// One value or several.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Values {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Values {
+    pub(super) fn as_slice(&self) -> &[String] {
+        match self {
+            Self::One(value) => std::slice::from_ref(value),
+            Self::Several(values) => values,
+        }
+    }
+}
+
+/// What a question is about.
+pub(super) struct About {
+    pub(super) inspected: Inspected,
+    /// Time and surroundings; variables are put in when they are resolved.
+    pub(super) context: Context,
+    /// Values chosen, by variable.
+    pub(super) chosen: BTreeMap<String, Values>,
+    pub(super) tenants: Tenants,
+}
+
+impl Asked {
+    pub(super) async fn about(
+        self,
+        page: &Page,
+        tenants: Tenants,
+        by: &str,
+    ) -> Result<About, Failed> {
+        let (uid, json) = match (self.dashboard, self.uid) {
+            (Some(json), uid) => (uid.unwrap_or_default(), Arc::new(json)),
+            (None, Some(uid)) => {
+                let found = find(page, &tenants, &uid).await?;
+                (uid, found.json)
+            }
+            (None, None) => {
+                return Err(Failed::Invalid("expected `uid` or `dashboard`".to_owned()));
+            }
+        };
+        let inspected = report(&json).map_err(|error| Failed::Invalid(error.to_string()))?;
+        let dashboard = &inspected.dashboard;
+        let zone = zone(self.timezone.as_deref(), &dashboard.timezone);
+        let text = |given: Option<Value>, otherwise: &str| {
+            given.as_ref().and_then(range::text).unwrap_or_else(|| otherwise.to_owned())
+        };
+        let (from, to) = (text(self.from, &dashboard.time_from), text(self.to, &dashboard.time_to));
+        let time = range::range(&from, &to, times::now_nanos() / 1_000_000, zone)?;
+        let uid = if uid.is_empty() { dashboard.uid.clone() } else { uid };
+        let context = Context {
+            time,
+            zone,
+            dashboard: (dashboard.title.clone(), uid),
+            user: by.to_owned(),
+            organisation: tenants.to_string(),
+            ..Context::default()
+        };
+        Ok(About { inspected, context, chosen: self.variables, tenants })
+    }
+}
+
+/// The zone that is asked for, else the dashboard's, else UTC: `browser` is not known here.
+fn zone(asked: Option<&str>, written: &str) -> Tz {
+    let named = |name: &str| match name {
+        "utc" => Some(Tz::UTC),
+        name => name.parse().ok(),
+    };
+    asked.and_then(named).or_else(|| named(written)).unwrap_or(Tz::UTC)
+}

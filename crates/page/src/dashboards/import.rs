@@ -1,0 +1,80 @@
+//! Importing: JSON as Grafana exports it, or a Kubernetes ConfigMap with dashboards.
+
+use axum::body::Bytes;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use kymo_dash::configmap;
+use kymo_dash::report::report as look;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::saved;
+use crate::Page;
+use crate::answer::{Failed, Who, Whose, json as answer};
+
+/// How a file is imported.
+#[derive(Deserialize)]
+pub(super) struct Asked {
+    #[serde(default)]
+    dry_run: bool,
+    #[serde(default)]
+    overwrite: bool,
+}
+
+/// `POST /api/dashboards/report`: what of a file works, without keeping it.
+pub(super) async fn report(Whose(_): Whose, body: Bytes) -> Result<Response, Failed> {
+    let found = found(&body)?;
+    let reports: Vec<Value> = found.iter().map(|(name, json)| reported(name, json, None)).collect();
+    answer(&json!({ "dashboards": reports }))
+}
+
+/// `POST /api/dashboards/import`: keeps what is in a file, one by one. One that cannot be kept does not
+/// keep the others out.
+pub(super) async fn import(
+    State(page): State<Page>,
+    Whose(tenants): Whose,
+    Who(by): Who,
+    Query(asked): Query<Asked>,
+    body: Bytes,
+) -> Result<Response, Failed> {
+    let found = found(&body)?;
+    let mut reports = Vec::new();
+    for (name, json) in &found {
+        if asked.dry_run {
+            reports.push(reported(name, json, None));
+            continue;
+        }
+        let tenant = saved::one_tenant(&tenants)?;
+        let save = saved::imported(json.clone(), asked.overwrite);
+        match saved::keep(&page, tenant, save, &by).await {
+            Err(error) if found.len() == 1 => return Err(error),
+            kept => reports.push(reported(name, json, Some(kept))),
+        }
+    }
+    answer(&json!({ "dashboards": reports }))
+}
+
+fn found(body: &[u8]) -> Result<Vec<(String, Value)>, Failed> {
+    let text = std::str::from_utf8(body)
+        .map_err(|_| Failed::Invalid("expected JSON or YAML, which is UTF-8".to_owned()))?;
+    let found = configmap::dashboards(text).map_err(|error| Failed::Invalid(error.to_string()))?;
+    Ok(found.into_iter().map(|one| (one.name, one.json)).collect())
+}
+
+fn reported(name: &str, json: &Value, kept: Option<Result<(String, u64), Failed>>) -> Value {
+    let mut shown = match look(json) {
+        Ok(inspected) => json!({
+            "name": name, "report": inspected.report, "dashboard": json,
+        }),
+        Err(error) => json!({"name": name, "error": error.to_string()}),
+    };
+    match kept {
+        Some(Ok((uid, version))) => {
+            shown["uid"] = json!(uid);
+            shown["version"] = json!(version);
+        }
+        Some(Err(error)) => shown["error"] = json!(error.to_string()),
+        None => {}
+    }
+    shown
+}

@@ -1,0 +1,42 @@
+//! Bounds of questions about dashboards, each with its reason.
+
+/// A request: a file of dashboards, or one that is being edited.
+pub(super) const MAX_BODY_BYTES: usize = 16 << 20;
+/// Panels that are asked at once for one reader: more would only wait for each other.
+pub(super) const PANELS_AT_ONCE: usize = 6;
+/// Panels of one question. The page asks for those that are seen.
+pub(super) const MAX_PANELS_ASKED: usize = 500;
+/// Points of a panel, if it and the page say nothing: about the pixels of a wide screen.
+pub(super) const USUAL_POINTS: i64 = 1_000;
+/// Points that may be asked for.
+pub(super) const MAX_POINTS_ASKED: i64 = 10_000;
+/// Series of a query that are given to a panel. Nobody tells more apart, and each is a frame.
+pub(super) const MAX_SERIES: usize = 5_000;
+/// Rows of a table that are given to a panel.
+pub(super) const MAX_ROWS: usize = 100_000;
+/// Traces of a search, where the query names no limit. Grafana's 20 hide what a table is about.
+pub(super) const USUAL_TRACES: i64 = 1_000;
+/// Spans of a trace that are shown, where the query names no limit.
+pub(super) const USUAL_SPANS_PER_SET: i64 = 1_000;
+/// Traces that may be asked for.
+pub(super) const MAX_TRACES: i64 = 20_000;
+/// Lines of logs, where the query names no limit, as Loki's 1000.
+pub(super) const USUAL_LINES: i64 = 1_000;
+/// Lines that may be asked for.
+pub(super) const MAX_LINES: i64 = 5_000;
+/// Exemplars of a panel: dots over a graph.
+pub(super) const MAX_EXEMPLARS: usize = 500;
+/// Dashboards of a tenant: each is read once when the list is shown.
+pub(super) const MAX_DASHBOARDS: usize = 2_000;
+/// Files of provisioned dashboards.
+pub(super) const MAX_FILES: usize = 2_000;
+/// Letters of a dashboard's id, as Grafana allows.
+pub(super) const MAX_UID_CHARS: usize = 40;
+/// Letters of the note to a version.
+pub(super) const MAX_MESSAGE_CHARS: usize = 500;
+/// For so long a folder is not read again.
+pub(super) const FOLDER_FRESH_SECS: u64 = 3;
+/// Keys and values that are offered for conditions.
+pub(super) const MAX_OFFERED: usize = 1_000;
+/// Warnings of a query: they say the same of many series.
+pub(super) const MAX_WARNINGS: usize = 10;

@@ -1,0 +1,295 @@
+//! `POST /api/dashboards/query`: data of panels, one line of JSON for each as it is ready.
+//!
+//! Each panel's queries run one after the other, a few panels at a time. A panel that fails says so in
+//! its line and fails no other. Who hangs up ends what runs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use axum::response::Response;
+use futures::{StreamExt, stream};
+use http::StatusCode;
+use kymo_dash::fields;
+use kymo_dash::fields::units::Clock;
+use kymo_dash::frame::{Frame, Notice};
+use kymo_dash::interpolate::Context;
+use kymo_dash::interpolate::Style;
+use kymo_dash::interpolate::interval::parse;
+use kymo_dash::layout::{Scope, panel_of};
+use kymo_dash::model::{Answerer, Choice, Language, Panel, Target};
+use kymo_dash::reduce::shown::{self, Shown};
+use kymo_dash::report::answerer_of;
+use kymo_dash::transform;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::asked::{About, Asked};
+use super::layout::scoped;
+use super::limits::{MAX_PANELS_ASKED, PANELS_AT_ONCE};
+use super::resolve::{Options, filters, resolve};
+use super::targets::{Given, Question, Wrong, points};
+use crate::Page;
+use crate::answer::{Failed, Who, Whose, typed};
+
+/// What is asked.
+#[derive(Deserialize)]
+pub(super) struct AskedPanels {
+    #[serde(flatten)]
+    asked: Asked,
+    panels: Vec<AskedPanel>,
+}
+
+/// A panel that is asked for.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AskedPanel {
+    /// As the layout names it.
+    key: String,
+    /// As the layout says it: values that hold for this copy.
+    #[serde(default)]
+    scope: BTreeMap<String, Scoped>,
+    max_data_points: Option<i64>,
+}
+
+/// A value, or a value with what is shown for it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Scoped {
+    Value(String),
+    Choice { text: String, value: String },
+}
+
+impl AskedPanel {
+    fn scope(&self) -> Scope {
+        let choice = |scoped: &Scoped| match scoped {
+            Scoped::Value(value) => Choice::plain(value.as_str()),
+            Scoped::Choice { text, value } => Choice { text: text.clone(), value: value.clone() },
+        };
+        self.scope.iter().map(|(name, scoped)| (name.clone(), choice(scoped))).collect()
+    }
+}
+
+pub(super) async fn query(
+    State(page): State<Page>,
+    Whose(tenants): Whose,
+    Who(by): Who,
+    asked: Result<Json<AskedPanels>, JsonRejection>,
+) -> Result<Response, Failed> {
+    let Json(asked) = asked.map_err(|error| Failed::Invalid(error.body_text()))?;
+    if asked.panels.len() > MAX_PANELS_ASKED {
+        return Err(Failed::Invalid(format!(
+            "at most {MAX_PANELS_ASKED} panels are asked at once"
+        )));
+    }
+    let mut about = asked.asked.about(&page, tenants, &by).await?;
+    resolve(&page, &mut about, Options::AsNeeded).await;
+    let about = Arc::new(about);
+    let lines = stream::iter(asked.panels)
+        .map(move |panel| line(page.clone(), about.clone(), panel))
+        .buffer_unordered(PANELS_AT_ONCE);
+    let body = Body::from_stream(lines.map(Ok::<_, std::convert::Infallible>));
+    Ok(typed(StatusCode::OK, "application/x-ndjson", body))
+}
+
+/// The line of a panel.
+async fn line(page: Page, about: Arc<About>, asked: AskedPanel) -> String {
+    let key = asked.key.clone();
+    let answered = answered(&page, &about, &asked).await;
+    // Many numbers become text on the engine's threads, not on those that acknowledge.
+    let written = page.engine.blocking(move || match answered {
+        Ok(done) => {
+            let mut line = json!({
+                "panel": key, "frames": done.frames, "notices": done.notices,
+                "queries": done.queries,
+            });
+            if !done.shown.is_empty() {
+                line["shown"] = json!(done.shown);
+            }
+            if let Some(wrong) = done.wrong.first() {
+                line["error"] = json!(wrong);
+            }
+            line.to_string()
+        }
+        Err(why) => json!({
+            "panel": key, "frames": [], "notices": [],
+            "error": {"message": why, "query": "", "status": 404},
+        })
+        .to_string(),
+    });
+    let text = match written.await {
+        Ok(text) => text,
+        Err(error) => json!({
+            "panel": asked.key, "frames": [], "notices": [],
+            "error": {"message": error.to_string(), "query": "", "status": 503},
+        })
+        .to_string(),
+    };
+    text + "\n"
+}
+
+/// What a panel shows.
+#[derive(Default)]
+struct Done {
+    frames: Vec<Frame>,
+    /// The single values of a panel that shows such.
+    shown: Vec<Shown>,
+    notices: Vec<Notice>,
+    wrong: Vec<Wrong>,
+    /// What was asked, with variables put in.
+    queries: Vec<Value>,
+}
+
+async fn answered(page: &Page, about: &Arc<About>, asked: &AskedPanel) -> Result<Done, String> {
+    let find = |id: i64| about.inspected.dashboard.panels().find(|panel| panel.id == id);
+    let panel = panel_of(&asked.key).and_then(find);
+    let panel = panel.ok_or_else(|| format!("there is no panel {}", asked.key))?;
+    let mut context = scoped(&about.context, &asked.scope());
+    context.time = own_time(panel, &context);
+    let points = points(panel, asked.max_data_points);
+    let mut done = targets(page, about, panel, &context, points).await;
+    context.interval_millis = kymo_dash::interpolate::interval::interval(
+        context.time.to_millis - context.time.from_millis,
+        points,
+        1,
+    );
+    let (frames, about_, panel_id) = (std::mem::take(&mut done.frames), about.clone(), panel.id);
+    // What is made of many rows is made on the engine's threads.
+    let shaping = move || {
+        let panel = about_.inspected.dashboard.panels().find(|panel| panel.id == panel_id);
+        panel.map(|panel| shaped(panel, frames, &context))
+    };
+    let shaped = page.engine.blocking(shaping).await.map_err(|error| error.to_string())?;
+    let shaped = shaped.ok_or("the panel is gone")?;
+    done.frames = shaped.frames;
+    done.shown = shaped.shown;
+    done.notices.extend(shaped.notices);
+    Ok(done)
+}
+
+/// The panel's own time, if it has one.
+fn own_time(panel: &Panel, context: &Context) -> kymo_dash::interpolate::TimeRange {
+    let mut time = context.time;
+    let duration = |text: &Option<String>| {
+        let text = context.fill(text.as_deref()?, Style::Glob);
+        parse(text.trim().trim_start_matches("now-"))
+    };
+    if let Some(millis) = duration(&panel.time_from) {
+        time.from_millis = time.to_millis.saturating_sub(millis).max(0);
+    }
+    if let Some(millis) = duration(&panel.time_shift) {
+        time.from_millis = time.from_millis.saturating_sub(millis).max(0);
+        time.to_millis = time.to_millis.saturating_sub(millis).max(1);
+    }
+    time
+}
+
+/// The queries of a panel, those of the panel that it takes its data from included.
+fn queries<'a>(
+    about: &'a About,
+    panel: &'a Panel,
+    context: &Context,
+    notices: &mut Vec<Notice>,
+) -> Vec<(&'a Panel, &'a Target, Language)> {
+    let mut found = Vec::new();
+    for target in shown(panel) {
+        match answerer_of(panel.source_of(target), &target.query, context) {
+            Answerer::Ours(language) => found.push((panel, target, language)),
+            Answerer::Nobody(why) if panel.kind != "text" => {
+                notices.push(Notice::warning(format!("query {}: {why}", target.ref_id)));
+            }
+            Answerer::Nobody(_) => {}
+            Answerer::Panel(id) => {
+                let Some(other) = about.inspected.dashboard.panels().find(|p| p.id == id) else {
+                    let why = format!("there is no panel {id} to take data from");
+                    notices.push(Notice::warning(why));
+                    continue;
+                };
+                for target in shown(other) {
+                    match answerer_of(other.source_of(target), &target.query, context) {
+                        Answerer::Ours(language) => found.push((other, target, language)),
+                        Answerer::Nobody(why) => notices.push(Notice::warning(why)),
+                        Answerer::Panel(_) => notices.push(Notice::warning(
+                            "it takes data from a panel that takes data from another",
+                        )),
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+fn shown(panel: &Panel) -> impl Iterator<Item = &Target> {
+    panel.targets.iter().filter(|target| !target.is_hidden)
+}
+
+/// Asks the queries of a panel, one after the other.
+async fn targets(
+    page: &Page,
+    about: &About,
+    panel: &Panel,
+    context: &Context,
+    points: i64,
+) -> Done {
+    let mut done = Done::default();
+    let queries = queries(about, panel, context, &mut done.notices);
+    let is_one_of_several = queries.len() > 1;
+    for (panel, target, language) in queries {
+        let filters = filters(about, language);
+        let question = Question {
+            page,
+            tenants: &about.tenants,
+            panel,
+            target,
+            context: context.clone(),
+            points,
+            filters: &filters,
+            is_one_of_several,
+        };
+        match question.ask(language).await {
+            Ok(Given { frames, notices, query }) => {
+                done.queries.push(asked_query(&target.ref_id, language, &query));
+                done.frames.extend(frames);
+                done.notices.extend(notices);
+            }
+            Err(wrong) => {
+                done.queries.push(asked_query(&target.ref_id, language, &wrong.query));
+                done.wrong.push(wrong);
+            }
+        }
+    }
+    done
+}
+
+fn asked_query(ref_id: &str, language: Language, query: &str) -> Value {
+    json!({"refId": ref_id, "language": language, "query": query})
+}
+
+/// What a panel draws.
+struct Shaped {
+    frames: Vec<Frame>,
+    shown: Vec<Shown>,
+    notices: Vec<Notice>,
+}
+
+/// Frames after the panel's transformations and with the configuration of its fields.
+fn shaped(panel: &Panel, frames: Vec<Frame>, context: &Context) -> Shaped {
+    let fill = |text: &str| context.fill(text, Style::Glob);
+    let with = transform::Context { interpolate: &fill, zone: context.zone };
+    let mut made = transform::apply(&panel.transformations, frames, &with);
+    let url_time_range = context.fill("${__url_time_range}", Style::Glob);
+    let clock = Clock { zone: context.zone, now_millis: context.time.to_millis as f64 };
+    let with = fields::Context { interpolate: &fill, url_time_range: &url_time_range, clock };
+    made.notices.extend(fields::resolve(&panel.field_config, &mut made.frames, &with));
+    let calcs = panel.options.get("legend").and_then(|legend| legend.get("calcs"));
+    let calcs = calcs.and_then(Value::as_array).into_iter().flatten();
+    let calcs: Vec<&str> = calcs.filter_map(Value::as_str).collect();
+    fields::add_calcs(&mut made.frames, &calcs);
+    let (options, field_config) = (&panel.options, &panel.field_config);
+    let shown = shown::of_panel(&panel.kind, options, field_config, &made.frames, &with);
+    Shaped { frames: made.frames, shown, notices: made.notices }
+}

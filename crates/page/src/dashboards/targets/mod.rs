@@ -1,0 +1,153 @@
+//! Queries of panels, in each language, to frames.
+//!
+//! | module | what it answers |
+//! |---|---|
+//! | `promql` | series and tables of PromQL, heat maps, exemplars |
+//! | `traceql`, `found` | searches as tables of spans or traces; series of TraceQL; one trace |
+//! | `search` | the forms of Tempo's and Jaeger's search, as TraceQL |
+//! | `logql` | lines and series of LogQL |
+//! | `sql`, `macros` | tables and series of SQL |
+//! | `series` | names of series, and frames of them |
+
+mod found;
+mod logql;
+mod macros;
+mod promql;
+mod search;
+mod series;
+mod sql;
+mod traceql;
+
+use kymo_dash::frame::{Frame, Notice};
+use kymo_dash::interpolate::interval::parse;
+use kymo_dash::interpolate::{Context, TimeRange};
+use kymo_dash::model::read::{self, Object};
+use kymo_dash::model::{Language, Panel, Target};
+use kymo_dash::variables::Filter;
+use kymo_engine::{EngineError, Tenants};
+use serde::Serialize;
+
+use super::limits::{MAX_POINTS_ASKED, USUAL_POINTS};
+use crate::Page;
+use crate::answer::Position;
+
+pub(super) use macros::expand as expand_macros;
+pub(super) use sql::columns as sql_columns;
+
+/// What a query gave.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    pub(super) frames: Vec<Frame>,
+    /// The query as it was asked.
+    pub(super) query: String,
+    pub(super) notices: Vec<Notice>,
+}
+
+/// Why a query gave nothing, for people and for the editor.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Wrong {
+    pub(super) message: String,
+    /// Where in the query, if that is known: units of UTF-16 before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) position: Option<usize>,
+    /// The same for people: line and column, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) place: Option<(usize, usize)>,
+    /// The query as it was asked.
+    pub(super) query: String,
+    /// What a request of its own would have been answered with.
+    pub(super) status: u16,
+    pub(super) ref_id: String,
+}
+
+impl Wrong {
+    fn invalid(query: &str, message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            position: None,
+            place: None,
+            query: query.to_owned(),
+            status: 400,
+            ref_id: String::new(),
+        }
+    }
+
+    fn at(query: &str, message: impl Into<String>, line: usize, column: usize) -> Self {
+        let position = Some(Position::of(query, line, column).offset);
+        Self { position, place: Some((line, column)), ..Self::invalid(query, message) }
+    }
+
+    fn of(query: &str, error: EngineError) -> Self {
+        let message = error.to_string();
+        let status = crate::answer::Failed::from(error).status().as_u16();
+        Self { status, ..Self::invalid(query, message) }
+    }
+}
+
+/// A query that is asked.
+pub(super) struct Question<'a> {
+    pub(super) page: &'a Page,
+    pub(super) tenants: &'a Tenants,
+    pub(super) panel: &'a Panel,
+    pub(super) target: &'a Target,
+    /// Variables and time, those of the panel; intervals are those of the query.
+    pub(super) context: Context,
+    /// Points that are wanted.
+    pub(super) points: i64,
+    /// Conditions that are added.
+    pub(super) filters: &'a [Filter],
+    /// Whether other queries of the panel give frames as well.
+    pub(super) is_one_of_several: bool,
+}
+
+impl Question<'_> {
+    pub(super) fn query(&self) -> &Object {
+        &self.target.query
+    }
+
+    fn time(&self) -> TimeRange {
+        self.context.time
+    }
+
+    fn range_millis(&self) -> i64 {
+        self.time().to_millis - self.time().from_millis
+    }
+
+    /// A member of the query.
+    fn text(&self, key: &str) -> &str {
+        read::text(self.query(), key).unwrap_or_default()
+    }
+
+    /// The least interval: of the query, else of the panel.
+    fn least_interval(&self) -> Option<i64> {
+        let written = [self.text("interval"), self.panel.interval.as_deref().unwrap_or_default()];
+        let style = kymo_dash::interpolate::Style::Glob;
+        written.into_iter().filter_map(|text| parse(&self.context.fill(text, style))).next()
+    }
+
+    /// Asks it.
+    pub(super) async fn ask(mut self, language: Language) -> Result<Given, Wrong> {
+        let ref_id = self.target.ref_id.clone();
+        let answered = match language {
+            Language::Promql => promql::ask(&mut self).await,
+            Language::Traceql => traceql::ask(&mut self).await,
+            Language::Jaeger => traceql::ask_as_jaeger(&mut self).await,
+            Language::Logql => logql::ask(&mut self).await,
+            Language::Sql => sql::ask(&mut self).await,
+        };
+        answered
+            .map(|mut given| {
+                for frame in &mut given.frames {
+                    frame.ref_id = Some(ref_id.clone());
+                }
+                given
+            })
+            .map_err(|wrong| Wrong { ref_id: ref_id.clone(), ..wrong })
+    }
+}
+
+/// How many points a panel gets: what it says itself, else what the page has room for.
+pub(super) fn points(panel: &Panel, asked: Option<i64>) -> i64 {
+    panel.max_data_points.or(asked).unwrap_or(USUAL_POINTS).clamp(1, MAX_POINTS_ASKED)
+}

@@ -1,0 +1,237 @@
+//! Layout and data of panels, in every language.
+
+use kymo_journal::Signal;
+use serde_json::{Value, json};
+
+use super::{panels, post};
+use crate::tested::Place;
+
+/// When the data begins: a whole minute, in seconds since 1970.
+const BEGIN_SECS: i64 = 1_700_000_040;
+
+fn attribute(key: &str, value: &str) -> Value {
+    json!({"key": key, "value": {"stringValue": value}})
+}
+
+/// A gauge of two GPUs on two hosts, a point every 15 s for 10 minutes; some lines and spans.
+fn fill(place: &Place) {
+    let nanos = |secs: i64| ((BEGIN_SECS + secs) * 1_000_000_000).to_string();
+    let mut metrics = Vec::new();
+    for (host, gpu, base) in [("a", "0", 10.0), ("a", "1", 20.0), ("b", "0", 30.0)] {
+        let points: Vec<Value> = (0..40)
+            .map(|n| {
+                json!({"timeUnixNano": nanos(n * 15), "asDouble": base,
+                       "attributes": [attribute("gpu", gpu), attribute("instance", host)]})
+            })
+            .collect();
+        metrics.push(json!({"name": "gpu_temp", "gauge": {"dataPoints": points}}));
+    }
+    let scope = json!([{"metrics": metrics}]);
+    place.send_json(
+        Signal::Metrics,
+        &json!({"resourceMetrics": [{"resource": {"attributes": []}, "scopeMetrics": scope}]}),
+    );
+    let lines: Vec<Value> = (0..5)
+        .map(|n| json!({"timeUnixNano": nanos(n * 10), "severityText": "ERROR", "body": {"stringValue": format!("line {n}")}}))
+        .collect();
+    let resource = json!({"attributes": [attribute("service.name", "shop")]});
+    place.send_json(
+        Signal::Logs,
+        &json!({"resourceLogs": [{"resource": resource, "scopeLogs": [{"logRecords": lines}]}]}),
+    );
+    let spans: Vec<Value> = (1..=4)
+        .map(|n: i64| json!({
+            "traceId": format!("{n:032x}"), "spanId": format!("{n:016x}"), "name": "work", "kind": 2,
+            "startTimeUnixNano": nanos(n * 60), "endTimeUnixNano": nanos(n * 60 + 30)
+        }))
+        .collect();
+    let resource = json!({"attributes": [attribute("service.name", "shop")]});
+    place.send_json(
+        Signal::Traces,
+        &json!({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": spans}]}]}),
+    );
+}
+
+fn question(dashboard: &Value) -> Value {
+    json!({"dashboard": dashboard, "from": BEGIN_SECS * 1000, "to": (BEGIN_SECS + 600) * 1000})
+}
+
+fn gpus() -> Value {
+    json!({
+        "title": "GPUs", "schemaVersion": 22,
+        "templating": {"list": [
+            {"name": "datasource", "type": "datasource", "query": "prometheus"},
+            {"name": "instance", "type": "query", "datasource": "$datasource", "multi": true,
+             "includeAll": true, "sort": 1, "refresh": 1, "query": "label_values(gpu_temp, instance)", "current": {}},
+            {"name": "gpu", "type": "query", "datasource": "$datasource", "multi": true, "includeAll": true, "sort": 1,
+             "refresh": 1, "query": "label_values(gpu_temp{instance=~\"$instance\"}, gpu)", "current": {}}]},
+        "panels": [
+            {"id": 12, "type": "graph", "title": "Temperature of $instance", "datasource": "$datasource", "fill": 1,
+             "legend": {"show": true, "values": true, "avg": true}, "yaxes": [{"format": "celsius"}],
+             "gridPos": {"x": 0, "y": 0, "w": 18, "h": 8},
+             "targets": [{"expr": "gpu_temp{instance=~\"$instance\", gpu=~\"$gpu\"}", "legendFormat": "GPU {{gpu}}", "refId": "A"}]},
+            {"id": 14, "type": "gauge", "title": "Mean", "datasource": "$datasource", "gridPos": {"x": 18, "y": 0, "w": 6, "h": 8},
+             "options": {"fieldOptions": {"calcs": ["mean"], "defaults": {"unit": "celsius", "max": 100}}},
+             "targets": [{"expr": "avg(gpu_temp{instance=~\"$instance\"})", "instant": true, "range": false, "refId": "A"}]},
+            {"id": 15, "type": "stat", "title": "$instance", "repeat": "instance", "maxPerRow": 2, "datasource": "$datasource",
+             "gridPos": {"x": 0, "y": 8, "w": 24, "h": 4}, "targets": [{"expr": "count(gpu_temp{instance=~\"$instance\"})", "refId": "A", "format": "table", "instant": true}]},
+            {"id": 16, "type": "stat", "datasource": "$datasource", "targets": [{"expr": "sum(gpu_temp{", "refId": "A"}]},
+            {"id": 17, "type": "table", "datasource": {"type": "influxdb"}, "targets": [{"query": "x"}]}
+        ]
+    })
+}
+
+fn names(variable: &Value, key: &str) -> Vec<String> {
+    let list = variable[key].as_array().unwrap().iter();
+    list.filter_map(|choice| choice["value"].as_str().map(str::to_owned)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn variables_and_panels_are_laid_out() {
+    let place = Place::new();
+    fill(&place);
+    let mut asked = question(&gpus());
+    let (_, layout) = post(&place, "/api/dashboards/layout", &asked).await;
+    let variables = layout["variables"].as_array().unwrap();
+    assert_eq!(names(&variables[0], "current"), ["kymo-prometheus"]);
+    assert_eq!(
+        (names(&variables[1], "options"), names(&variables[1], "current")),
+        (vec!["a".into(), "b".into()], vec!["$__all".into()])
+    );
+    assert_eq!(names(&variables[2], "options"), ["0", "1"]);
+    let keys: Vec<&str> =
+        layout["panels"].as_array().unwrap().iter().filter_map(|p| p["key"].as_str()).collect();
+    assert_eq!(keys, ["16", "17", "12", "14", "15.0", "15.1"]);
+    let panel =
+        |key: &str| layout["panels"].as_array().unwrap().iter().find(|p| p["key"] == key).unwrap();
+    assert_eq!(panel("12")["title"], "Temperature of All");
+    assert_eq!(
+        (&panel("12")["type"], &panel("12")["status"]),
+        (&json!("timeseries"), &json!("full"))
+    );
+    assert_eq!(
+        (&panel("15.1")["title"], &panel("15.1")["gridPos"]["w"]),
+        (&json!("b"), &json!(12))
+    );
+    assert_eq!(panel("17")["status"], "unsupported");
+
+    asked["variables"] = json!({"instance": ["b", "gone"]});
+    let (_, layout) = post(&place, "/api/dashboards/layout", &asked).await;
+    let instance = &layout["variables"][1];
+    assert_eq!(
+        (&instance["missing"], names(instance, "current")),
+        (&json!(["gone"]), vec!["b".to_owned(), "gone".into()])
+    );
+    assert!(instance["warning"].as_str().unwrap().contains("not in range"));
+    assert_eq!(names(&layout["variables"][2], "options"), ["0"], "it needs the other");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn panels_are_answered_each_for_itself() {
+    let place = Place::new();
+    fill(&place);
+    let lines = panels(&place, question(&gpus()), &["12", "14", "16", "17", "99"]).await;
+    let frames = lines[0]["frames"].as_array().unwrap();
+    assert_eq!(frames.len(), 3, "{}", lines[0]);
+    let value = &frames[0]["fields"][1];
+    assert_eq!(
+        (&value["state"]["displayName"], &value["config"]["unit"]),
+        (&json!("GPU 0"), &json!("celsius"))
+    );
+    assert_eq!((&value["state"]["calcs"]["mean"], &value["values"][3]), (&json!(10), &json!(10)));
+    assert_eq!(lines[0]["queries"][0]["query"], r#"gpu_temp{instance=~"(a|b)", gpu=~"(0|1)"}"#);
+    let mean = &lines[1]["frames"][0]["fields"][1];
+    assert_eq!((&mean["values"], &mean["config"]["max"]), (&json!([20]), &json!(100)));
+    let error = &lines[2]["error"];
+    assert_eq!((&error["status"], &error["refId"]), (&json!(400), &json!("A")));
+    assert!(error["position"].as_i64().unwrap() > 10, "{error}");
+    assert!(lines[3]["notices"][0]["text"].as_str().unwrap().contains("influxdb"));
+    assert_eq!(lines[4]["error"]["status"], 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn copies_have_their_own_values() {
+    let place = Place::new();
+    fill(&place);
+    let mut asked = question(&gpus());
+    asked["panels"] = json!([
+        {"key": "15.0", "scope": {"instance": {"text": "a", "value": "a"}}},
+        {"key": "15.1", "scope": {"instance": "b"}}]);
+    let (_, text) =
+        super::send(&place, http::Method::POST, "/api/dashboards/query", &asked.to_string()).await;
+    let mut counts: Vec<(String, f64)> = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .map(|line| {
+            (
+                line["panel"].to_string(),
+                line["frames"][0]["fields"][1]["values"][0].as_f64().unwrap(),
+            )
+        })
+        .collect();
+    counts.sort_by(|left, right| left.0.cmp(&right.0));
+    assert_eq!(counts, [("\"15.0\"".to_owned(), 2.0), ("\"15.1\"".to_owned(), 1.0)]);
+}
+
+fn panel(id: i64, kind: &str, source: &str, target: Value) -> Value {
+    json!({"id": id, "type": kind, "datasource": {"type": source, "uid": "x"}, "targets": [target]})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_language_answers() {
+    let place = Place::new();
+    fill(&place);
+    let dashboard = json!({"title": "T", "panels": [
+        panel(1, "logs", "loki", json!({"expr": "{service_name=\"shop\"}"})),
+        panel(2, "timeseries", "loki", json!({"expr": "sum(count_over_time({service_name=\"shop\"}[1m]))", "legendFormat": "lines"})),
+        panel(3, "table", "tempo", json!({"queryType": "traceql", "query": "{ }", "tableType": "traces"})),
+        panel(4, "timeseries", "tempo", json!({"queryType": "traceql", "query": "{ } | count_over_time() by (name)", "step": "1m"})),
+        panel(5, "table", "postgres", json!({"rawSql": "SELECT name, count(*) AS n FROM spans WHERE $__timeFilter(start_time) GROUP BY name", "format": "table"})),
+        panel(6, "timeseries", "postgres", json!({"rawSql": "SELECT start_time AS time, name, duration_nanos AS d FROM spans ORDER BY 1", "format": "time_series"})),
+        panel(7, "table", "jaeger", json!({"queryType": "search", "service": "shop"})),
+        panel(8, "traces", "tempo", json!({"queryType": "traceql", "query": format!("{:032x}", 2)})),
+        {"id": 9, "type": "stat", "datasource": {"uid": "-- Dashboard --"}, "targets": [{"panelId": 5, "refId": "A"}]},
+        panel(10, "table", "loki", json!({"expr": "{service_name=\"shop\"} | bad ("})),
+    ]});
+    let keys = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
+    let lines = panels(&place, question(&dashboard), &keys).await;
+    for line in &lines[..9] {
+        assert!(line["error"].is_null(), "{line}");
+    }
+    let field = |at: usize, name: &str| -> Value {
+        let fields = lines[at]["frames"][0]["fields"].as_array().unwrap();
+        fields.iter().find(|field| field["name"] == name).unwrap_or_else(|| panic!("{}", lines[at]))
+            ["values"]
+            .clone()
+    };
+    assert_eq!(field(0, "Line"), json!(["line 4", "line 3", "line 2", "line 1", "line 0"]));
+    assert_eq!(lines[1]["frames"][0]["fields"][1]["state"]["displayName"], "lines");
+    assert_eq!(field(2, "traceDuration"), json!([30000, 30000, 30000, 30000]));
+    assert_eq!(lines[3]["frames"][0]["fields"][1]["state"]["displayName"], "work");
+    assert_eq!(field(4, "n"), json!([4]));
+    assert_eq!(field(5, "d").as_array().unwrap().len(), 4);
+    assert_eq!(field(6, "traceService"), json!(["shop", "shop", "shop", "shop"]));
+    assert_eq!(
+        (field(7, "operationName"), &lines[7]["frames"][0]["meta"]["traceId"]),
+        (json!(["work"]), &json!(format!("{:032x}", 2)))
+    );
+    assert_eq!(field(8, "n"), json!([4]), "it has the data of the other panel");
+    assert!(lines[9]["error"]["position"].is_number(), "{}", lines[9]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conditions_are_offered_and_added() {
+    let place = Place::new();
+    fill(&place);
+    let time = json!({"from": BEGIN_SECS * 1000, "to": (BEGIN_SECS + 600) * 1000, "type": "prometheus", "key": "instance"});
+    let (_, values) = post(&place, "/api/dashboards/adhoc", &time).await;
+    assert_eq!(values, json!({"values": ["a", "b"], "truncated": false}));
+    let dashboard = json!({
+        "title": "T", "templating": {"list": [{"name": "Filters", "type": "adhoc", "datasource": {"type": "prometheus"}}]},
+        "panels": [panel(1, "stat", "prometheus", json!({"expr": "sum(gpu_temp)", "instant": true}))]
+    });
+    let mut asked = question(&dashboard);
+    asked["variables"] = json!({"Filters": ["instance|=|b"]});
+    let lines = panels(&place, asked, &["1"]).await;
+    assert_eq!(lines[0]["frames"][0]["fields"][1]["values"], json!([30]), "{}", lines[0]);
+}

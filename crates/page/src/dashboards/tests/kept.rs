@@ -1,0 +1,104 @@
+//! Saving, history, import.
+
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::{post, send};
+use crate::tested::Place;
+
+fn dashboard(title: &str) -> Value {
+    json!({"uid": "one", "title": title, "panels": [], "odd": {"kept": [1, 2.5, null]}, "tags": ["a"]})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dashboard_is_saved_listed_exported_and_deleted() {
+    let place = Place::new();
+    let save = json!({"dashboard": dashboard("First"), "message": "new"});
+    let (status, saved) = post(&place, "/api/dashboards", &save).await;
+    assert_eq!((status, &saved), (StatusCode::OK, &json!({"uid": "one", "version": 1})));
+    let list = place.get("/api/dashboards").await;
+    let listed =
+        list["dashboards"].as_array().unwrap().iter().find(|one| one["uid"] == "one").unwrap();
+    assert_eq!(
+        (&listed["title"], &listed["kind"], &listed["by"]),
+        (&json!("First"), &json!("own"), &json!("anonymous"))
+    );
+    let export = place.get("/api/dashboards/one/export").await;
+    assert_eq!(export, dashboard("First"), "it comes back as it was sent");
+    let one = place.get("/api/dashboards/one").await;
+    assert_eq!((&one["dashboard"], &one["model"]["schemaVersion"]), (&export, &json!(42)));
+    let (status, _) = send(&place, Method::DELETE, "/api/dashboards/one", "").await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!(place.ask("/api/dashboards/one").await.0, StatusCode::NOT_FOUND);
+    let list = place.get("/api/dashboards").await;
+    assert!(!list["dashboards"].as_array().unwrap().iter().any(|one| one["uid"] == "one"));
+    let (status, saved) = post(&place, "/api/dashboards", &save).await;
+    assert_eq!((status, &saved["version"]), (StatusCode::OK, &json!(3)), "{saved}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_saves_names_the_version_that_holds() {
+    let place = Place::new();
+    let save =
+        |title: &str, version: Value| json!({"dashboard": dashboard(title), "version": version});
+    assert_eq!(post(&place, "/api/dashboards", &save("1", Value::Null)).await.0, StatusCode::OK);
+    assert_eq!(post(&place, "/api/dashboards", &save("2", json!(1))).await.0, StatusCode::OK);
+    for version in [json!(1), Value::Null, json!(9)] {
+        let (status, answer) = post(&place, "/api/dashboards", &save("3", version)).await;
+        assert_eq!(status, StatusCode::CONFLICT, "{answer}");
+    }
+    let over = json!({"dashboard": dashboard("4"), "version": 1, "overwrite": true});
+    assert_eq!(post(&place, "/api/dashboards", &over).await.1["version"], 3);
+    let versions = place.get("/api/dashboards/one/versions").await;
+    let numbers: Vec<i64> = versions["versions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|v| v["version"].as_i64())
+        .collect();
+    assert_eq!(numbers, [3, 2, 1]);
+    let first = place.get("/api/dashboards/one/versions/1").await;
+    assert_eq!(first["dashboard"]["title"], "1");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_looked_at_before_they_are_kept() {
+    let place = Place::new();
+    let map = "kind: ConfigMap\ndata:\n  a.json: '{\"title\": \"A\", \"panels\": [{\"type\": \"geomap\"}]}'\n  b.json: '{\"uid\": \"b\", \"title\": \"B\"}'\n";
+    let (status, text) =
+        send(&place, Method::POST, "/api/dashboards/import?dry_run=true", map).await;
+    let trial: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (status, &trial["dashboards"][0]["report"]["counts"]["unsupported"]),
+        (StatusCode::OK, &json!(1))
+    );
+    assert_eq!(place.ask("/api/dashboards/b").await.0, StatusCode::NOT_FOUND);
+    let (status, text) = send(&place, Method::POST, "/api/dashboards/import", map).await;
+    let done: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((status, &done["dashboards"][1]["uid"]), (StatusCode::OK, &json!("b")));
+    let made = done["dashboards"][0]["uid"].as_str().unwrap();
+    assert_eq!(place.get(&format!("/api/dashboards/{made}")).await["dashboard"]["uid"], made);
+    let (status, text) = send(&place, Method::POST, "/api/dashboards/import", "{").await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_is_refused_in_words() {
+    let place = Place::new();
+    for (dashboard, part) in [
+        (json!([]), "a list"),
+        (json!({"title": "T", "uid": "a b/c"}), "uid"),
+        (json!({"title": "T", "uid": "x".repeat(60)}), "uid"),
+        (json!({"x": 1}), "neither"),
+    ] {
+        let (status, answer) =
+            post(&place, "/api/dashboards", &json!({ "dashboard": dashboard })).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
+        assert!(answer["error"].as_str().unwrap().contains(part), "{answer}");
+    }
+    let (status, _) = send(&place, Method::POST, "/api/dashboards", "{").await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    let question = json!({"uid": "none", "panels": []});
+    assert_eq!(post(&place, "/api/dashboards/query", &question).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(post(&place, "/api/dashboards/layout", &json!({})).await.0, StatusCode::BAD_REQUEST);
+}
