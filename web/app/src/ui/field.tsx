@@ -1,6 +1,6 @@
 /** Fields of forms: a text, a choice, a switch. Each has its label. */
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useUniqueId } from "./id";
 
 export function TextField({
   label,
@@ -21,7 +21,7 @@ export function TextField({
   type?: "text" | "search" | "number" | "password";
   width?: string;
 }) {
-  const id = useId();
+  const id = useUniqueId();
   return (
     <span class="field">
       <label for={id} class={hideLabel ? "hidden" : "field-label"}>
@@ -54,7 +54,7 @@ export function SelectField({
   onChange: (value: string) => void;
   hideLabel?: boolean;
 }) {
-  const id = useId();
+  const id = useUniqueId();
   return (
     <span class="field">
       <label for={id} class={hideLabel ? "hidden" : "field-label"}>
@@ -100,7 +100,7 @@ export function AreaField({
   onChange: (value: string) => void;
   rows?: number;
 }) {
-  const id = useId();
+  const id = useUniqueId();
   return (
     <span class="field">
       <label for={id} class="field-label">

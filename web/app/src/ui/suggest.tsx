@@ -2,7 +2,8 @@
  * A text field that offers what could be meant. What is typed is taken on Enter, on a choice and when the
  * field is left; the list is asked for when it is first needed.
  */
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useUniqueId } from "./id";
 
 interface SuggestProps {
   label: string;
@@ -20,7 +21,7 @@ const MOST = 60;
 
 export function Suggest(props: SuggestProps) {
   const { label, value, placeholder, hideLabel, width = "150px" } = props;
-  const id = useId();
+  const id = useUniqueId();
   const [text, setText] = useState(value);
   const [list, setList] = useState<readonly string[]>([]);
   const [isOpen, setOpen] = useState(false);
