@@ -4,44 +4,19 @@
 //! or are both roots; then those that are left, so that a span that came in between, or a branch
 //! that moved, does not make all that is below it new. Among equals the order of the tree decides.
 
-use std::collections::HashMap;
-use std::hash::Hash;
+use kymo_traceview::pairs::{self, Member};
 
+use super::spans::IdentityId;
 use super::tree::Tree;
 
 /// The span of the first trace that each span of the second is.
 pub(super) fn pair(base: &Tree<'_>, compare: &Tree<'_>) -> Vec<Option<usize>> {
-    let mut paired = vec![None; compare.nodes.len()];
-    let mut is_taken = vec![false; base.nodes.len()];
-    let place = |tree: &Tree<'_>, at: usize| (identity(tree, at), tree.parent_identity(at));
-    pair_by(base, compare, place, &mut paired, &mut is_taken);
-    pair_by(base, compare, identity, &mut paired, &mut is_taken);
-    paired
+    pairs::pair(&members(base), &members(compare))
 }
 
-fn identity(tree: &Tree<'_>, at: usize) -> super::spans::IdentityId {
-    tree.nodes[at].span.identity
-}
-
-/// Pairs what is left and has the same key. Each span is looked at once, however many are alike.
-fn pair_by<K: Hash + Eq>(
-    base: &Tree<'_>,
-    compare: &Tree<'_>,
-    key: impl Fn(&Tree<'_>, usize) -> K,
-    paired: &mut [Option<usize>],
-    is_taken: &mut [bool],
-) {
-    // From the last to the first, so that the first is taken from the end.
-    let mut free: HashMap<K, Vec<usize>> = HashMap::new();
-    for at in (0..base.nodes.len()).rev().filter(|at| !is_taken[*at]) {
-        free.entry(key(base, at)).or_default().push(at);
-    }
-    for (at, slot) in paired.iter_mut().enumerate().filter(|(_, slot)| slot.is_none()) {
-        *slot = free.get_mut(&key(compare, at)).and_then(Vec::pop);
-        if let Some(taken) = *slot {
-            is_taken[taken] = true;
-        }
-    }
+fn members(tree: &Tree<'_>) -> Vec<Member<IdentityId>> {
+    let nodes = tree.nodes.iter();
+    nodes.map(|node| Member { identity: node.span.identity, parent: node.parent }).collect()
 }
 
 #[cfg(test)]
