@@ -1,5 +1,5 @@
 /** Values as bars beside or below each other: plain, with a gradient, or as cells that light up. */
-import { faded } from "./colors";
+import { faded, legible } from "./colors";
 import { whole } from "./display";
 import { option } from "./frame";
 import { shares } from "./gauge";
@@ -71,7 +71,10 @@ function Bar({ value, options, isVertical, isAlone }: BarProps) {
       </div>
       {valueMode !== "hidden" && (
         <Linked links={value.links}>
-          <span class="bargauge-value" style={{ color: valueMode === "text" ? undefined : shown.color }}>
+          <span
+            class="bargauge-value"
+            style={{ color: valueMode === "text" ? undefined : legible(shown.color) }}
+          >
             {whole(shown)}
           </span>
         </Linked>

@@ -1,7 +1,7 @@
 /** One cell of a table panel, by the kind that its column asks for. */
 import type { JSX } from "preact";
 import { Spark } from "../ui/spark";
-import { faded, textOn } from "./colors";
+import { faded, legible, textOn } from "./colors";
 import { type Shown, whole } from "./display";
 import { type Cell, customOf, type Field, isFrame, numberOf, option, part, textOf } from "./frame";
 import { Linked } from "./linked";
@@ -70,7 +70,7 @@ export function TableCell({ field, row, show, width }: TableCellProps) {
 }
 
 function cellStyle(type: string, mode: string, shown: Shown): JSX.CSSProperties | undefined {
-  if (type === "color-text") return { color: shown.color, fontWeight: 600 };
+  if (type === "color-text") return { color: legible(shown.color), fontWeight: 600 };
   if (type !== "color-background" || shown.color === "transparent") return undefined;
   const background =
     mode === "gradient" ? `linear-gradient(120deg, ${faded(shown.color, 0.8)}, ${shown.color})` : shown.color;
@@ -89,7 +89,7 @@ function GaugeCell({ shown, mode }: { shown: Shown; mode: string }) {
       <span class="cell-gauge-track">
         <span class="cell-gauge-fill" style={{ width: `${shown.share * 100}%`, background: fill }} />
       </span>
-      <span class="cell-gauge-value" style={{ color: shown.color }}>
+      <span class="cell-gauge-value" style={{ color: legible(shown.color) }}>
         {whole(shown)}
       </span>
     </span>

@@ -100,13 +100,33 @@ export function faded(css: string, alpha: number): string {
   return `rgb(${red} ${green} ${blue} / ${Math.round(alpha * 1000) / 10}%)`;
 }
 
-/** Black or white: what is read better on a colour. */
-export function textOn(css: string): string {
+/** How bright a colour is to the eye, 0 to 1. */
+function luminance(css: string): number {
   const [red, green, blue] = channels(css).map((channel) => {
     const part = channel / 255;
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
   }) as [number, number, number];
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.2 ? "#111418" : "#ffffff";
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+/** Black or white: what is read better on a colour. */
+export function textOn(css: string): string {
+  return luminance(css) > 0.2 ? "#111418" : "#ffffff";
+}
+
+/** The contrast that small text needs. */
+const LEAST_CONTRAST = 4.6;
+
+/** A colour for small text on a panel: like the one given, and as bright or dark as it must be. */
+export function legible(css: string): string {
+  if (css === "transparent") return token("--text");
+  const [surface, text] = [token("--surface"), token("--text")];
+  for (let share = 0; share < 1; share += 0.1) {
+    const mixed = between([css, text], share);
+    const [low, high] = [luminance(mixed), luminance(surface)].sort((a, b) => a - b) as [number, number];
+    if ((high + 0.05) / (low + 0.05) >= LEAST_CONTRAST) return mixed;
+  }
+  return text;
 }
 
 /** The colour at a part, 0 to 1, of a scale of colours. */

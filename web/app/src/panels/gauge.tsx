@@ -1,5 +1,5 @@
 /** Values as arcs between the least and the greatest, with thresholds around them. */
-import { color, faded } from "./colors";
+import { color, faded, legible } from "./colors";
 import { display, whole } from "./display";
 import { type Field, option } from "./frame";
 import type { PanelProps } from "./kinds";
@@ -127,7 +127,7 @@ function Arc({
           y="112"
           text-anchor="middle"
           style={{ fontSize }}
-          fill={shown.isJudged ? shown.color : color("text")}
+          fill={shown.isJudged ? legible(shown.color) : color("text")}
           class="gauge-value"
         >
           {text}

@@ -1,6 +1,6 @@
 /** Large values with their names, in the colours of their thresholds, with a small line of how they came. */
 import type { JSX } from "preact";
-import { color, faded, textOn } from "./colors";
+import { color, faded, legible, textOn } from "./colors";
 import { option } from "./frame";
 import type { PanelProps } from "./kinds";
 import { Linked } from "./linked";
@@ -101,7 +101,7 @@ function One({
           mode === "background" ? `linear-gradient(120deg, ${faded(paint, 0.82)}, ${paint})` : paint,
         color: textOn(paint),
       }
-    : { color: mode === "value" ? paint : color("text") };
+    : { color: mode === "value" ? legible(paint) : color("text") };
   const isCentered = option(options, "justifyMode", "auto") === "center" || (count === 1 && !showsName);
   return (
     <div

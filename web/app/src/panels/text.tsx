@@ -47,8 +47,9 @@ async function clean(text: string, mode: string): Promise<string> {
       anchor.rel = "noopener noreferrer";
     }
   }
-  // Pictures from elsewhere would tell others who reads this.
   for (const image of cleaned.querySelectorAll("img")) {
+    if (!image.hasAttribute("alt")) image.alt = "";
+    // Pictures from elsewhere would tell others who reads this.
     if (/^(https?:)?\/\//i.test(image.getAttribute("src") ?? "")) image.replaceWith(image.alt);
   }
   const holder = document.createElement("div");
