@@ -20,7 +20,7 @@ interface SuggestProps {
 const MOST = 60;
 
 export function Suggest(props: SuggestProps) {
-  const { label, value, placeholder, hideLabel, width = "150px" } = props;
+  const { label, value, placeholder, hideLabel, width = "132px" } = props;
   const id = useUniqueId();
   const [text, setText] = useState(value);
   const [list, setList] = useState<readonly string[]>([]);

@@ -76,6 +76,7 @@ export function Builder({ built, onChange, onRun }: BuilderProps) {
             />
           );
         })}
+        <NewCondition given={others(built)} onAdd={(made) => set([...built.conditions, made])} />
       </div>
       {free.map((condition, index) => (
         <ConditionRow
@@ -87,7 +88,6 @@ export function Builder({ built, onChange, onRun }: BuilderProps) {
           onEnter={onRun}
         />
       ))}
-      <NewCondition given={others(built)} onAdd={(made) => set([...built.conditions, made])} />
     </div>
   );
 }
@@ -164,7 +164,7 @@ function NewCondition({ given, onAdd }: { given: string; onAdd: (condition: Cond
         placeholder="add an attribute…"
         suggestions={allFields}
         onChange={setField}
-        width="240px"
+        width="190px"
       />
       {field !== "" && (
         <>
