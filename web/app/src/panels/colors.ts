@@ -111,7 +111,7 @@ function luminance(css: string): number {
 
 /** Black or white: what is read better on a colour. */
 export function textOn(css: string): string {
-  return luminance(css) > 0.2 ? "#111418" : "#ffffff";
+  return luminance(css) > 0.179 ? "#000000" : "#ffffff";
 }
 
 /** The contrast that small text needs. */
