@@ -71,6 +71,7 @@ fn self_nanos(places: &[Place], span: u32, children: &[u32]) -> i64 {
 mod tests {
     use super::*;
     use crate::forest::tests::{id_of, place, sorted};
+    use crate::random::Random;
 
     fn shown(places: &[Place]) -> Vec<(u64, u32, i64, u32)> {
         let rows = rows(places, &Forest::new(places));
@@ -107,6 +108,30 @@ mod tests {
                 (7, 1, 10, 0),
             ]
         );
+    }
+
+    #[test]
+    fn own_time_is_what_counting_each_nanosecond_gives() {
+        let mut random = Random::new(5);
+        for _ in 0..1_000 {
+            let count = 1 + random.below(12);
+            let places = sorted((1..=count).map(|id| {
+                let from = random.below(40) as i64;
+                place(id, random.below(id), from, from + random.below(30) as i64)
+            }));
+            let forest = Forest::new(&places);
+            for row in rows(&places, &forest) {
+                let is_at = |span: u32, nano: i64| {
+                    let place = &places[span as usize];
+                    (place.start_nanos..place.end_nanos).contains(&nano)
+                };
+                let is_own = |nano: &i64| {
+                    let children = forest.children(row.span);
+                    is_at(row.span, *nano) && !children.iter().any(|child| is_at(*child, *nano))
+                };
+                assert_eq!(row.self_nanos, (0..100).filter(is_own).count() as i64, "{places:?}");
+            }
+        }
     }
 
     #[test]

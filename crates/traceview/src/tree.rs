@@ -244,3 +244,50 @@ impl std::fmt::Debug for TraceTree {
         f.debug_struct("TraceTree").field("spans", &self.spans.len()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::columns::columns;
+    use crate::fixture::{sent, tree};
+    use crate::random::Random;
+
+    #[test]
+    fn whatever_is_sent_has_a_row_behind_its_parent_and_within_its_subtree() {
+        let mut random = Random::new(13);
+        for _ in 0..500 {
+            let count = random.below(40);
+            // Ids come twice, parents are missing or in circles, times go back or are not there.
+            let spans: Vec<_> = (0..count)
+                .map(|_| {
+                    let (id, parent) = (1 + random.below(30), random.below(35));
+                    let times = [0, 1_000 + random.below(50)];
+                    let (from, to) = (random.below(8).min(1), random.below(8).min(1));
+                    let to = times[to as usize] + random.below(20);
+                    sent(id, parent, "s", "n", times[from as usize], to)
+                })
+                .collect();
+            let tree = tree(&spans);
+            assert_eq!(tree.len(), spans.len());
+            for (row, laid) in tree.laid.iter().enumerate() {
+                let parent = laid.parent.map(|parent| parent as usize);
+                let end = row + laid.subtree as usize;
+                assert!(end <= tree.len());
+                if let Some(parent) = parent {
+                    let above = &tree.laid[parent];
+                    assert!(parent < row && end <= parent + above.subtree as usize);
+                    assert_eq!(laid.depth, above.depth + 1);
+                }
+                assert!(laid.slack_nanos >= 0 && laid.saving_nanos >= 0);
+                assert!(!laid.is_critical || laid.slack_nanos == 0);
+                assert!(laid.is_critical || laid.critical_nanos == 0);
+            }
+            let own: i64 = tree.laid.iter().map(|laid| laid.critical_nanos).sum();
+            let idle = tree.stretches.iter().filter(|stretch| stretch.row.is_none());
+            let idle: i64 = idle.map(|stretch| stretch.to_nanos - stretch.from_nanos).sum();
+            let ends = tree.stretches.first().zip(tree.stretches.last());
+            let whole = ends.map_or(0, |(first, last)| last.to_nanos - first.from_nanos);
+            assert_eq!(own + idle, whole);
+            columns(&tree, "id", 0).unwrap();
+        }
+    }
+}
