@@ -174,8 +174,8 @@ function Exemplars({ answers }: { answers: readonly Answered[] }) {
     <details class="exemplars">
       <summary>{count(all.length)} exemplars</summary>
       <ul>
-        {all.slice(0, MOST_LISTED).map(({ one, trace, span, value, unit }) => (
-          <li key={`${trace}${one.timestamp}${one.value}`}>
+        {all.slice(0, MOST_LISTED).map(({ one, trace, span, value, unit }, index) => (
+          <li key={index}>
             <a href={href(link(`/trace/${trace}`, { span }))}>
               {formatOf(unit)(value)} <span class="muted">{time(one.timestamp * 1000)}</span>{" "}
               <code>{trace.slice(0, 8)}</code>
