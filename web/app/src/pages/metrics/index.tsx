@@ -3,8 +3,9 @@
  * of metrics. Queries and how they are shown are in the address.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { href } from "../../frame/base";
 import { ran } from "../../frame/recents";
-import { param, setParams } from "../../frame/router";
+import { link, param, setParams } from "../../frame/router";
 import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
@@ -90,13 +91,21 @@ export default function MetricsPage() {
     <PageBody
       title="Metrics"
       actions={
-        <Button
-          icon="search"
-          pressed={isFinding}
-          onClick={() => setParams({ finder: isFinding ? "0" : "1" }, { replace: true })}
-        >
-          Find metrics
-        </Button>
+        <>
+          <a class="button button-plain" href={href(link("/alerts"))}>
+            Alerts
+          </a>
+          <a class="button button-plain" href={href(link("/explore/sql"))}>
+            SQL
+          </a>
+          <Button
+            icon="search"
+            pressed={isFinding}
+            onClick={() => setParams({ finder: isFinding ? "0" : "1" }, { replace: true })}
+          >
+            Find metrics
+          </Button>
+        </>
       }
     >
       <div class={isFinding ? "traces-body metrics-body" : "metrics-alone"}>

@@ -25,6 +25,7 @@ import { ColumnPicker } from "./columns";
 import { DifferenceExplorer } from "./explorer";
 import { Facets } from "./facets";
 import { Nothing } from "./nothing";
+import { Numbers } from "./numbers";
 import { filterOf, isMetrics, parse } from "./query";
 import { Results } from "./results";
 import { type Search, useSearch } from "./search";
@@ -89,9 +90,12 @@ export default function TracesPage() {
       }
     >
       <QueryBar query={query} error={found.error} />
-      {isMetrics(query) && (
-        <Warning>This query asks for numbers over time; the traces below are those of its filter.</Warning>
-      )}
+      {isMetrics(query) &&
+        (/\|\s*compare\s*\(/.test(query) ? (
+          <Warning>What a selection has that others have not is shown by a box on the heat map.</Warning>
+        ) : (
+          <Numbers query={query} />
+        ))}
       {found.error && !queryError(query, found.error) && <ErrorBox error={found.error} again={found.again} />}
       {!found.error && (
         <div class="traces-body">
