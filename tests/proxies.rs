@@ -34,8 +34,8 @@ fn links_of_jaeger_prometheus_and_grafana_lead_to_pages() {
     for (link, page) in [
         (format!("/jaeger/trace/{id}"), format!("/trace/{id}")),
         ("/jaeger/".to_owned(), "/traces".to_owned()),
-        ("/prometheus/graph?g0.expr=up".to_owned(), "/metrics-explorer?expr=up".to_owned()),
-        ("/grafana/d/abc/name".to_owned(), "/dashboards/abc".to_owned()),
+        ("/prometheus/graph?g0.expr=up".to_owned(), "/explore/metrics?q=up".to_owned()),
+        ("/grafana/d/abc/name".to_owned(), "/d/abc".to_owned()),
     ] {
         let at = location(client.get(server.url(&link)));
         assert!(at.starts_with(&page), "{link} leads to {at}");

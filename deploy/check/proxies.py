@@ -42,8 +42,8 @@ ROUTES = [
 # Links of the systems that this stands in for, and the pages of ours that they lead to.
 LINKS = [
     ("/jaeger/trace/0af7651916cd43dd8448eb211c80319c", "/trace/0af7651916cd43dd8448eb211c80319c"),
-    ("/prometheus/graph?g0.expr=up", "/metrics-explorer?expr=up"),
-    ("/grafana/d/abc/name", "/dashboards/abc"),
+    ("/prometheus/graph?g0.expr=up", "/explore/metrics?q=up"),
+    ("/grafana/d/abc/name", "/d/abc"),
 ]
 # What the server tells of itself, and of nothing that it received.
 OWN_METRIC = "kymo_connections_total"

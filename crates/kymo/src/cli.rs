@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 const EXAMPLES: &str = "\
 Examples:
   kymo serve                                             receive OTLP on 4317 and 4318, answer on 3200
+  kymo demo                                              send living data to look around with
   kymo sql 'SELECT name, count(*) FROM spans GROUP BY 1' ask in SQL
   kymo query '{ status = error }' --since 1h              find traces with TraceQL
   kymo promql 'rate(http_requests_total[5m])' --chart     ask in PromQL, and draw the answer
@@ -43,6 +44,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Serve(crate::serve::Args),
+    Demo(crate::demo::Args),
     Sql(crate::sql::Args),
     Query(crate::query::Args),
     Export(crate::export::Args),

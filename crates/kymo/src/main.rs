@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `cli` | the commands and their help |
 //! | `serve`, `sql`, `query`, `promql`, `logs`, `top`, `trace`, `import`, `replay`, `open`, `block`, `store` | one command each |
+//! | `demo` | living data, to look around with |
 //! | `audience`, `destinations`, `token`, `certs` | who is recorded, where it goes, who may ask |
 //! | `delete` | records that are to go for good |
 //! | `ci` | GitHub Actions runs as traces: commands of their own |
@@ -38,6 +39,7 @@ mod cli;
 mod client;
 mod config;
 mod delete;
+mod demo;
 mod destinations;
 mod doctor;
 mod export;
@@ -110,6 +112,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
     let is_well = match command {
         Command::Ci(args) => return ci::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Demo(args) => demo::run(&args),
         Command::Sql(args) => sql::run(&args),
         Command::Query(args) => query::run(&args),
         Command::Export(args) => export::run(&args),

@@ -60,7 +60,9 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
     // Ends the process at the second signal, whatever it is doing then.
     Interrupt::listen().map_err(cannot_listen)?;
     raise_open_files();
+    let shown_config = config::show::yaml(&resolved);
     let mut options = resolved.config.server;
+    options.shown_config = Some(shown_config);
     options.max_connections = connections_within(options.max_connections, open_files());
     let runtime = runtime()?;
     let signals = {

@@ -10,6 +10,7 @@
 //! | `/api/ci/…` | `ci` | pipelines, runs, runners, caches |
 //! | `/api/board/…` | `board` | sessions as they run, and as they ran |
 //! | `/api/fleet…` | `fleet` | hosts and GPUs |
+//! | `/api/runs…` | `runs` | trainings and the like, overlaid |
 //! | `/api/dashboards…` | `dashboards` | dashboards: kept, imported, asked |
 
 mod answer;
@@ -17,7 +18,10 @@ mod board;
 mod ci;
 mod dashboards;
 mod fleet;
+mod runs;
 mod sql;
+#[cfg(test)]
+mod tested;
 mod times;
 mod trace;
 mod traces;
@@ -25,23 +29,28 @@ mod traces;
 use axum::Router;
 use kymo_engine::Engine;
 
+pub use answer::Asker;
 pub use board::{StoredError, StoredSession};
+pub use dashboards::Dashboards;
 
 /// What handlers share.
 #[derive(Clone)]
 pub struct Page {
     /// What is asked.
     pub engine: Engine,
+    /// Where dashboards come from, beside the store.
+    pub dashboards: Dashboards,
 }
 
 /// Every path.
-pub fn over_http(page: Page) -> Router {
+pub fn over_http<S: Clone + Send + Sync + 'static>(page: Page) -> Router<S> {
     Router::new()
         .merge(trace::over_http())
         .merge(traces::over_http())
         .merge(ci::over_http())
         .merge(board::over_http())
         .merge(fleet::over_http())
+        .merge(runs::over_http())
         .merge(dashboards::over_http())
         .with_state(page)
 }

@@ -1,4 +1,4 @@
-//! Who is recorded: flags over our API and on a page ([`page`]), for admins, and over OFREP, for those
+//! Who is recorded: flags over our API, which the page asks too, for admins, and over OFREP, for those
 //! who send.
 //!
 //! Flags are one document (`durable`). A change is made to a copy, made durable, and put in force.
@@ -22,10 +22,6 @@ use kymo_store::settings::Setting;
 use crate::reply::{json_error, typed};
 use crate::router::Shared;
 use crate::{body, durable};
-
-mod page;
-
-pub(crate) use page::over_http as page_over_http;
 
 const JSON: &str = "application/json";
 

@@ -19,6 +19,7 @@
 //! | [`server`], [`options`] | starting, stopping, settings |
 //! | `listen`, `heads` | sockets, connections, their limits; clients that begin to ask and never end |
 //! | [`access`] | who may connect and ask |
+//! | `start`, `admin`, `demo` | what the page begins with and follows; what admins look at; living data |
 //! | `audience`, `durable` | who is recorded; documents that change while the server runs |
 //! | `deletion` | records that are to go for good |
 //! | `bound`, `alias` | all ports together, and those that other systems had |
@@ -46,6 +47,7 @@
 //! | [`limits`] | bounds, each with its reason |
 
 pub mod access;
+mod admin;
 mod alias;
 mod answer;
 mod audience;
@@ -55,6 +57,7 @@ mod ci;
 pub mod collect;
 mod correlate;
 mod deletion;
+mod demo;
 pub mod derive;
 mod durable;
 mod error;
@@ -84,6 +87,7 @@ mod router;
 pub mod server;
 mod sessions;
 mod sql;
+mod start;
 mod telemetry;
 mod tempo;
 mod tenant;

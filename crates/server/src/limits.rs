@@ -263,6 +263,29 @@ pub const TASK_NAMES: usize = 5000;
 /// Bytes of their names: a query has a bound, and quotes are doubled.
 pub const TASK_NAMES_BYTES: usize = 256 << 10;
 
+/// Pages that are told each second what comes in, at once. Each costs a connection and little else.
+pub const MAX_LIVE_PAGES: usize = 256;
+/// How often they are told: as fast as numbers can be read.
+pub const LIVE_RATES_EVERY: Duration = Duration::from_secs(1);
+/// How often sessions that run are counted for them: that is a query.
+pub const RUNNING_SESSIONS_EVERY: Duration = Duration::from_secs(10);
+
+/// How much lies behind when a demo is started from the page: some seconds of work.
+pub const DEMO_DEFAULT_HISTORY: Duration = Duration::from_secs(3_600);
+/// The longest history of such a demo: a minute of work, and some hundred megabytes.
+pub const DEMO_MAX_HISTORY: Duration = Duration::from_secs(24 * 3_600);
+/// What is said of a demo that is to start is short.
+pub const DEMO_MAX_REQUEST_BYTES: usize = 4 << 10;
+/// How often a demo tells what has happened, as programs do.
+pub const DEMO_TELLS_EVERY: Duration = Duration::from_secs(1);
+
+/// Days of signals of tenants that admins are shown, the last ones: more than a year of one tenant.
+pub const ADMIN_MAX_PARTITIONS: usize = 2_000;
+/// Metrics, labels and pairs that admins are shown of each.
+pub const ADMIN_CARDINALITY_ITEMS: usize = 50;
+/// Values of an attribute that are counted: beyond, it is too many anyway.
+pub const ADMIN_MAX_VALUES: usize = 100_000;
+
 /// Those who watch sessions at once. Each may hold what [`LIVE_WAITING_BYTES`] and
 /// [`LIVE_MAX_REQUEST_BYTES`] say.
 pub const LIVE_MAX_LISTENERS: usize = 64;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use kymo_admit::{Compression, Signal};
 use kymo_engine::Tenants;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::limits::{LIVE_MAX_LISTENERS, LIVE_WAITING_BYTES, LIVE_WAITING_REQUESTS};
 
@@ -37,6 +37,8 @@ pub(crate) struct Live {
     feeds: Mutex<Feeds>,
     /// How many watch, for who hands over.
     watching: AtomicUsize,
+    /// Whether the server stops, for those who watch something else.
+    ended: watch::Sender<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -112,6 +114,13 @@ impl Live {
         feeds.is_closed = true;
         feeds.all.clear();
         self.watching.store(0, Ordering::Relaxed);
+        self.ended.send_replace(true);
+    }
+
+    /// Returns when the server stops.
+    pub(crate) async fn ended(&self) {
+        // The sender is here, so that there is an end to wait for.
+        let _ = self.ended.subscribe().wait_for(|is_ended| *is_ended).await;
     }
 
     fn leave(&self, number: u64) {

@@ -41,6 +41,8 @@ pub struct ServerOptions {
     pub audience: AudienceSettings,
     /// Parts of the main port.
     pub parts: Parts,
+    /// Folders with dashboards: JSON, and ConfigMaps in YAML.
+    pub dashboard_paths: Vec<String>,
     /// Further addresses for a prefix of the main port: `ADDRESS=PREFIX`.
     pub aliases: Vec<String>,
     /// Address of the main port: queries, and OTLP too.
@@ -92,6 +94,8 @@ pub struct ServerOptions {
     pub span_metrics: DeriveOptions,
     /// The secret of GitHub's webhooks; none are taken without.
     pub github_webhook_secret: Option<Secret>,
+    /// The configuration that holds, as admins see it: YAML without secrets.
+    pub shown_config: Option<String>,
 }
 
 impl Default for ServerOptions {
@@ -105,6 +109,7 @@ impl Default for ServerOptions {
             access: AccessOptions::default(),
             audience: AudienceSettings::default(),
             parts: Parts::default(),
+            dashboard_paths: Vec::new(),
             aliases: Vec::new(),
             http: "127.0.0.1:3200".to_owned(),
             otlp_grpc: "127.0.0.1:4317".to_owned(),
@@ -130,6 +135,7 @@ impl Default for ServerOptions {
             collect: CollectOptions::default(),
             span_metrics: DeriveOptions::default(),
             github_webhook_secret: None,
+            shown_config: None,
         }
     }
 }

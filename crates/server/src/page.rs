@@ -1,52 +1,77 @@
-//! What a browser gets: a page that says what was asked for and where its answer is, and links of
-//! other systems, which lead to such pages.
+//! What a browser gets: the page, its files, and links of other systems, which lead to pages.
 //!
-//! | path | what is asked for |
+//! | path | what |
 //! |---|---|
-//! | `/` | everything |
-//! | `/traces?q=…`, `/trace/{id}` | traces |
-//! | `/metrics-explorer?expr=…` | metrics |
-//! | `/dashboards`, `/dashboards/{uid}` | dashboards |
-//! | `/logs`, `/alerts`, `/targets` | as they say |
+//! | those of `kymo_web::is_page` | the document of the page, which knows by its address what to show |
+//! | `/_a/{hash}/{file}` | its files, which never change under one hash |
+//! | `/jaeger/search`, `/grafana/d/…`, … | a redirect to the page that shows the same |
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::Path;
 use axum::response::Response;
 use axum::routing::get;
-use http::header::LOCATION;
-use http::{HeaderValue, Method, Request, StatusCode, Uri};
+use http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, LOCATION, VARY};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use kymo_edge::{ClientOrigin, links, paths};
 
-use crate::reply::typed;
+use crate::reply::{json_error, typed};
 use crate::router::Shared;
 
 /// Prefixes of systems whose links are known.
 const SYSTEMS: [&str; 4] = ["/jaeger", "/prometheus", "/grafana", "/tempo"];
-/// First parts of the paths of pages, beside the first page.
-const PAGES: [&str; 7] =
-    ["traces", "trace", "metrics-explorer", "dashboards", "logs", "alerts", "targets"];
+/// For what never changes.
+const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+/// For what has to be asked for each time.
+const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
 
-/// The pages.
-pub(crate) fn over_http(base_path: &str) -> Router<Shared> {
-    let base_path = base_path.to_owned();
-    let page = get(move |request: Request<Body>| async move { page(&base_path, &request) });
+/// The files of the page.
+pub(crate) fn over_http() -> Router<Shared> {
+    let icon = get(|headers: HeaderMap| async move { file("icon.svg", &headers, ASK_AGAIN) });
     Router::new()
-        .route("/", page.clone())
-        .route("/traces", page.clone())
-        .route("/trace/{id}", page.clone())
-        .route("/metrics-explorer", page.clone())
-        .route("/dashboards", page.clone())
-        .route("/dashboards/{uid}", page.clone())
-        .route("/logs", page.clone())
-        .route("/alerts", page.clone())
-        .route("/targets", page)
+        .route(&format!("{}/{{hash}}/{{file}}", kymo_web::ASSETS), get(asset))
+        .route("/favicon.ico", icon)
+}
+
+async fn asset(Path((hash, name)): Path<(String, String)>, headers: HeaderMap) -> Response {
+    // A page that was opened before an update may ask for a file of before: it gets today's, and is
+    // not to keep it.
+    let kept = if hash == kymo_web::hash() { FOR_EVER } else { ASK_AGAIN };
+    file(&name, &headers, kept)
+}
+
+fn file(name: &str, headers: &HeaderMap, kept: HeaderValue) -> Response {
+    let Some(file) = kymo_web::file(name) else {
+        return json_error(StatusCode::NOT_FOUND, &format!("the page has no file {name}"));
+    };
+    let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+    let is_packed = accepted.is_some_and(|accepted| accepted.contains("gzip"));
+    let bytes = if is_packed { file.gzip } else { file.bytes };
+    let mut response = typed(StatusCode::OK, file.content_type(), bytes);
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, kept);
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    if is_packed {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    response
+}
+
+/// The document of a page, if the request is for one.
+pub(crate) fn document(base_path: &str, request: &Request<Body>) -> Option<Response> {
+    let is_looked_at = matches!(*request.method(), Method::GET | Method::HEAD);
+    if !is_looked_at || !is_one(request.uri().path()) {
+        return None;
+    }
+    let html = kymo_web::index(&prefix(base_path, request));
+    let mut response = typed(StatusCode::OK, "text/html; charset=utf-8", html);
+    response.headers_mut().insert(CACHE_CONTROL, ASK_AGAIN);
+    Some(response)
 }
 
 /// Whether a path is that of a page.
 pub(crate) fn is_one(path: &str) -> bool {
-    // One slash: what follows two is a host for browsers.
-    let first = path.strip_prefix('/').map(|rest| rest.split('/').next().unwrap_or_default());
-    path == "/" || first.is_some_and(|first| PAGES.contains(&first))
+    kymo_web::is_page(path)
 }
 
 /// Where a link of another system leads, if it is one.
@@ -80,78 +105,6 @@ fn prefix(base_path: &str, request: &Request<Body>) -> String {
     let origin = request.extensions().get::<ClientOrigin>();
     let forwarded = origin.map_or("", |origin| origin.prefix.as_str());
     paths::outer_prefix(forwarded, base_path)
-}
-
-fn page(base_path: &str, request: &Request<Body>) -> Response {
-    typed(StatusCode::OK, "text/html; charset=utf-8", html(base_path, request))
-}
-
-fn html(base_path: &str, request: &Request<Body>) -> String {
-    let prefix = escaped(&prefix(base_path, request));
-    let path = request.uri().path();
-    let query = request.uri().query().unwrap_or_default();
-    let answers = answers(path, query);
-    let items: String = answers
-        .iter()
-        .map(|(what, link)| {
-            let link = format!("{prefix}{}", escaped(link));
-            format!("<li>{what}: <a href=\"{link}\"><code>{link}</code></a></li>\n")
-        })
-        .collect();
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n<title>Kymograph</title>\n\
-         <h1><a href=\"{prefix}/\">Kymograph</a></h1>\n\
-         <p>This server records what compute does. What you look for is here:</p>\n\
-         <ul>\n{items}</ul>\n\
-         <p>Grafana reads <code>{prefix}/tempo</code> and <code>{prefix}/prometheus</code>, Jaeger's \
-         page <code>{prefix}/jaeger</code>; <code>kymo query</code>, <code>kymo promql</code> and \
-         <code>kymo sql</code> ask from a terminal.</p>\n</html>\n"
-    )
-}
-
-/// What answers the question of a page, with words for it.
-fn answers(path: &str, query: &str) -> Vec<(&'static str, String)> {
-    let with_query = |link: &str| match query {
-        "" => link.to_owned(),
-        query => format!("{link}?{query}"),
-    };
-    let mut segments = path.trim_matches('/').split('/');
-    match (segments.next().unwrap_or_default(), segments.next()) {
-        ("traces", _) => vec![("Traces that match", with_query("/tempo/api/search"))],
-        ("trace", Some(id)) => vec![("The trace", format!("/tempo/api/v2/traces/{id}"))],
-        ("metrics-explorer", _) => {
-            let query = query.replacen("expr=", "query=", 1);
-            vec![("The value of the expression", format!("/prometheus/api/v1/query?{query}"))]
-        }
-        ("alerts", _) => vec![("Alerts", "/prometheus/api/v1/alerts".to_owned())],
-        ("targets", _) => vec![("Targets", "/prometheus/api/v1/targets".to_owned())],
-        _ => vec![
-            ("Traces", "/tempo/api/search".to_owned()),
-            ("Services", "/jaeger/api/services".to_owned()),
-            ("Names of metrics", "/prometheus/api/v1/label/__name__/values".to_owned()),
-            ("Alerts", "/prometheus/api/v1/alerts".to_owned()),
-            ("Sessions", "/api/sessions".to_owned()),
-            ("Metrics of this server", "/metrics".to_owned()),
-            ("Who is recorded, for admins", "/admin/audience".to_owned()),
-        ],
-    }
-}
-
-/// A text that is nothing but text in HTML.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]
@@ -190,15 +143,27 @@ mod tests {
                 assert!(!leads.starts_with("//"), "{uri} leads to {leads}");
             }
         }
-        assert!(is_one("/") && is_one("/logs/x") && !is_one("//logs") && !is_one("logs"));
+        assert!(is_one("/") && is_one("/traces") && !is_one("//traces") && !is_one("traces"));
     }
 
     #[test]
-    fn what_is_asked_for_is_shown_as_text() {
-        let page = html("/<x>", &request("/traces?q='&x=%3Cscript%3E"));
-        assert!(!page.contains("<x>") && !page.contains("q='"), "{page}");
-        assert!(page.contains("/tempo/api/search?q=&#39;&amp;x=%3Cscript%3E"), "{page}");
-        assert_eq!(escaped("<a href='\"&\">"), "&lt;a href=&#39;&quot;&amp;&quot;&gt;");
-        assert!(is_one("/trace/1") && is_one("/") && !is_one("/api/sql"));
+    fn a_page_is_its_document_below_its_prefix() {
+        assert!(document("/kymo", &request("/trace/1")).is_some());
+        assert!(document("", &request("/api/sql")).is_none());
+        let mut posted = request("/traces");
+        *posted.method_mut() = Method::POST;
+        assert!(document("", &posted).is_none());
+    }
+
+    #[test]
+    fn files_are_kept_for_ever_and_packed_for_who_takes_it() {
+        let mut headers = HeaderMap::new();
+        let plain = file("app.js", &headers, FOR_EVER);
+        assert!(plain.headers().get(CONTENT_ENCODING).is_none());
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, br"));
+        let packed = file("app.js", &headers, FOR_EVER);
+        assert_eq!(packed.headers()[CONTENT_ENCODING], "gzip");
+        assert_eq!(packed.headers()[CACHE_CONTROL], FOR_EVER);
+        assert_eq!(file("nothing.js", &headers, FOR_EVER).status(), StatusCode::NOT_FOUND);
     }
 }

@@ -9,12 +9,14 @@
 //! them. OTLP may be sent from web pages of any origin; queries may be asked by those that are
 //! configured.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
+use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use axum::routing::{any, get, post};
 use http::header::{ETAG, HeaderValue, RETRY_AFTER};
@@ -23,7 +25,8 @@ use kymo_admit::Signal;
 use kymo_admit::audience::AudienceSettings;
 use kymo_engine::{Engine, EngineError};
 use kymo_forward::destination::Destinations;
-use kymo_identity::Identity;
+use kymo_identity::{Grant, Identity};
+use kymo_store::Store;
 use kymo_yaml::Secret;
 use tokio::sync::{Mutex, Semaphore};
 use tower_http::compression::CompressionLayer;
@@ -31,16 +34,18 @@ use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 
 use crate::access::tokens;
 use crate::collect::{Collecting, Configured};
+use crate::demo::Demos;
 use crate::derive::{self, Deriving};
 use crate::limits::{DIFFS_AT_ONCE, PREFLIGHT_AGE};
 use crate::options::Parts;
 use crate::otlp::{grpc as otlp_grpc, http as otlp_http};
 use crate::receive::Receiver;
 use crate::reply::{json_error, plain, typed};
+use crate::start::{About, Listeners};
 use crate::telemetry::Telemetry;
 use crate::{
-    audience, ci, correlate, deletion, export, flight, grpc, jaeger, loki, mcp, page, prometheus,
-    sessions, sql, tempo,
+    admin, audience, ci, correlate, deletion, demo, export, flight, grpc, jaeger, loki, mcp, page, prometheus,
+    sessions, sql, start, tempo, tenant,
 };
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];
@@ -71,6 +76,14 @@ pub(crate) struct Shared {
     pub(crate) destinations: Arc<Destinations>,
     /// What makes metrics of spans, if something does.
     pub(crate) deriving: Option<Deriving>,
+    /// What is stored.
+    pub(crate) store: Arc<Store>,
+    /// What this server is.
+    pub(crate) about: Arc<About>,
+    /// Pages that are told what comes in.
+    pub(crate) listeners: Listeners,
+    /// The demo, if one was started.
+    pub(crate) demo: Demos,
 }
 
 /// What a server is put together from.
@@ -83,6 +96,8 @@ pub(crate) struct Assembled<'a> {
     pub(crate) audience: AudienceSettings,
     pub(crate) destinations: Arc<Destinations>,
     pub(crate) deriving: Option<Deriving>,
+    pub(crate) store: Arc<Store>,
+    pub(crate) about: About,
 }
 
 impl Shared {
@@ -107,6 +122,10 @@ impl Shared {
             changing: Arc::default(),
             destinations: assembled.destinations,
             deriving: assembled.deriving,
+            store: assembled.store,
+            about: Arc::new(assembled.about),
+            listeners: Listeners::default(),
+            demo: Demos::default(),
         }
     }
 
@@ -154,13 +173,16 @@ pub(crate) struct Main {
     pub(crate) has_overrides: bool,
     pub(crate) github_secret: Option<Secret>,
     pub(crate) parts: Parts,
+    /// Folders with dashboards.
+    pub(crate) dashboard_paths: Vec<PathBuf>,
     /// Whether there is anything to ask.
     pub(crate) has_store: bool,
 }
 
 /// Everything: the main port.
 pub(crate) fn main(shared: &Shared, main: Main) -> Router {
-    let Main { base_path, cors, mcp, has_overrides, github_secret, parts, has_store } = main;
+    let Main { base_path, cors, mcp, has_overrides, github_secret, parts, .. } = main;
+    let has_store = main.has_store;
     let part = |is_on: bool, router: fn() -> Router<Shared>, off: Off| match (is_on, has_store) {
         (true, true) => router(),
         (true, false) => switched_off(off.prefix, "store.enabled"),
@@ -188,6 +210,7 @@ pub(crate) fn main(shared: &Shared, main: Main) -> Router {
         ))
         .merge(part(true, correlate::over_http, off("/api/correlate", "store.enabled")))
         .merge(part(true, export::over_http, off("/api/export", "store.enabled")));
+    let queries = if has_store { queries.merge(asked_by_page(shared, main.dashboard_paths)) } else { queries };
     let tools = mcp::over_http(mcp, queries.clone().with_state(shared.clone()));
     let ofrep = match parts.ofrep {
         true => audience::ofrep_over_http(),
@@ -197,6 +220,9 @@ pub(crate) fn main(shared: &Shared, main: Main) -> Router {
         .merge(audience::over_http())
         .merge(derive::over_http())
         .merge(deletion::over_http())
+        .merge(admin::over_http())
+        .merge(demo::over_http())
+        .merge(start::over_http())
         .route("/api/destinations", get(destinations));
     let queries = queries.merge(tools).merge(administered).merge(ofrep);
     let queries = queries.layer(CompressionLayer::new()).layer(cors);
@@ -223,13 +249,33 @@ pub(crate) fn main(shared: &Shared, main: Main) -> Router {
     }
     let mut all = receiving.merge(queries).merge(own).merge(over_grpc);
     if parts.page {
-        all = all.merge(page::over_http(&base_path)).merge(audience::page_over_http());
+        all = all.merge(page::over_http());
     } else {
         all = all.merge(switched_off("/admin", "page.enabled"));
     }
     let links = Links { base_path: base_path.into(), parts };
     let fallback = move |request| async move { links.answer(request).await };
     all.fallback(fallback).with_state(shared.clone())
+}
+
+/// What the page asks for: `kymo_page`, which is told whose data is meant.
+fn asked_by_page(shared: &Shared, dashboard_paths: Vec<PathBuf>) -> Router<Shared> {
+    let dashboards = kymo_page::Dashboards::provisioned(dashboard_paths);
+    let page = kymo_page::Page { engine: shared.engine.clone(), dashboards };
+    let whose = |mut request: Request<Body>, next: Next| async move {
+        match tenant::readable(request.headers()) {
+            Ok(tenants) => {
+                request.extensions_mut().insert(tenants);
+                if let Some(grant) = request.extensions().get::<Grant>() {
+                    let asker = kymo_page::Asker(grant.name.clone());
+                    request.extensions_mut().insert(asker);
+                }
+                next.run(request).await
+            }
+            Err(why) => json_error(StatusCode::BAD_REQUEST, &why),
+        }
+    };
+    kymo_page::over_http(page).layer(from_fn(whose))
 }
 
 /// A part that may be off: where it is, and which setting says so.
@@ -255,12 +301,12 @@ struct Links {
 impl Links {
     async fn answer(self, request: Request<Body>) -> Response {
         let redirected = page::redirected(&self.base_path, &request);
-        match self.off(request.uri().path(), redirected.is_some()) {
-            Some(message) => json_error(StatusCode::NOT_FOUND, &message),
-            None => match redirected {
-                Some(response) => response,
-                None => unknown(request).await,
-            },
+        if let Some(message) = self.off(request.uri().path(), redirected.is_some()) {
+            return json_error(StatusCode::NOT_FOUND, &message);
+        }
+        match redirected.or_else(|| page::document(&self.base_path, &request)) {
+            Some(response) => response,
+            None => unknown(request).await,
         }
     }
 
@@ -353,7 +399,6 @@ pub(crate) mod tests {
     use super::*;
     use crate::options::ServerOptions;
     use kymo_journal::OsDisk;
-    use kymo_store::Store;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
@@ -367,7 +412,7 @@ pub(crate) mod tests {
         let timeout = options.request_timeout;
         let receiver =
             Receiver::new(admission, journal.clone(), true, telemetry.clone(), 1 << 20, timeout);
-        let engine = Engine::new(store, options.engine).unwrap();
+        let engine = Engine::new(store.clone(), options.engine).unwrap();
         let collecting = Collecting::none();
         let identity = Identity::new(&Default::default(), Arc::default(), None).unwrap();
         let runtime = tokio::runtime::Handle::current();
@@ -382,6 +427,8 @@ pub(crate) mod tests {
             audience: AudienceSettings::default(),
             destinations: Arc::new(destinations),
             deriving: None,
+            store,
+            about: About::for_tests(),
         })
     }
 

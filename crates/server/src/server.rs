@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use kymo_edge::forwarded::WrongNetwork;
 use kymo_edge::{AllowedHosts, SecurityHeaders, TrustedProxies};
@@ -24,6 +25,7 @@ use crate::listen::Listeners;
 use crate::options::ServerOptions;
 use crate::receive::Receiver;
 use crate::router::{self, Assembled, Shared};
+use crate::start::About;
 use crate::telemetry::{Telemetry, Watched};
 use crate::upkeep::Upkeep;
 use crate::{audience, mcp, postgres};
@@ -123,6 +125,8 @@ impl Server {
             audience: options.audience.clone(),
             destinations: destinations.clone(),
             deriving: deriving.clone(),
+            store: store.clone(),
+            about: about(&options, &addresses, &base_path),
         });
         telemetry.watch(Watched {
             store: store.clone(),
@@ -154,6 +158,7 @@ impl Server {
                 has_overrides: options.tempo_overrides,
                 github_secret: options.github_webhook_secret.clone(),
                 parts: options.parts,
+                dashboard_paths: options.dashboard_paths.iter().map(Into::into).collect(),
                 has_store: options.store_enabled,
             },
         );
@@ -218,6 +223,23 @@ impl Server {
         if let Err(error) = tokio::task::spawn_blocking(move || journal.close()).await {
             tracing::error!(%error, "the journal was not closed; its next start takes care of that");
         }
+    }
+}
+
+/// What the server is, for those who use it.
+fn about(options: &ServerOptions, addresses: &Addresses, base_path: &str) -> About {
+    About {
+        addresses: addresses.clone(),
+        external_url: options.collect.external_url.clone(),
+        base_path: base_path.to_owned(),
+        parts: options.parts,
+        has_store: options.store_enabled,
+        is_recording: options.is_recording,
+        is_compacting: options.compaction,
+        retention: options.retention.clone(),
+        config: options.shown_config.clone(),
+        data: options.data.display().to_string(),
+        has_stored: AtomicBool::new(false),
     }
 }
 

@@ -1,1 +1,1 @@
-import{t as e}from"./page.js";import{t}from"./app.js";function n(){return t(e,{title:`Being written`,children:null})}export{n as default};
+import{FleetPage as e}from"./hosts2.js";import{u as t}from"./states.js";function n(){return t(e,{of:`gpu`})}export{n as default};

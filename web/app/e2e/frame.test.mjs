@@ -21,10 +21,19 @@ test("the first run tells where to send, and flips by itself at the first record
   await page.goto(server.url);
   await settled(page);
   const text = await page.textContent("main");
-  assert.ok(text.includes(`127.0.0.1:${server.ports.grpc}`), "the address of OTLP over gRPC that really listens");
-  assert.ok(text.includes(`127.0.0.1:${server.ports.otlp}`), "the address of OTLP over HTTP that really listens");
+  assert.ok(
+    text.includes(`127.0.0.1:${server.ports.grpc}`),
+    "the address of OTLP over gRPC that really listens",
+  );
+  assert.ok(
+    text.includes(`127.0.0.1:${server.ports.otlp}`),
+    "the address of OTLP over HTTP that really listens",
+  );
   await demo(server, { history: "10m", seconds: 1 });
-  await page.waitForFunction(() => !/OTEL_EXPORTER_OTLP_ENDPOINT/.test(document.querySelector("main").textContent), { timeout: 15_000 });
+  await page.waitForFunction(
+    () => !/OTEL_EXPORTER_OTLP_ENDPOINT/.test(document.querySelector("main").textContent),
+    { timeout: 15_000 },
+  );
   assert.deepEqual(complaints, []);
   await context.close();
 });
@@ -33,10 +42,24 @@ test("every page can be reached by keys, and the list of keys names them", async
   const { page, context, complaints } = await watched(browser);
   await page.goto(server.url);
   await settled(page);
-  for (const [key, path] of [["t", "/traces"], ["m", "/explore/metrics"], ["o", "/explore/logs"], ["c", "/ci"], ["d", "/dashboards"], ["l", "/live"], ["g", "/hosts"], ["r", "/runs"], ["a", "/admin"], ["h", "/"]]) {
+  for (const [key, path] of [
+    ["t", "/traces"],
+    ["m", "/explore/metrics"],
+    ["o", "/explore/logs"],
+    ["c", "/ci"],
+    ["d", "/dashboards"],
+    ["l", "/live"],
+    ["g", "/hosts"],
+    ["r", "/runs"],
+    ["a", "/admin"],
+    ["h", "/"],
+  ]) {
     await page.keyboard.press("g");
     await page.keyboard.press(key);
-    await page.waitForFunction((wanted) => location.pathname === wanted || location.pathname.startsWith(`${wanted}/`), path);
+    await page.waitForFunction(
+      (wanted) => location.pathname === wanted || location.pathname.startsWith(`${wanted}/`),
+      path,
+    );
     await page.locator("main").focus();
   }
   await page.keyboard.press("?");
@@ -114,7 +137,9 @@ test("the page is interactive within a second, with less than 150 kB of script",
     const bytes = scripts.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0);
     return { bytes, millis: performance.getEntriesByType("navigation")[0].domInteractive };
   });
-  t.diagnostic(`${measured.bytes} bytes of script as sent, interactive after ${measured.millis.toFixed(0)} ms`);
+  t.diagnostic(
+    `${measured.bytes} bytes of script as sent, interactive after ${measured.millis.toFixed(0)} ms`,
+  );
   assert.ok(measured.bytes > 0 && measured.bytes < 150_000, `${measured.bytes} bytes`);
   assert.ok(measured.millis < 1000, `${measured.millis} ms`);
   await context.close();

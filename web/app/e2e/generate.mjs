@@ -22,7 +22,11 @@ function request(service, spans) {
 }
 
 /** A span: times are nanoseconds after the beginning. */
-export function span(trace, id, { parent, name = `work ${id % 40}`, start = 0, duration = 1000, error, attributes = {}, open } = {}) {
+export function span(
+  trace,
+  id,
+  { parent, name = `work ${id % 40}`, start = 0, duration = 1000, error, attributes = {}, open } = {},
+) {
   const from = START + BigInt(Math.round(start));
   return {
     traceId: traceId(trace),
@@ -50,7 +54,15 @@ export async function large(server, trace, count) {
     const start = id === 1 ? 0 : from + (length / 8) * slot;
     const duration = id === 1 ? total : (length / 8) * 0.9;
     place[id - 1] = [start, duration];
-    batch.push(span(trace, id, { parent, start, duration, error: id % 5000 === 0 ? "generated" : undefined, attributes: { "row": id } }));
+    batch.push(
+      span(trace, id, {
+        parent,
+        start,
+        duration,
+        error: id % 5000 === 0 ? "generated" : undefined,
+        attributes: { row: id },
+      }),
+    );
     if (batch.length === 5000 || id === count) {
       await send(server, "traces", request(`service-${sent % 10}`, batch));
       batch = [];
@@ -82,7 +94,11 @@ export async function strange(server) {
       span(104, 2, { parent: 1, name: "short", attributes: { long: "v".repeat(10_000) } }),
     ],
     script: [
-      span(105, 1, { name: script, error: script, attributes: { [script]: script, "url.full": "javascript:window.hacked=1" } }),
+      span(105, 1, {
+        name: script,
+        error: script,
+        attributes: { [script]: script, "url.full": "javascript:window.hacked=1" },
+      }),
     ],
     orphans: [
       span(106, 2, { parent: 1, name: "orphan" }),
@@ -96,5 +112,10 @@ export async function strange(server) {
     if (children.length === 5000) await send(server, "traces", request("strange", children.splice(0)));
   }
   if (children.length > 0) await send(server, "traces", request("strange", children));
-  return Object.fromEntries(["cycle", "skew", "decade", "names", "script", "orphans", "children"].map((name, at) => [name, traceId(101 + at)]));
+  return Object.fromEntries(
+    ["cycle", "skew", "decade", "names", "script", "orphans", "children"].map((name, at) => [
+      name,
+      traceId(101 + at),
+    ]),
+  );
 }

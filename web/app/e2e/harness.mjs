@@ -29,7 +29,16 @@ const FLAGS = [
 export async function serve({ args = [], data, ports = {} } = {}) {
   const directory = data ?? mkdtempSync(join(tmpdir(), "kymo-page-"));
   const at = (name) => `127.0.0.1:${ports[name] ?? 0}`;
-  const flags = ["--data", directory, "--http", at("http"), "--otlp-grpc", at("grpc"), "--otlp-http", at("otlp")];
+  const flags = [
+    "--data",
+    directory,
+    "--http",
+    at("http"),
+    "--otlp-grpc",
+    at("grpc"),
+    "--otlp-http",
+    at("otlp"),
+  ];
   const child = spawn(kymo, ["serve", ...flags, ...args], { stdio: ["ignore", "pipe", "pipe"] });
   const said = [];
   const addresses = await new Promise((found, failed) => {

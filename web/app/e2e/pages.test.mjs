@@ -32,9 +32,9 @@ before(async () => {
   found.trace = await firstTrace('{ resource.service.name = "frontend" }');
   found.failed = await firstTrace("{ status = error && kind = server }");
   found.run = await firstTrace('{ span.ci.kind = "run" }');
-  found.runs = (await ask(`/tempo/api/search?limit=2&q=${encodeURIComponent('{ span.ci.kind = "run" }')}`)).traces.map(
-    (trace) => trace.traceID.padStart(32, "0"),
-  );
+  found.runs = (
+    await ask(`/tempo/api/search?limit=2&q=${encodeURIComponent('{ span.ci.kind = "run" }')}`)
+  ).traces.map((trace) => trace.traceID.padStart(32, "0"));
   const { sessions } = await ask("/api/sessions?since=3h");
   found.session = sessions[0].id;
   found.other = sessions.at(-1).id;
@@ -51,10 +51,18 @@ const PAGES = [
   ["home", () => "/", "main"],
   ["live", () => "/live", "main"],
   ["session", () => `/session/${encodeURIComponent(found.session)}`, "main"],
-  ["sessions-compare", () => `/sessions/compare?a=${encodeURIComponent(found.session)}&b=${encodeURIComponent(found.other)}`, "main"],
+  [
+    "sessions-compare",
+    () => `/sessions/compare?a=${encodeURIComponent(found.session)}&b=${encodeURIComponent(found.other)}`,
+    "main",
+  ],
   ["traces", () => "/traces", "[role=grid]"],
   ["traces-query", () => `/traces?q=${encodeURIComponent("{ status = error }")}`, "[role=grid]"],
-  ["traces-flame", () => `/traces/flame?q=${encodeURIComponent('{ resource.service.name = "frontend" }')}`, "canvas"],
+  [
+    "traces-flame",
+    () => `/traces/flame?q=${encodeURIComponent('{ resource.service.name = "frontend" }')}`,
+    "canvas",
+  ],
   ["trace", () => `/trace/${found.trace}`, "[role=treegrid]"],
   ["trace-failed", () => `/trace/${found.failed}`, "[role=treegrid]"],
   ["trace-flame", () => `/trace/${found.trace}?view=flame`, "canvas"],
@@ -67,9 +75,18 @@ const PAGES = [
   ["ci-compare", () => `/ci/compare?a=${found.runs[0]}&b=${found.runs[1]}`, "main"],
   ["runs", () => "/runs", "main"],
   ["metrics", () => "/explore/metrics", "main"],
-  ["metrics-query", () => `/explore/metrics?q=${encodeURIComponent("rate(node_cpu_seconds_total[5m])")}`, "canvas"],
+  [
+    "metrics-query",
+    () => `/explore/metrics?q=${encodeURIComponent("rate(node_cpu_seconds_total[5m])")}`,
+    "canvas",
+  ],
   ["logs", () => "/explore/logs", "main"],
-  ["sql", () => `/explore/sql?q=${encodeURIComponent("SELECT name, count(*) FROM spans GROUP BY 1 ORDER BY 2 DESC")}`, "main"],
+  [
+    "sql",
+    () =>
+      `/explore/sql?q=${encodeURIComponent("SELECT name, count(*) FROM spans GROUP BY 1 ORDER BY 2 DESC")}`,
+    "main",
+  ],
   ["hosts", () => "/hosts", "[role=grid]"],
   ["gpu", () => "/gpu", "[role=grid]"],
   ["host", () => `/host/${encodeURIComponent(found.host)}`, "canvas"],
@@ -77,9 +94,18 @@ const PAGES = [
   ["targets", () => "/targets", "main"],
   ["dashboards", () => "/dashboards", "main"],
   ["dashboards-import", () => "/dashboards/import", "main"],
-  ...["overview", "storage", "ingest", "cardinality", "queries", "tokens", "audience", "destinations", "config", "about"].map(
-    (part) => [`admin-${part}`, () => `/admin/${part}`, "main"],
-  ),
+  ...[
+    "overview",
+    "storage",
+    "ingest",
+    "cardinality",
+    "queries",
+    "tokens",
+    "audience",
+    "destinations",
+    "config",
+    "about",
+  ].map((part) => [`admin-${part}`, () => `/admin/${part}`, "main"]),
 ];
 
 async function findings(page) {
@@ -89,7 +115,13 @@ async function findings(page) {
   );
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .slice(0, 3)
+          .map((node) => node.html.slice(0, 160))
+          .join(" | ")}`,
+    );
 }
 
 for (const colorScheme of ["dark", "light"]) {
@@ -102,7 +134,11 @@ for (const colorScheme of ["dark", "light"]) {
         await settled(page);
         await page.screenshot({ path: join(shots, `${name}-${colorScheme}.png`) });
         assert.deepEqual(complaints, []);
-        assert.equal(await page.locator(".notice-error").count(), 0, await page.locator(".notice-error").allTextContents());
+        assert.equal(
+          await page.locator(".notice-error").count(),
+          0,
+          await page.locator(".notice-error").allTextContents(),
+        );
         assert.deepEqual(await findings(page), []);
         await context.close();
       });

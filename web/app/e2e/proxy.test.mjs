@@ -33,11 +33,20 @@ async function proxied(way) {
   const directory = mkdtempSync(join(tmpdir(), "kymo-caddy-"));
   const port = await freePort();
   const file = join(directory, "Caddyfile");
-  writeFileSync(file, `{\n\tadmin off\n\tauto_https off\n\tstorage file_system ${directory}\n}\nhttp://127.0.0.1:${port} {\n${way}\n}\n`);
+  writeFileSync(
+    file,
+    `{\n\tadmin off\n\tauto_https off\n\tstorage file_system ${directory}\n}\nhttp://127.0.0.1:${port} {\n${way}\n}\n`,
+  );
   const child = spawn(caddy, ["run", "--adapter", "caddyfile", "--config", file], { stdio: "ignore" });
   const url = `http://127.0.0.1:${port}`;
   for (let turn = 0; turn < 100; turn += 1) {
-    if (await fetch(`${url}/`).then(() => true, () => false)) break;
+    if (
+      await fetch(`${url}/`).then(
+        () => true,
+        () => false,
+      )
+    )
+      break;
     await new Promise((done) => setTimeout(done, 50));
   }
   return { url, stop: () => child.kill("SIGTERM") };
@@ -58,8 +67,14 @@ async function walks(url) {
   await page.click('nav.rail a[title="Dashboards"]');
   await page.waitForURL(/\/kymo\/dashboards/);
   await settled(page);
-  const asked = await page.evaluate(() => performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname));
-  assert.deepEqual(asked.filter((path) => !path.startsWith("/kymo/")), [], "everything is asked for below the prefix");
+  const asked = await page.evaluate(() =>
+    performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname),
+  );
+  assert.deepEqual(
+    asked.filter((path) => !path.startsWith("/kymo/")),
+    [],
+    "everything is asked for below the prefix",
+  );
   assert.deepEqual(complaints, []);
   await context.close();
 }

@@ -34,7 +34,9 @@ describe("a trace of 100,000 spans", () => {
   test("is painted within 500 ms of the answer, and every frame of panning and zooming within 33 ms", async (t) => {
     const { page, context, complaints } = await watched(browser);
     await page.goto(`${server.url}/trace/${hundred}`);
-    await page.waitForFunction(() => performance.getEntriesByName("kymo:trace-painted").length > 0, { timeout: 30_000 });
+    await page.waitForFunction(() => performance.getEntriesByName("kymo:trace-painted").length > 0, {
+      timeout: 30_000,
+    });
     const paint = await painted(page);
     t.diagnostic(`first paint ${paint.toFixed(0)} ms after the answer`);
     assert.ok(paint < 500, `${paint} ms`);
@@ -42,7 +44,19 @@ describe("a trace of 100,000 spans", () => {
     await page.evaluate(() => {
       window.kymoFrames.length = 0;
     });
-    for (const key of ["ArrowUp", "ArrowUp", "ArrowUp", "d", "d", "d", "a", "a", "ArrowDown", "shift+D", "ArrowDown"]) {
+    for (const key of [
+      "ArrowUp",
+      "ArrowUp",
+      "ArrowUp",
+      "d",
+      "d",
+      "d",
+      "a",
+      "a",
+      "ArrowDown",
+      "shift+D",
+      "ArrowDown",
+    ]) {
       await page.keyboard.press(key === "shift+D" ? "Shift+D" : key);
       await page.waitForTimeout(60);
     }

@@ -55,12 +55,24 @@ before(async () => {
     if (request.url === "/buy") {
       const [, trace, parent] = request.headers.traceparent.split("-");
       const now = BigInt(Date.now()) * 1_000_000n;
-      const span = { traceId: trace, spanId: "00000000000000b1", parentSpanId: parent, name: "POST /buy", kind: 2 };
+      const span = {
+        traceId: trace,
+        spanId: "00000000000000b1",
+        parentSpanId: parent,
+        name: "POST /buy",
+        kind: 2,
+      };
       await send(server, "traces", {
         resourceSpans: [
           {
             resource: { attributes: [{ key: "service.name", value: { stringValue: "shop" } }] },
-            scopeSpans: [{ spans: [{ ...span, startTimeUnixNano: String(now), endTimeUnixNano: String(now + 1_000_000n) }] }],
+            scopeSpans: [
+              {
+                spans: [
+                  { ...span, startTimeUnixNano: String(now), endTimeUnixNano: String(now + 1_000_000n) },
+                ],
+              },
+            ],
           },
         ],
       });
@@ -86,7 +98,10 @@ test("a span of a page and the spans of its server are one trace, which the page
   await page.goto(`http://127.0.0.1:${shop.address().port}/`);
   await page.waitForFunction(() => window.done, { timeout: 15_000 });
   const id = await page.evaluate(() => window.done);
-  assert.deepEqual(complaints.filter((one) => !one.includes("favicon")), []);
+  assert.deepEqual(
+    complaints.filter((one) => !one.includes("favicon")),
+    [],
+  );
   await page.goto(`${server.url}/trace/${id}`);
   await page.waitForSelector("[role=treegrid] [role=row]");
   await settled(page);

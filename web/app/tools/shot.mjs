@@ -2,7 +2,12 @@
 import { chromium } from "playwright-core";
 
 const [url, file, ...flags] = process.argv.slice(2);
-const flag = (name) => flags.find((one) => one.startsWith(`--${name}`))?.split("=").slice(1).join("=");
+const flag = (name) =>
+  flags
+    .find((one) => one.startsWith(`--${name}`))
+    ?.split("=")
+    .slice(1)
+    .join("=");
 const [width, height] = (flag("size") ?? "1400x900").split("x").map(Number);
 const browser = await chromium.launch({
   executablePath: process.env.KYMO_CHROMIUM ?? "/usr/bin/chromium",
@@ -13,7 +18,11 @@ const context = await browser.newContext({
   colorScheme: flags.includes("--light") ? "light" : "dark",
 });
 const page = await context.newPage();
-page.on("console", (message) => ["error", "warning"].includes(message.type()) && console.log(`${message.type()}: ${message.text()}`));
+page.on(
+  "console",
+  (message) =>
+    ["error", "warning"].includes(message.type()) && console.log(`${message.type()}: ${message.text()}`),
+);
 page.on("pageerror", (error) => console.log(`failed: ${error.message}`));
 await page.goto(url);
 await page.waitForLoadState("networkidle", { timeout: 10_000 }).catch(() => {});

@@ -49,14 +49,14 @@ impl Pane {
         let link = match asked.first()? {
             Asked::Trace(id) => return Some(Link::to(format!("/trace/{id}"))),
             Asked::Traces(query) => Link::to("/traces").with_some("q", query.as_deref()),
-            Asked::Logs(query) => Link::to("/logs").with("q", query),
+            Asked::Logs(query) => Link::to("/explore/logs").with("q", query),
             Asked::Metrics(_) => {
                 let expressions = asked.iter().filter_map(|asked| match asked {
                     Asked::Metrics(expression) => Some(expression),
                     _ => None,
                 });
-                expressions.fold(Link::to("/metrics-explorer"), |link, expression| {
-                    link.with("expr", expression)
+                expressions.fold(Link::to("/explore/metrics"), |link, expression| {
+                    link.with("q", expression)
                 })
             }
         };
@@ -249,12 +249,12 @@ mod tests {
             {"refId":"B","expr":"down","datasource":{"type":"prometheus","uid":"x"}}],
             "range":{"from":"now-1h","to":"now"}}}"#;
         let link = to("panes", panes);
-        let expected = ("/metrics-explorer".to_owned(), vec!["rate(up[5m])".into(), "down".into()]);
+        let expected = ("/explore/metrics".to_owned(), vec!["rate(up[5m])".into(), "down".into()]);
         assert_eq!(page(&link, "expr"), expected);
         assert_eq!(page(&link, "from").1, ["now-1h"]);
         let panes =
             r#"{"a":{"queries":[{"expr":"{app=\"x\"} |= \"err\"","datasource":{"type":"loki"}}]}}"#;
-        let expected = ("/logs".to_owned(), vec!["{app=\"x\"} |= \"err\"".to_owned()]);
+        let expected = ("/explore/logs".to_owned(), vec!["{app=\"x\"} |= \"err\"".to_owned()]);
         assert_eq!(page(&to("panes", panes), "q"), expected);
         let panes = r#"{"a":{"datasource":"t","queries":[{"queryType":"traceql","query":"{ status = error }","datasource":{"type":"tempo"}}],"range":{"from":1700000000000,"to":"1700000001000"}}}"#;
         let link = to("panes", panes);
@@ -279,7 +279,7 @@ mod tests {
     fn older_links_are_read() {
         let oldest =
             r#"["now-6h","now","Prometheus",{"expr":"up"},{"ui":[true,true,true,"none"]}]"#;
-        assert_eq!(to("left", oldest), "/metrics-explorer?expr=up&from=now-6h&to=now");
+        assert_eq!(to("left", oldest), "/explore/metrics?q=up&from=now-6h&to=now");
     }
 
     #[test]

@@ -16,12 +16,12 @@ pub(super) fn link(segments: &[&str], parameters: &Parameters) -> Option<Link> {
         ["dashboards" | "dashboard", ..] => Some(Link::to("/dashboards")),
         ["explore"] => Some(explore::link(parameters)),
         ["explore", "metrics", ..] | ["a", "grafana-metricsdrilldown-app", ..] => {
-            Some(time(parameters).add_to(Link::to("/metrics-explorer")))
+            Some(time(parameters).add_to(Link::to("/explore/metrics")))
         }
         ["a", "grafana-exploretraces-app", ..] => {
             Some(time(parameters).add_to(Link::to("/traces")))
         }
-        ["a", "grafana-lokiexplore-app", ..] => Some(time(parameters).add_to(Link::to("/logs"))),
+        ["a", "grafana-lokiexplore-app", ..] => Some(time(parameters).add_to(Link::to("/explore/logs"))),
         ["alerting", ..] => Some(Link::to("/alerts")),
         _ => None,
     }
@@ -33,7 +33,7 @@ fn dashboard(uid: &str, parameters: &Parameters) -> Option<Link> {
     if uid.len() > 64 || !uid.bytes().all(is_part) {
         return None;
     }
-    let link = time(parameters).add_to(Link::to(format!("/dashboards/{uid}")));
+    let link = time(parameters).add_to(Link::to(format!("/d/{uid}")));
     let kept = parameters
         .iter()
         .filter(|(name, _)| name.starts_with("var-") || OF_DASHBOARDS.contains(name));
@@ -60,10 +60,10 @@ mod tests {
         let way = "/d/Oxed_c6Wz/nvidia-dcgm?orgId=1&from=now-15m&to=now&var-gpu=0&var-gpu=1&var-instance=a%3A9400&refresh=5s";
         assert_eq!(
             to(way),
-            "/dashboards/Oxed_c6Wz?from=now-15m&to=now&var-gpu=0&var-gpu=1&var-instance=a%3A9400&refresh=5s"
+            "/d/Oxed_c6Wz?from=now-15m&to=now&var-gpu=0&var-gpu=1&var-instance=a%3A9400&refresh=5s"
         );
-        assert_eq!(to("/d/abc"), "/dashboards/abc");
-        assert_eq!(to("/d-solo/abc/x?panelId=4"), "/dashboards/abc?viewPanel=4");
+        assert_eq!(to("/d/abc"), "/d/abc");
+        assert_eq!(to("/d-solo/abc/x?panelId=4"), "/d/abc?viewPanel=4");
         assert_eq!(to("/dashboards/f/xyz/folder"), "/dashboards");
         assert_eq!(redirect("/grafana", "/d/a%2e%2e/x"), None);
     }
@@ -77,8 +77,8 @@ mod tests {
                 "/a/grafana-exploretraces-app/explore?from=now-1h&to=now",
                 "/traces?from=now-1h&to=now",
             ),
-            ("/a/grafana-lokiexplore-app/explore", "/logs"),
-            ("/explore/metrics", "/metrics-explorer"),
+            ("/a/grafana-lokiexplore-app/explore", "/explore/logs"),
+            ("/explore/metrics", "/explore/metrics"),
         ] {
             assert_eq!(to(way), page);
         }

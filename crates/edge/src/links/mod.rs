@@ -6,8 +6,8 @@
 //! | prefix | page | becomes |
 //! |---|---|---|
 //! | `/jaeger` | `/search?service=…`, `/trace/ID`, `/trace/A...B`, `/monitor`, `/dependencies` | `/traces?q=…`, `/trace/ID`, `/` |
-//! | `/prometheus` | `/graph`, `/query`, `/alerts`, `/rules`, `/targets`, each also under `/classic` | `/metrics-explorer?expr=…`, `/alerts`, `/targets` |
-//! | `/grafana` | `/d/UID/…`, `/explore?panes=…`, `?left=…`, `/alerting/…` | `/dashboards/UID`, `/traces`, `/metrics-explorer`, `/logs`, `/alerts` |
+//! | `/prometheus` | `/graph`, `/query`, `/alerts`, `/rules`, `/targets`, each also under `/classic` | `/explore/metrics?q=…`, `/alerts`, `/targets` |
+//! | `/grafana` | `/d/UID/…`, `/explore?panes=…`, `?left=…`, `/alerting/…` | `/d/UID`, `/traces`, `/explore/metrics`, `/explore/logs`, `/alerts` |
 //! | `/tempo` | `/` | `/traces` |
 //!
 //! Never an open redirect: what comes out is always a path of this server, which is put together
@@ -173,7 +173,7 @@ mod tests {
     fn each_system_has_a_first_page() {
         for (system, page) in [
             ("/jaeger", "/traces"),
-            ("/prometheus", "/metrics-explorer"),
+            ("/prometheus", "/explore/metrics"),
             ("/grafana", "/"),
             ("/tempo", "/traces"),
         ] {

@@ -26,7 +26,7 @@ fn expressions(parameters: &Parameters) -> Link {
     let panels = (0..MAX_LINK_QUERIES).map(|panel| parameters.first(&format!("g{panel}.expr")));
     let link = panels
         .flatten()
-        .fold(Link::to("/metrics-explorer"), |link, expression| link.with("expr", expression));
+        .fold(Link::to("/explore/metrics"), |link, expression| link.with("q", expression));
     time(parameters).add_to(link)
 }
 
@@ -57,19 +57,19 @@ mod tests {
         let way = "/graph?g0.expr=rate(up%5B5m%5D)&g0.tab=0&g0.range_input=1h&g1.expr=down&g1.range_input=2h";
         assert_eq!(
             to(way),
-            "/metrics-explorer?expr=rate%28up%5B5m%5D%29&expr=down&from=now-3600s&to=now"
+            "/explore/metrics?q=rate%28up%5B5m%5D%29&q=down&from=now-3600s&to=now"
         );
         let way = "/query?g0.expr=up&g0.end_input=2026-01-02+03%3A04%3A05&g0.range_input=1m";
-        assert_eq!(to(way), "/metrics-explorer?expr=up&from=1767322985000&to=1767323045000");
-        assert_eq!(to("/classic/graph?g0.expr=up"), "/metrics-explorer?expr=up");
-        assert_eq!(to("/new/query?g0.expr=up"), "/metrics-explorer?expr=up");
-        assert_eq!(to("/graph"), "/metrics-explorer");
+        assert_eq!(to(way), "/explore/metrics?q=up&from=1767322985000&to=1767323045000");
+        assert_eq!(to("/classic/graph?g0.expr=up"), "/explore/metrics?q=up");
+        assert_eq!(to("/new/query?g0.expr=up"), "/explore/metrics?q=up");
+        assert_eq!(to("/graph"), "/explore/metrics");
     }
 
     #[test]
     fn what_is_malformed_is_left_out() {
         let way = "/graph?g0.expr=up&g0.range_input=long&g0.end_input=later&gx.expr=y";
-        assert_eq!(to(way), "/metrics-explorer?expr=up");
+        assert_eq!(to(way), "/explore/metrics?q=up");
     }
 
     #[test]

@@ -80,6 +80,13 @@ pub(crate) const TLS_AND_LOGIN: Group = Group {
 pub(crate) const PARTS: Group = Group {
     title: "Parts",
     settings: &[
+        setting(
+            "dashboards.paths",
+            Kind::List,
+            |c| &mut c.server.dashboard_paths,
+            "Folders with dashboards: JSON as Grafana exports it, and Kubernetes ConfigMaps in YAML. \
+             They are read again when they change.",
+        ),
         setting("page.enabled", Kind::Switch, |c| &mut c.server.parts.page, "Pages for browsers.")
             .named("page", "PAGE"),
         setting("api.sql.enabled", Kind::Switch, |c| &mut c.server.parts.sql, "/api/sql.")

@@ -34,7 +34,7 @@ mod metrics;
 mod resolve;
 mod sections;
 mod setting;
-mod show;
+pub(crate) mod show;
 mod table;
 mod tenants;
 mod value;

@@ -14,9 +14,9 @@
 mod limits;
 mod order;
 mod pace;
-mod send;
+pub(crate) mod send;
 mod shift;
-mod summary;
+pub(crate) mod summary;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, Failure> {
     let replayed = replay(args, &shift, &mut sender, &progress, &interrupt);
     progress.finish();
     let mut summary = sender.finish();
-    summary.files = args.files.len() as u64;
+    summary.files = Some(args.files.len() as u64);
     summary.seconds = began.elapsed().as_secs_f64();
     summary.shift_seconds = shift.seconds();
     summary.is_interrupted = interrupt.is_wanted();
@@ -163,7 +163,8 @@ fn duration(text: &str) -> Result<Duration, String> {
     amounts::duration(text).ok_or_else(|| "expected a duration such as 30s or 2m".to_owned())
 }
 
-fn speed(text: &str) -> Result<f64, String> {
+/// A factor above 0.
+pub(crate) fn speed(text: &str) -> Result<f64, String> {
     let speed = text.trim_end_matches('x').parse::<f64>().ok();
     speed
         .filter(|speed| speed.is_finite() && *speed > 0.0)

@@ -16,7 +16,7 @@ use crate::output;
 use crate::progress::Progress;
 
 /// A server, what waits for it, and what became of the rest.
-pub(super) struct Sender {
+pub(crate) struct Sender {
     runtime: Runtime,
     clients: Vec<(Signal, Client)>,
     timeout: Duration,
@@ -33,7 +33,7 @@ struct Joined {
 }
 
 impl Sender {
-    pub(super) fn new(
+    pub(crate) fn new(
         endpoint: Option<&str>,
         protocol: Option<Protocol>,
         timeout: Duration,
@@ -111,7 +111,23 @@ impl Sender {
         progress: &Progress,
         interrupt: &Interrupt,
     ) -> Result<(), Failure> {
-        let Some(Joined { signal, body, records }) = self.joined.take() else { return Ok(()) };
+        match self.joined.take() {
+            Some(Joined { signal, body, records }) => {
+                self.send(signal, &body, records, progress, interrupt)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Sends a request at once. The error is that there is no server any more.
+    pub(crate) fn send(
+        &mut self,
+        signal: Signal,
+        body: &[u8],
+        records: u64,
+        progress: &Progress,
+        interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
         let client = self.clients.iter().find(|(known, _)| *known == signal);
         // There is one for every signal.
         let Some((_, client)) = client else { return Ok(()) };
@@ -121,7 +137,7 @@ impl Sender {
                 // In this order: whoever wants to stop wants no more to be sent.
                 biased;
                 () = wanted(interrupt) => None,
-                sent = kymo_forward::until(client, &body, deadline) => Some(sent),
+                sent = kymo_forward::until(client, body, deadline) => Some(sent),
             }
         });
         match sent {
@@ -141,7 +157,7 @@ impl Sender {
     }
 
     /// Waits until it is time, or until somebody wants to stop. Connections are looked after.
-    pub(super) fn wait(&self, until: Option<Instant>, interrupt: &Interrupt) {
+    pub(crate) fn wait(&self, until: Option<Instant>, interrupt: &Interrupt) {
         let Some(until) = until else { return };
         self.runtime.block_on(async {
             tokio::select! {
@@ -151,8 +167,13 @@ impl Sender {
         });
     }
 
+    /// What became of everything until now.
+    pub(crate) fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
     /// What became of everything.
-    pub(super) fn finish(self) -> Summary {
+    pub(crate) fn finish(self) -> Summary {
         // A name that nobody resolves is not waited for.
         self.runtime.shutdown_background();
         self.summary

@@ -1,4 +1,4 @@
-//! What a replay did, counted.
+//! What was sent, counted.
 
 use std::fmt::{self, Display};
 
@@ -8,37 +8,39 @@ use serde::Serialize;
 use crate::table::Facts;
 use crate::units;
 
-/// The result of a replay.
+/// The result of sending.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Summary {
-    pub(super) endpoint: String,
-    pub(super) files: u64,
+pub(crate) struct Summary {
+    pub(crate) endpoint: String,
+    /// Those that were read, where it is files that are sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) files: Option<u64>,
     /// Requests that the server took.
-    pub(super) requests: u64,
+    pub(crate) requests: u64,
     /// Their records, without those that were refused.
-    pub(super) spans: u64,
-    pub(super) points: u64,
-    pub(super) logs: u64,
+    pub(crate) spans: u64,
+    pub(crate) points: u64,
+    pub(crate) logs: u64,
     /// Requests that the server refused as a whole.
-    pub(super) refused_requests: u64,
+    pub(crate) refused_requests: u64,
     /// Records that the server did not take, alone or with their request.
-    pub(super) refused: u64,
+    pub(crate) refused: u64,
     /// Requests, lines and files that could not be read.
-    pub(super) unreadable: u64,
+    pub(crate) unreadable: u64,
     /// By how much times were moved.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) shift_seconds: Option<f64>,
+    pub(crate) shift_seconds: Option<f64>,
     #[serde(rename = "interrupted")]
-    pub(super) is_interrupted: bool,
+    pub(crate) is_interrupted: bool,
     /// Whether the server could not be reached any more.
     #[serde(rename = "unreached")]
-    pub(super) is_unreached: bool,
-    pub(super) seconds: f64,
+    pub(crate) is_unreached: bool,
+    pub(crate) seconds: f64,
 }
 
 impl Summary {
     /// Counts records that were taken.
-    pub(super) fn add(&mut self, signal: Signal, records: u64) {
+    pub(crate) fn add(&mut self, signal: Signal, records: u64) {
         match signal {
             Signal::Traces => self.spans += records,
             Signal::Metrics => self.points += records,
@@ -46,8 +48,13 @@ impl Summary {
         }
     }
 
+    /// Records that were taken.
+    pub(crate) fn records(&self) -> u64 {
+        self.spans + self.points + self.logs
+    }
+
     /// Whether everything arrived.
-    pub(super) fn is_all_taken(&self) -> bool {
+    pub(crate) fn is_all_taken(&self) -> bool {
         let missing = self.refused_requests + self.refused + self.unreadable;
         missing == 0 && !self.is_interrupted && !self.is_unreached
     }
@@ -57,7 +64,9 @@ impl Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut facts = Facts::default();
         facts.add("endpoint", self.endpoint.clone());
-        facts.add("files", units::count(self.files));
+        if let Some(files) = self.files {
+            facts.add("files", units::count(files));
+        }
         facts.add("requests", units::count(self.requests));
         facts.add("spans", units::count(self.spans));
         facts.add("points", units::count(self.points));
@@ -69,7 +78,7 @@ impl Display for Summary {
         if let Some(seconds) = self.shift_seconds {
             facts.add("times moved", units::nanos((seconds * 1e9) as i128));
         }
-        let records = self.spans + self.points + self.logs;
+        let records = self.records();
         let rate = units::count((records as f64 / self.seconds.max(1e-9)) as u64);
         facts.add("time", format!("{:.1} s, {rate} records/s", self.seconds));
         facts.fmt(f)

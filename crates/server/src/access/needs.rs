@@ -4,14 +4,18 @@
 //! |---|---|
 //! | `/ready`, `/healthz` and those of Tempo, Loki and Prometheus | none |
 //! | `/api/ci/github` | none: GitHub signs what it sends |
+//! | `/_a` | none: the files of the page, the same for everybody |
 //! | `/admin/audience` | none: a page without data, which asks `/api/audience` with a login of its own |
 //! | OTLP, remote-write, what is pushed to Loki | `write` |
 //! | queries, posted ones too | `read` |
+//! | dashboards that are saved or deleted | `write` |
 //! | pages, and links of other systems that lead to them | `read` of any tenant: they have nobody's data |
 //! | `/metrics`, of the server itself | `read` of all tenants: it names them |
 //! | `/ofrep` | `write` or `read` of any tenant: who sends asks, and so does a page |
 //! | `/api/tokens` | `admin` of any tenant, who sees and gives what is his |
-//! | `/api/audience`, `/api/destinations`, `/api/span-metrics`, reloads | `admin` of all tenants |
+//! | `/api/start` | `read` of any tenant: it says what the server is |
+//! | `/api/audience`, `/api/destinations`, `/api/span-metrics`, `/api/admin`, reloads | `admin` of all tenants |
+//! | `/api/demo` | `admin` of the tenant that gets its records |
 //! | `/api/delete` | `admin` of the tenant whose records are meant |
 //! | everything else, what is not there too | `admin` |
 //!
@@ -58,7 +62,8 @@ const WRITTEN: [&str; 6] = [
     "/loki/otlp",
 ];
 /// Below these is what concerns all tenants.
-const OF_THE_SERVER: [&str; 5] = [
+const OF_THE_SERVER: [&str; 6] = [
+    "/api/admin",
     "/api/audience",
     "/api/destinations",
     "/api/span-metrics",
@@ -66,20 +71,34 @@ const OF_THE_SERVER: [&str; 5] = [
     "/prometheus/api/v1/admin",
 ];
 /// Below these is what is asked for by GET.
-const ASKED: [&str; 9] = [
+const ASKED: [&str; 17] = [
+    "/api/board",
+    "/api/ci",
     "/api/correlate",
+    "/api/dashboards",
     "/api/export",
+    "/api/live",
     "/api/sql",
+    "/api/fleet",
+    "/api/runs",
     "/api/sessions",
+    "/api/trace",
     "/api/traceql",
+    "/api/traces",
     "/tempo",
     "/jaeger",
     "/prometheus",
     "/loki",
 ];
 /// Below these, questions are posted.
-const POSTED: [&str; 35] = [
+const POSTED: [&str; 41] = [
+    "/api/dashboards/adhoc",
+    "/api/dashboards/layout",
+    "/api/dashboards/query",
+    "/api/dashboards/report",
     "/api/sql",
+    "/api/trace/upload",
+    "/api/traces/search",
     "/api/traceql/explain",
     "/tempo/api/search",
     "/tempo/api/metrics",
@@ -124,7 +143,7 @@ pub(super) fn need(method: &Method, path: &str) -> Need {
         path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     let is_any = |prefixes: &[&str]| prefixes.iter().any(|prefix| is_below(prefix));
-    let is_open = path == "/api/ci/github" || is_below("/admin/audience");
+    let is_open = ["/api/ci/github", "/admin/audience"].contains(&path) || is_below("/_a");
     if LIVE.contains(&path) || is_open || method == Method::OPTIONS {
         return Need::Nothing;
     }
@@ -141,6 +160,9 @@ pub(super) fn need(method: &Method, path: &str) -> Need {
         return Need::Server(Role::Admin);
     }
     let is_looked_at = matches!(*method, Method::GET | Method::HEAD);
+    if is_looked_at && path == "/api/start" {
+        return Need::Held(Role::Read);
+    }
     if is_looked_at && path == "/metrics" {
         return Need::Server(Role::Read);
     }
@@ -158,6 +180,7 @@ pub(super) fn need(method: &Method, path: &str) -> Need {
         Method::GET | Method::HEAD if is_any(&ASKED) => Role::Read,
         Method::POST if is_any(&POSTED) => Role::Read,
         Method::POST if is_below("/jaeger/api/archive") => Role::Write,
+        Method::POST | Method::PUT | Method::DELETE if is_below("/api/dashboards") => Role::Write,
         _ => Role::Admin,
     })
 }
@@ -190,6 +213,16 @@ mod tests {
             (Method::GET, "/prometheus/federate", role(Role::Read)),
             (Method::POST, "/api/sql", role(Role::Read)),
             (Method::GET, "/api/correlate", role(Role::Read)),
+            (Method::GET, "/api/trace/1/spans", role(Role::Read)),
+            (Method::POST, "/api/trace/upload", role(Role::Read)),
+            (Method::GET, "/api/ci/pipelines", role(Role::Read)),
+            (Method::GET, "/api/dashboards/x", role(Role::Read)),
+            (Method::POST, "/api/dashboards/query", role(Role::Read)),
+            (Method::POST, "/api/dashboards/report", role(Role::Read)),
+            (Method::POST, "/api/dashboards/import", role(Role::Write)),
+            (Method::POST, "/api/dashboards", role(Role::Write)),
+            (Method::DELETE, "/api/dashboards/x", role(Role::Write)),
+            (Method::GET, "/_a/0/app.js", Need::Nothing),
             (Method::POST, "/api/correlate", role(Role::Admin)),
             (Method::GET, "/api/export/logs", role(Role::Read)),
             (Method::POST, "/api/delete", role(Role::Admin)),
@@ -201,10 +234,18 @@ mod tests {
             (Method::GET, "/api/tokens", Need::Held(Role::Admin)),
             (Method::DELETE, "/api/tokens/x", Need::Held(Role::Admin)),
             (Method::GET, "/admin/audience", Need::Nothing),
-            (Method::GET, "/admin/audience/page.js", Need::Nothing),
-            (Method::GET, "/admin/audiences", role(Role::Admin)),
+            (Method::GET, "/admin/audience/more", role(Role::Admin)),
+            (Method::GET, "/admin/storage", Need::Held(Role::Read)),
             (Method::GET, "/api/audience/flags", Need::Server(Role::Admin)),
             (Method::GET, "/api/destinations", Need::Server(Role::Admin)),
+            (Method::GET, "/api/start", Need::Held(Role::Read)),
+            (Method::POST, "/api/start", role(Role::Admin)),
+            (Method::GET, "/api/live", role(Role::Read)),
+            (Method::GET, "/api/demo", role(Role::Admin)),
+            (Method::POST, "/api/demo", role(Role::Admin)),
+            (Method::DELETE, "/api/demo", role(Role::Admin)),
+            (Method::GET, "/api/admin/storage", Need::Server(Role::Admin)),
+            (Method::POST, "/api/admin/queries/1/cancel", Need::Server(Role::Admin)),
             (Method::POST, "/prometheus/-/reload", Need::Server(Role::Admin)),
             (Method::PUT, "/prometheus/-/reload", Need::Server(Role::Admin)),
             (

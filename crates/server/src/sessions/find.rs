@@ -20,7 +20,7 @@ type Found = BTreeMap<String, Seen>;
 /// The answer to a question for sessions.
 #[derive(Debug, Serialize)]
 pub(super) struct Listing {
-    sessions: Vec<Session>,
+    pub(super) sessions: Vec<Session>,
     /// The time in which there was something of them.
     range: RangeText,
     /// Whether there were more.

@@ -9,6 +9,7 @@ mod destinations;
 mod gauges;
 mod tenants;
 mod timed;
+mod totals;
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -24,6 +25,8 @@ use gauges::Sources;
 pub(crate) use gauges::Watched;
 use tenants::Tenants;
 pub(crate) use timed::Timed;
+use totals::Counting;
+pub(crate) use totals::Totals;
 
 /// How a request came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,6 +41,8 @@ pub(crate) enum Protocol {
     Webhook,
     /// What the server gathers itself.
     Own,
+    /// A demo that runs in the server.
+    Demo,
 }
 
 impl EncodeLabelValue for Protocol {
@@ -50,6 +55,7 @@ impl EncodeLabelValue for Protocol {
             Self::Loki => "loki",
             Self::Webhook => "webhook",
             Self::Own => "own",
+            Self::Demo => "demo",
         };
         name.encode(encoder)
     }
@@ -139,6 +145,7 @@ pub(crate) struct Telemetry {
     acknowledged: Family<OfProtocol, Histogram, fn() -> Histogram>,
     queries: Family<Query, Histogram, fn() -> Histogram>,
     connections: Counter,
+    totals: Counting,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -162,6 +169,7 @@ impl Telemetry {
             acknowledged: Family::new_with_constructor(latencies),
             queries: Family::new_with_constructor(latencies),
             connections: Counter::default(),
+            totals: Counting::default(),
         };
         telemetry.register();
         telemetry
@@ -246,7 +254,11 @@ impl Telemetry {
             self.duplicates.get_or_create(&of_tenant).inc();
         } else {
             self.records.get_or_create(&of_tenant).inc_by(admitted.items);
+            if receipt.protocol != Protocol::Own {
+                self.totals.received(receipt.signal, admitted.items);
+            }
         }
+        self.totals.refused(admitted.refused.iter().map(|counted| counted.count).sum());
         let labels = Received { signal, tenant, protocol: receipt.protocol };
         self.requests.get_or_create(&labels).inc();
         self.bytes.get_or_create(&labels).inc_by(receipt.received_bytes);
@@ -257,6 +269,7 @@ impl Telemetry {
         let labels =
             Reasoned { signal: signal_name(signal), tenant: self.tenants.label(tenant), reason };
         self.refused_requests.get_or_create(&labels).inc();
+        self.totals.refused(1);
     }
 
     /// A request was acknowledged.
@@ -268,6 +281,11 @@ impl Telemetry {
     /// A query ended.
     pub(crate) fn query(&self, kind: &'static str, outcome: &'static str, took: Duration) {
         self.queries.get_or_create(&Query { kind, outcome }).observe(took.as_secs_f64());
+    }
+
+    /// What senders sent, over all.
+    pub(crate) fn totals(&self) -> &Counting {
+        &self.totals
     }
 
     /// A connection was accepted.

@@ -24,6 +24,9 @@ export class ApiError extends Error {
 /** Whether the server answers. */
 export const connection = signal<{ lost: boolean; retryAt?: number }>({ lost: false });
 
+/** A token that somebody typed in, where browsers have no other login. It is gone with the tab. */
+export const token = signal("");
+
 /** The path of a question with its parameters. */
 export function question(path: string, params: Params = {}): string {
   const query = new URLSearchParams();
@@ -41,6 +44,7 @@ export async function ask(path: string, init: RequestInit = {}): Promise<Respons
   const headers = new Headers(init.headers);
   const tenant = param("tenant");
   if (tenant) headers.set("X-Scope-OrgID", tenant);
+  if (token.peek() !== "") headers.set("Authorization", `Bearer ${token.peek()}`);
   let response: Response;
   try {
     response = await fetch(href(path), { ...init, headers });

@@ -1,0 +1,153 @@
+//! All hosts and GPUs of a time, with their figures at its end.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use kymo_engine::EngineError;
+use serde::Serialize;
+
+use super::ask::{Asking, Labels};
+use super::measures::{OF_GPUS, OF_HOSTS, of};
+
+const NANOS_PER_MILLI: i64 = 1_000_000;
+/// Hosts of an answer: a page that shows more tells nothing.
+const MAX_HOSTS: usize = 2_000;
+
+/// What there is.
+#[derive(Debug, Serialize)]
+pub(super) struct Fleet {
+    hosts: Vec<Host>,
+    /// Whether there are more.
+    truncated: bool,
+    /// Milliseconds since 1970 that the figures are of.
+    at: i64,
+}
+
+/// A host.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Host {
+    name: String,
+    /// The labels `instance` that belong to it.
+    instances: Vec<String>,
+    /// Its kernel and the like, as `node_uname_info` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<String>,
+    figures: BTreeMap<&'static str, f64>,
+    gpus: Vec<Gpu>,
+}
+
+/// A GPU.
+#[derive(Debug, Default, Serialize)]
+struct Gpu {
+    gpu: String,
+    uuid: String,
+    model: String,
+    figures: BTreeMap<&'static str, f64>,
+}
+
+/// Hosts by name, and their GPUs by number and UUID.
+#[derive(Default)]
+struct Found {
+    hosts: BTreeMap<String, (Host, BTreeMap<(u64, String), Gpu>)>,
+}
+
+impl Found {
+    fn host(&mut self, labels: &Labels) -> Option<&mut (Host, BTreeMap<(u64, String), Gpu>)> {
+        let instance = labels.get("instance").map(String::as_str).unwrap_or_default();
+        let named = labels.get("Hostname").map(String::as_str).filter(|name| !name.is_empty());
+        let name = named.unwrap_or_else(|| without_port(instance));
+        if name.is_empty() {
+            return None;
+        }
+        let entry = self.hosts.entry(name.to_owned()).or_default();
+        let host = &mut entry.0;
+        name.clone_into(&mut host.name);
+        if !instance.is_empty() && !host.instances.iter().any(|one| one == instance) {
+            host.instances.push(instance.to_owned());
+        }
+        Some(entry)
+    }
+
+    fn gpu(&mut self, labels: &Labels) -> Option<&mut Gpu> {
+        let text = |name: &str| labels.get(name).cloned().unwrap_or_default();
+        let (number, uuid) = (text("gpu"), text("UUID"));
+        let key = (number.parse().unwrap_or(u64::MAX), format!("{number} {uuid}"));
+        let (_, gpus) = self.host(labels)?;
+        let gpu = gpus.entry(key).or_default();
+        (gpu.gpu, gpu.uuid, gpu.model) = (number, uuid, text("modelName"));
+        Some(gpu)
+    }
+}
+
+pub(super) async fn fleet(asking: &Asking<'_>, range: &Range<i64>) -> Result<Fleet, EngineError> {
+    let at = range.end / NANOS_PER_MILLI;
+    let mut found = Found::default();
+    // Who was heard of in that time, though perhaps not at its end.
+    let seconds = ((range.end - range.start) / 1_000_000_000).max(60);
+    let heard = format!("last_over_time(node_uname_info[{seconds}s])");
+    for (labels, _) in asking.values(&heard, at).await? {
+        let system = ["sysname", "release", "machine"].iter().filter_map(|key| labels.get(*key));
+        let system = system.cloned().collect::<Vec<_>>().join(" ");
+        if let Some((host, _)) = found.host(&labels) {
+            host.system = Some(system).filter(|system| !system.is_empty());
+        }
+    }
+    for measure in &OF_HOSTS {
+        for (labels, value) in asking.values(&of(measure.expression, ""), at).await? {
+            if let Some((host, _)) = found.host(&labels) {
+                host.figures.insert(measure.name, value);
+            }
+        }
+    }
+    for measure in &OF_GPUS {
+        for (labels, value) in asking.values(&of(measure.expression, ""), at).await? {
+            if let Some(gpu) = found.gpu(&labels) {
+                gpu.figures.insert(measure.name, value);
+            }
+        }
+    }
+    let truncated = found.hosts.len() > MAX_HOSTS;
+    let hosts = found.hosts.into_values().take(MAX_HOSTS);
+    let hosts = hosts.map(|(mut host, gpus)| {
+        host.gpus = gpus.into_values().collect();
+        host
+    });
+    Ok(Fleet { hosts: hosts.collect(), truncated, at })
+}
+
+/// `gpu-7` of `gpu-7:9400`.
+pub(super) fn without_port(instance: &str) -> &str {
+    match instance.rsplit_once(':') {
+        Some((host, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => host,
+        _ => instance,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(pairs: &[(&str, &str)]) -> Labels {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_host_is_known_without_its_ports() {
+        let mut found = Found::default();
+        found.host(&labels(&[("instance", "gpu-7:9100")]));
+        found.gpu(&labels(&[("instance", "10.0.0.1:9400"), ("Hostname", "gpu-7"), ("gpu", "1")]));
+        found.gpu(&labels(&[("instance", "gpu-7:9400"), ("gpu", "0")]));
+        assert_eq!(found.hosts.len(), 1);
+        let (host, gpus) = &found.hosts["gpu-7"];
+        assert_eq!(host.instances, ["gpu-7:9100", "10.0.0.1:9400", "gpu-7:9400"]);
+        assert_eq!(gpus.values().map(|gpu| gpu.gpu.as_str()).collect::<Vec<_>>(), ["0", "1"]);
+    }
+
+    #[test]
+    fn what_names_nobody_is_left_out() {
+        let mut found = Found::default();
+        assert!(found.host(&labels(&[("job", "x")])).is_none());
+        assert_eq!(without_port("[::1]:9100"), "[::1]");
+        assert_eq!(without_port("a:b"), "a:b");
+    }
+}

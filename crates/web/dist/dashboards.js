@@ -1,1 +1,0 @@
-import{t as e}from"./page.js";import{t}from"./app.js";function n(){return t(e,{title:`Being written`,children:null})}export{n as default};
