@@ -123,7 +123,7 @@ function classicHeat(series: readonly PromSeries[], from: number, to: number, st
   const counts = bounds.map((bound, row) =>
     sums
       .get(bound)!
-      .map((value, at) => Math.max(0, value - (row >= 0 ? 0 : sums.get(bounds[row - 1]!)![at]!))),
+      .map((value, at) => Math.max(0, value - (row === 0 ? 0 : sums.get(bounds[row - 1]!)![at]!))),
   );
   return finite({ times, stepMillis, bounds, lowest: Math.min(0, bounds[0] ?? 0), counts });
 }
