@@ -21,7 +21,7 @@ use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
 use axum::response::Response;
-use futures::stream;
+use futures::{StreamExt, stream};
 use http::StatusCode;
 use kymo_engine::EngineError;
 use kymo_engine::traceql::{
@@ -51,10 +51,12 @@ pub(super) async fn search(
         page,
         is_done: false,
     };
+    // What compresses answers asks for more after the end.
     let lines = stream::unfold(answer, |mut answer| async move {
         let line = answer.lines().await?;
         Some((Ok::<_, std::convert::Infallible>(line), answer))
-    });
+    })
+    .fuse();
     Ok(typed(StatusCode::OK, "application/x-ndjson", Body::from_stream(lines)))
 }
 
