@@ -125,7 +125,10 @@ function drawRow(
     context.strokeRect(x + 0.5, barTop + 0.5, Math.max(1, barWidth - 1), BAR_HEIGHT - 1);
   }
   let end = x + barWidth;
-  if ((flags & FLAG.running) !== 0) end = drawOpenEnd(context, end, barTop, color);
+  if ((flags & FLAG.running) !== 0) {
+    // What reaches the edge is open there, too.
+    end = drawOpenEnd(context, Math.max(x, Math.min(end, width - OPEN_END - 6)), barTop, color, paint);
+  }
   if ((flags & (FLAG.orphan | FLAG.cycle)) !== 0) drawBroken(context, x, barTop, paint);
   if (scene.path) drawPath(context, scene, row, scene.path, y, scale, paint);
   if (scene.events) drawEvents(context, scene, row, scene.events, y, scale, paint);
@@ -182,7 +185,15 @@ function drawSelf(
 
 const OPEN_END = 26;
 
-function drawOpenEnd(context: CanvasRenderingContext2D, x: number, top: number, color: string): number {
+function drawOpenEnd(
+  context: CanvasRenderingContext2D,
+  x: number,
+  top: number,
+  color: string,
+  paint: Paint,
+): number {
+  context.fillStyle = paint.surface;
+  context.fillRect(x, top, OPEN_END + 6, BAR_HEIGHT);
   context.fillStyle = hatch(context, color);
   context.fillRect(x, top, OPEN_END, BAR_HEIGHT);
   context.strokeStyle = color;

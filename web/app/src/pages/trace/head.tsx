@@ -88,12 +88,19 @@ export function Warnings({ state }: { state: TraceState }) {
   );
 }
 
+/** Warnings about spans say what they do; how many do it stands before. */
+export function warningText({ code, count: number, text }: TraceWarning): string {
+  if (code === "names-cut" || code === "path-cut") return text;
+  if (code === "damaged") return `${count(number)} ${text}`;
+  return `${count(number)} ${plural(number, "span")} ${text}`;
+}
+
 function OneWarning({ warning, state }: { warning: TraceWarning; state: TraceState }) {
   const { row } = warning;
   return (
     <span class="trace-warning">
       <Icon name="warning" size={13} />
-      <span>{warning.text}</span>
+      <span>{warningText(warning)}</span>
       {row !== null && (
         <button type="button" class="trace-more" onClick={() => state.select(row)}>
           Show

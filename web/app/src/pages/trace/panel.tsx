@@ -135,7 +135,14 @@ function Figures({ state, trace, row }: { state: TraceState; trace: Trace; row: 
           </>
         ) : (
           <>
-            Not on the critical path: it could end <b>{duration(slack)}</b> later.
+            Not on the critical path
+            {slack > 0 ? (
+              <>
+                : it could end <b>{duration(slack)}</b> later.
+              </>
+            ) : (
+              ", yet nothing would be won or lost if it ended earlier."
+            )}
           </>
         )}
       </div>
