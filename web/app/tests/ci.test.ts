@@ -69,10 +69,12 @@ describe("rows of a run", () => {
     ]);
     expect(rows[0]!.conclusion).toBe("failure");
     expect(rows[0]!.isOnPath).toBe(true);
-    expect(rows[0]!.segments).toEqual([
-      { kind: "queue", from: 0, to: 10 },
-      { kind: "dispatch", from: 10, to: 15 },
-      { kind: "run", from: 15, to: 105 },
+    expect(rows[0]!.failed).toBe(1);
+    // Each job has a line of its own, and says how it ended.
+    const runs = rows[0]!.segments.filter((segment) => segment.kind === "run");
+    expect(runs).toEqual([
+      { kind: "run", from: 15, to: 100, line: 0, conclusion: "failure" },
+      { kind: "run", from: 20, to: 105, line: 1, conclusion: "success" },
     ]);
   });
 

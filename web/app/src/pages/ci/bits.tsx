@@ -108,7 +108,7 @@ export function barColor(conclusion: string | null): string {
 }
 
 /** The last runs as bars that lead to them. */
-export function RunBars({ runs, width = 210 }: { runs: readonly LastRun[]; width?: number }) {
+export function RunBars({ runs, width = 196 }: { runs: readonly LastRun[]; width?: number }) {
   const longest = Math.max(...runs.map((run) => run.seconds), 1);
   return (
     <span class="ci-bars" style={{ width }}>

@@ -35,18 +35,23 @@ function useLeaves(document: RunDocument, open: readonly string[]): ReadonlyMap<
 
 function Bar({ row, run }: { row: Row; run: RunDocument["run"] }) {
   const length = Math.max(1, run.end_ms - run.start_ms);
+  const lines = row.count ?? 1;
   const place = (segment: Segment) => ({
     left: `${((segment.from - run.start_ms) / length) * 100}%`,
     width: `${Math.max(0.12, ((segment.to - segment.from) / length) * 100)}%`,
+    ...(segment.line === undefined
+      ? {}
+      : { top: `${8 + (segment.line / lines) * 84}%`, bottom: "auto", height: `${76 / lines}%` }),
   });
-  const tone = look(row.conclusion).tone;
+  const tone = (segment: Segment) =>
+    look(segment.conclusion === undefined ? row.conclusion : segment.conclusion).tone;
   return (
     <>
       {row.segments.map((segment) => (
         <span
-          key={segment.kind}
-          class={`gantt-part gantt-${segment.kind} ${segment.kind === "run" ? `gantt-${tone}` : ""} gantt-of-${row.kind}${
-            row.isOnPath && segment.kind === "run" ? " gantt-critical" : ""
+          key={`${segment.kind}${segment.line ?? ""}`}
+          class={`gantt-part gantt-${segment.kind} ${segment.kind === "run" ? `gantt-${tone(segment)}` : ""} gantt-of-${row.kind}${
+            row.isOnPath && row.kind !== "group" && segment.kind === "run" ? " gantt-critical" : ""
           }`}
           style={place(segment)}
           title={`${row.name}: ${NAMES[segment.kind]} ${seconds((segment.to - segment.from) / 1000)}, from ${fullTime(segment.from)}`}
@@ -86,6 +91,7 @@ function Line({ row, at, run, isFocused, toggle, focus }: LineProps) {
       aria-level={row.depth + 1}
       aria-expanded={row.canOpen ? row.isOpen : undefined}
       data-row={at}
+      style={{ minHeight: row.count === undefined ? undefined : Math.min(72, Math.max(26, row.count * 5)) }}
       onClick={() => focus(at)}
     >
       <div class="gantt-name" role="gridcell" style={{ paddingLeft: 6 + row.depth * 16 }}>
@@ -109,6 +115,7 @@ function Line({ row, at, run, isFocused, toggle, focus }: LineProps) {
             row.name
           )}
           {row.count !== undefined && <span class="muted"> ×{row.count}</span>}
+          {row.failed ? <span class="bad"> {row.failed} failed</span> : null}
           {row.hint && <span class="muted"> {row.hint}</span>}
         </span>
         {row.isOnPath && (

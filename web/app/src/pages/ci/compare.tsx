@@ -174,7 +174,7 @@ export default function Page() {
       ) : (
         <Answer of={asked}>
           {(told) => (
-            <>
+            <div class="stack">
               <div class="ci-figures">
                 <Which run={told.a} name="A" />
                 <Which run={told.b} name="B" />
@@ -212,7 +212,7 @@ export default function Page() {
                   />
                 </Card>
               )}
-            </>
+            </div>
           )}
         </Answer>
       )}

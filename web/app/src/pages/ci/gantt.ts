@@ -9,6 +9,9 @@ export interface Segment {
   kind: "queue" | "dispatch" | "run";
   from: number;
   to: number;
+  /** Which of several lines of the row, and how its job ended: where a row stands for several. */
+  line?: number;
+  conclusion?: string | null;
 }
 
 /** A row. */
@@ -25,8 +28,9 @@ export interface Row {
   isOnPath: boolean;
   isOpen: boolean;
   canOpen: boolean;
-  /** How many rows it stands for, or are below it. */
+  /** How many jobs it stands for, and how many of those failed. */
   count?: number;
+  failed?: number;
   job?: Job;
   spanId?: string;
   /** What is told beside its name. */
@@ -55,20 +59,11 @@ export function segmentsOf(job: Job): Segment[] {
   return parts.filter((part) => part.to > part.from);
 }
 
-/** Several jobs as one bar: it waits until the first begins, and runs until the last has ended. */
+/** Several jobs in one row: each has a line of its own, as thin as need be. */
 function segmentsOfGroup(jobs: readonly Job[]): Segment[] {
-  const created = Math.min(...jobs.map((job) => job.created_ms));
-  const end = Math.max(...jobs.map((job) => job.end_ms));
-  const taken = jobs.flatMap((job) => (job.taken_ms === null ? [] : [job.taken_ms]));
-  if (taken.length === 0) return [{ kind: "queue", from: created, to: end }];
-  const ready = Math.min(...jobs.flatMap((job) => (job.ready_ms === null ? [] : [job.ready_ms])));
-  const first = Math.min(...taken);
-  const parts: Segment[] = [
-    { kind: "queue", from: created, to: first },
-    { kind: "dispatch", from: first, to: ready },
-    { kind: "run", from: ready, to: end },
-  ];
-  return parts.filter((part) => part.to > part.from);
+  return jobs.flatMap((job, line) =>
+    segmentsOf(job).map((segment) => ({ ...segment, line, conclusion: job.conclusion })),
+  );
 }
 
 function countOf(below: Below): number {
@@ -109,6 +104,7 @@ export function rowsOf(
       isOpen,
       canOpen: true,
       count: jobs.length,
+      failed: jobs.filter((job) => FAILURES.has(job.conclusion ?? "")).length,
     });
     if (isOpen) for (const job of jobs) pushJob(rows, job, variantOf(job.name, group.name), 1, open, leaves);
   }

@@ -195,7 +195,7 @@ export default function Page() {
               </Empty>
             );
           return (
-            <>
+            <div class="stack">
               {data.is_truncated && (
                 <Warning>Only the newest 50,000 runs are counted: choose less time.</Warning>
               )}
@@ -214,7 +214,7 @@ export default function Page() {
                   onOpen={(row) => navigate(pathTo(row))}
                 />
               </Card>
-            </>
+            </div>
           );
         }}
       </Answer>

@@ -50,14 +50,16 @@ function Trend({
 }
 
 function Trends({ bins }: { bins: readonly TrendBin[] }) {
-  const of = (pick: (bin: TrendBin) => number | null) => bins.map(pick);
+  // Lines go from run to run; parts of the time without any are left out.
+  const told = bins.filter((bin) => bin.runs > 0);
+  const of = (pick: (bin: TrendBin) => number | null) => told.map(pick);
   const length = (value: number) => duration(value * 1e9);
   const hasCache = bins.some((bin) => bin.hit_rate !== null);
   return (
     <div class="ci-trends">
       <Trend
         title="Duration: median, p95"
-        bins={bins}
+        bins={told}
         format={length}
         lines={[
           { label: "median", color: "#3f7fd4", values: of((bin) => bin.median_seconds), points: true },
@@ -72,7 +74,7 @@ function Trends({ bins }: { bins: readonly TrendBin[] }) {
       />
       <Trend
         title="Runs and failures"
-        bins={bins}
+        bins={told}
         format={(value) => String(Math.round(value))}
         lines={[
           { label: "runs", color: "#5f7f9f", values: of((bin) => bin.runs), bars: true, fill: 0.4 },
@@ -81,7 +83,7 @@ function Trends({ bins }: { bins: readonly TrendBin[] }) {
       />
       <Trend
         title="Waiting for runners, p95"
-        bins={bins}
+        bins={told}
         format={length}
         lines={[
           { label: "queue p95", color: "#b8860b", values: of((bin) => bin.queue_p95_seconds), points: true },
@@ -90,7 +92,7 @@ function Trends({ bins }: { bins: readonly TrendBin[] }) {
       {hasCache ? (
         <Trend
           title="Cache hits"
-          bins={bins}
+          bins={told}
           max={1}
           format={percent}
           lines={[{ label: "hit rate", color: "#2f8f5b", values: of((bin) => bin.hit_rate), points: true }]}
@@ -98,7 +100,7 @@ function Trends({ bins }: { bins: readonly TrendBin[] }) {
       ) : (
         <Trend
           title="Runner minutes"
-          bins={bins}
+          bins={told}
           format={(value) => duration(value * 60e9)}
           lines={[
             {
@@ -132,9 +134,13 @@ function Figures({ data }: { data: Workflow }) {
         label="Median"
         value={seconds(pipeline.median_seconds)}
         hint={
-          <>
-            <Change value={pipeline.median_change} /> against the time before
-          </>
+          pipeline.median_change === null ? (
+            "no runs in the time before"
+          ) : (
+            <>
+              <Change value={pipeline.median_change} /> against the time before
+            </>
+          )
         }
       />
       <Figure label="p95" value={seconds(pipeline.p95_seconds)} />
@@ -144,7 +150,7 @@ function Figures({ data }: { data: Workflow }) {
         <Figure
           label="Cache hits"
           value={rate(pipeline.hit_rate)}
-          hint={<Change value={pipeline.hit_rate_change} worse="down" />}
+          hint={pipeline.hit_rate_change !== null && <Change value={pipeline.hit_rate_change} worse="down" />}
         />
       )}
     </div>
@@ -259,14 +265,14 @@ export default function Page() {
           data.runs.length === 0 ? (
             <Empty title="This workflow did not run in this time" />
           ) : (
-            <>
+            <div class="stack">
               {data.is_truncated && (
                 <Warning>There are more runs or jobs than are shown: choose less time.</Warning>
               )}
               <Figures data={data} />
               <Trends bins={data.trend} />
               <Lists data={data} />
-            </>
+            </div>
           )
         }
       </Answer>

@@ -200,7 +200,7 @@ export default function Page({ params }: PageProps) {
     >
       <Answer of={asked} lines={12}>
         {(told) => (
-          <>
+          <div class="stack">
             <Head run={told.run} />
             {told.run.is_running && (
               <Warning>This run goes on, or its last word has not come: jobs are shown as they end.</Warning>
@@ -211,7 +211,7 @@ export default function Page({ params }: PageProps) {
               <Chart document={told} />
             </Card>
             <Parts told={told} />
-          </>
+          </div>
         )}
       </Answer>
     </PageBody>

@@ -68,7 +68,7 @@ export const RUNS: Column<ListedRun>[] = [
     render: (run) => (
       <a href={runLink(run.trace_id)}>
         {run.run_id ?? run.trace_id.slice(0, 8)}
-        {(run.attempt ?? 1) > 1 && ` · ${run.attempt}.`}
+        {(run.attempt ?? 1) > 1 && <span class="muted"> attempt {run.attempt}</span>}
       </a>
     ),
   },
@@ -93,13 +93,13 @@ export const RUNS: Column<ListedRun>[] = [
     value: (run) => run.branch ?? "",
     render: (run) => (
       <span class="ellipsis" title={run.title ?? ""}>
-        {run.title}{" "}
-        <span class="muted">{[run.branch, run.event, run.actor].filter(Boolean).join(" · ")}</span>
+        <span class="muted">{[run.branch, run.event, run.actor].filter(Boolean).join(" · ")}</span>{" "}
+        {run.title}
       </span>
     ),
   },
   figure("duration", "Took", (run) => run.seconds, seconds),
-  figure("queue", "Longest wait", (run) => run.queue_seconds, seconds),
+  figure("queue", "Longest wait", (run) => run.queue_seconds, seconds, "116px"),
   {
     id: "jobs",
     title: "Jobs",

@@ -30,8 +30,8 @@ export function Stragglers({ board }: { board: Board }) {
                 {task.name} <span class="muted">{task.id}</span>
               </button>
               <b class={task.is_running ? "warn" : ""}>{task.times_median.toFixed(1)} × median</b>
-              <span class="muted">
-                {seconds(task.seconds)} {task.node ? `on ${task.node}` : ""}
+              <span class="muted callout-where" title={task.node ? `on ${task.node}` : undefined}>
+                {seconds(task.seconds)}
               </span>
               {board.session.trace_id && task.span_id && (
                 <a href={href(link(`/trace/${board.session.trace_id}`, { span: task.span_id }))}>trace</a>

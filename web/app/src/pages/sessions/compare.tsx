@@ -10,8 +10,8 @@ import { count, percent } from "../../ui/format";
 import { Card, PageBody } from "../../ui/page";
 import { Answer, Empty } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
+import { Beside } from "./beside";
 import { perSecond, seconds } from "./bits";
-import { Overlay } from "./overlay";
 import "./sessions.css";
 import type { Compared, ComparedSide, Sessions } from "./types";
 
@@ -199,7 +199,7 @@ function Parts({ told }: { told: Compared }) {
     points: told[which].concurrency.map((point) => [point.at_seconds, point.mean] as const),
   });
   return (
-    <>
+    <div class="stack">
       <p class="session-facts">
         {(["a", "b"] as const).map((which) => (
           <span key={which}>
@@ -213,14 +213,14 @@ function Parts({ told }: { told: Compared }) {
       </p>
       <div class="session-charts">
         <Card title="Tasks completed">
-          <Overlay
+          <Beside
             lines={[throughput("a"), throughput("b")]}
             label="Tasks completed per second"
             format={perSecond}
           />
         </Card>
         <Card title="Tasks that run">
-          <Overlay lines={[running("a"), running("b")]} label="Tasks that run at once" format={count} />
+          <Beside lines={[running("a"), running("b")]} label="Tasks that run at once" format={count} />
         </Card>
       </div>
       {told.figures && (
@@ -240,7 +240,7 @@ function Parts({ told }: { told: Compared }) {
         <Nodes name="A" of={told.a} />
         <Nodes name="B" of={told.b} />
       </div>
-    </>
+    </div>
   );
 }
 

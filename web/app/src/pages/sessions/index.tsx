@@ -124,7 +124,7 @@ function Speed({ board }: { board: Board }) {
 function Parts({ board, version }: { board: Board; version: unknown }) {
   const { session, lanes } = board;
   return (
-    <>
+    <div class="stack">
       <p class="session-facts">
         <SessionState state={session.state} />
         {[session.id, session.service, session.backend, session.host].filter(Boolean).map((fact, at) => (
@@ -135,9 +135,6 @@ function Parts({ board, version }: { board: Board; version: unknown }) {
         {board.is_replay && <b class="warn">as it was {fullTime(board.at_ms)}</b>}
         {session.error && <span class="bad">{session.error}</span>}
       </p>
-      {board.notes.slice(0, 3).map((note) => (
-        <Warning key={note}>{note}</Warning>
-      ))}
       <Card>
         <Funnel funnel={board.funnel} />
         <Replay board={board} />
@@ -168,7 +165,14 @@ function Parts({ board, version }: { board: Board; version: unknown }) {
         nodes={lanes.nodes.map((node) => node.node).filter(Boolean)}
         version={version}
       />
-    </>
+      {board.notes.length > 0 && (
+        <ul class="session-notes muted">
+          {board.notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
+    </div>
   );
 }
 

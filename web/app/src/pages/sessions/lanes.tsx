@@ -9,13 +9,21 @@ import { cutTo, fade, hatch, type Paint, paint } from "../../ui/canvas/paint";
 import { Frames, Surface } from "../../ui/canvas/surface";
 import { ticks } from "../../ui/canvas/ticks";
 import { pan, type Window, zoom } from "../../ui/canvas/window";
-import { colorOf } from "../../ui/colors";
+import { colorOf, PALETTE } from "../../ui/colors";
 import { duration } from "../../ui/format";
 import { GPU, GUTTER, HEAD, LANE, type Placed, type Pointed, placed, pointed, valueAt } from "./lanesview";
 import type { Lanes as Told } from "./types";
 
 const IDLE_PERCENT = 5;
-const TALLEST = 460;
+const TALLEST = 580;
+
+/** Colours of tasks: without reds, which are for failures. */
+const REDS = ["#c2571a", "#c9486c", "#d0493b", "#b0568a"];
+const CALM = PALETTE.filter((color) => !REDS.includes(color));
+
+function taskColor(name: string): string {
+  return CALM[PALETTE.indexOf(colorOf(name)) % CALM.length]!;
+}
 
 interface Scene {
   lanes: Told;
@@ -28,20 +36,25 @@ interface Scene {
   height: number;
 }
 
-function drawAxis(context: CanvasRenderingContext2D, scene: Scene, colors: Paint): void {
-  const { window, width, height } = scene;
-  const room = width - GUTTER;
-  const scale = room / (window.to - window.from);
+function drawGrid(context: CanvasRenderingContext2D, { window, width, height }: Scene, colors: Paint): void {
+  const scale = (width - GUTTER) / (window.to - window.from);
+  context.fillStyle = colors.grid;
+  for (const tick of marks(window, width)) {
+    context.fillRect(Math.round(GUTTER + (tick.at / 1e6 - window.from) * scale), 0, 1, height);
+  }
+}
+
+function marks(window: Window, width: number) {
+  return ticks(window.from * 1e6, window.to * 1e6, Math.max(2, Math.floor((width - GUTTER) / 110)));
+}
+
+function drawAxis(context: CanvasRenderingContext2D, { window, width }: Scene, colors: Paint): void {
+  const scale = (width - GUTTER) / (window.to - window.from);
   context.fillStyle = colors.surface;
   context.fillRect(0, 0, width, HEAD);
-  context.font = colors.font;
-  context.textBaseline = "middle";
-  for (const tick of ticks(window.from * 1e6, window.to * 1e6, Math.max(2, Math.floor(room / 110)))) {
-    const x = GUTTER + (tick.at / 1e6 - window.from) * scale;
-    context.fillStyle = colors.grid;
-    context.fillRect(Math.round(x), 0, 1, height);
-    context.fillStyle = colors.muted;
-    context.fillText(tick.label, x + 4, HEAD / 2);
+  context.fillStyle = colors.muted;
+  for (const tick of marks(window, width)) {
+    context.fillText(tick.label, GUTTER + (tick.at / 1e6 - window.from) * scale + 4, HEAD / 2);
   }
 }
 
@@ -59,7 +72,7 @@ function drawBars(context: CanvasRenderingContext2D, scene: Scene, place: Placed
     const name = scene.lanes.names[node.name[bar]!] ?? "";
     const status = node.status[bar];
     context.fillStyle =
-      status === "failed" ? colors.bad : fade(colorOf(name), status === "running" ? 1 : 0.72);
+      status === "failed" ? colors.bad : fade(taskColor(name), status === "running" ? 1 : 0.72);
     context.fillRect(x, y, wide, LANE - 2);
     if (status === "failed" && wide > 4) {
       context.fillStyle = hatch(context, colors.surface);
@@ -103,6 +116,7 @@ function draw(context: CanvasRenderingContext2D, scene: Scene): void {
   const colors = paint();
   context.font = colors.font;
   context.textBaseline = "middle";
+  drawGrid(context, scene, colors);
   for (const place of scene.nodes) {
     if (place.top + place.height < scene.top || place.top > scene.top + scene.height) continue;
     const y = place.top - scene.top;

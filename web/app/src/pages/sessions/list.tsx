@@ -125,7 +125,7 @@ const COLUMNS: Column<ListedSession>[] = [
   {
     id: "started",
     title: "Began",
-    width: "110px",
+    width: "126px",
     value: (row) => millis(row.started),
     render: (row) => {
       const at = millis(row.started);
@@ -211,7 +211,7 @@ export default function Page() {
               </p>
             </Empty>
           ) : (
-            <>
+            <div class="stack">
               {truncated && <Warning>There are more sessions: choose less time or one state.</Warning>}
               <Figures sessions={sessions} />
               <Card>
@@ -225,7 +225,7 @@ export default function Page() {
                   onOpen={(row) => navigate(`/session/${encodeURIComponent(row.id)}`)}
                 />
               </Card>
-            </>
+            </div>
           )
         }
       </Answer>

@@ -58,7 +58,7 @@ function columns(trace: string | null, begin: number): Column<Task>[] {
     {
       id: "started",
       title: "Started after",
-      width: "110px",
+      width: "128px",
       align: "right",
       value: (task) => task.started_ms ?? undefined,
       render: (task) =>

@@ -1,7 +1,7 @@
 /** Two lines over the time since each session began: how fast the one went beside the other. */
 import { ticks } from "../../ui/canvas/ticks";
 
-export interface OverlayLine {
+export interface BesideLine {
   label: string;
   color: string;
   dash?: string;
@@ -13,12 +13,12 @@ const WIDTH = 1000;
 const HEIGHT = 160;
 const FOOT = 18;
 
-export function Overlay({
+export function Beside({
   lines,
   label,
   format,
 }: {
-  lines: readonly OverlayLine[];
+  lines: readonly BesideLine[];
   label: string;
   format: (value: number) => string;
 }) {
@@ -28,12 +28,12 @@ export function Overlay({
   const x = (at: number) => (at / longest) * WIDTH;
   const y = (value: number) => HEIGHT - FOOT - (value / most) * (HEIGHT - FOOT - 8);
   return (
-    <figure class="overlay" aria-label={`${label}: ${lines.map((line) => line.label).join(", ")}`}>
+    <figure class="beside" aria-label={`${label}: ${lines.map((line) => line.label).join(", ")}`}>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
         {ticks(0, longest * 1e9, 8).map((tick) => (
           <line
             key={tick.at}
-            class="overlay-grid"
+            class="beside-grid"
             x1={x(tick.at / 1e9)}
             x2={x(tick.at / 1e9)}
             y1={0}
@@ -52,7 +52,7 @@ export function Overlay({
           />
         ))}
       </svg>
-      <div class="overlay-axis" aria-hidden="true">
+      <div class="beside-axis" aria-hidden="true">
         {ticks(0, longest * 1e9, 8).map((tick) => (
           <span key={tick.at} style={{ left: `${(tick.at / 1e9 / longest) * 100}%` }}>
             {tick.label}
