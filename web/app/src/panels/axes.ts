@@ -1,7 +1,7 @@
 /** Scales and axes of charts over time: one scale for each unit, place and kind of scale. */
 import type uPlot from "uplot";
 import { token } from "../frame/theme";
-import { formatWith, units } from "../ui/units";
+import { findUnit, formatWith, units } from "../ui/units";
 import { customOf, type Field, option, part } from "./frame";
 import { isPercentStacked, type Series } from "./series";
 import { tickTime } from "./timescale";
@@ -133,6 +133,7 @@ export function plotAxis(scale: Scale, isFirst: boolean): uPlot.Axis {
     labelGap: 0,
     gap: 4,
     space: 32,
+    ...(incrementsOf(scale) ? { incrs: incrementsOf(scale) } : {}),
     grid: { show: showsGrid, stroke: token("--grid"), width: 1 },
     ticks: { show: false },
     border: { show: option(custom, "axisBorderShow", false), stroke: token("--border"), width: 1 },
@@ -147,6 +148,25 @@ export function plotAxis(scale: Scale, isFirst: boolean): uPlot.Axis {
         return prefix + text + suffix;
       }),
   };
+}
+
+const BINARY = Array.from({ length: 80 }, (_, power) => 2 ** (power - 10));
+const SECONDS = [
+  ...[-9, -8, -7, -6, -5, -4, -3, -2, -1].flatMap((power) => [1, 2, 5].map((factor) => factor * 10 ** power)),
+  ...[
+    1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400, 172_800, 604_800,
+  ],
+  ...[1, 2, 5, 10, 20, 50, 100].map((factor) => factor * 2_592_000),
+];
+
+/** Distances of ticks that are round in the unit, where that is not decimal. */
+function incrementsOf({ fields, isPercent }: Scale): number[] | undefined {
+  const id = fields[0]?.config?.unit;
+  if (isPercent || !id) return undefined;
+  const unit = findUnit(units.value, id);
+  if (unit.kind === "scaled" && unit.base === 1024) return BINARY;
+  if (id === "s") return SECONDS;
+  return id === "ms" ? SECONDS.map((seconds) => seconds * 1000) : undefined;
 }
 
 /** The axis of time below. */

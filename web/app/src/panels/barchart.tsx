@@ -95,8 +95,12 @@ function Drawing({ bars, options, width, height, isLying, title }: DrawingProps)
   const nameRoom = isLying
     ? Math.min(longest + 10, width * 0.4)
     : Math.min(18 + angle * longest, height * 0.45);
+  // What stands behind a bar has to fit in too.
+  const longestText = Math.max(0, ...bars.groups.flat().map(({ text }) => text.length));
+  const isBehind = !bars.isStacked && option(options, "showValue", "auto") !== "never";
+  const valueEnd = isBehind ? longestText * LABEL_WIDTH + 8 : 14;
   const area = isLying
-    ? { left: nameRoom, top: 6, width: width - nameRoom - 14, height: height - 26 }
+    ? { left: nameRoom, top: 6, width: width - nameRoom - valueEnd, height: height - 26 }
     : { left: valueRoom, top: 10, width: width - valueRoom - 8, height: height - nameRoom - 12 };
   if (area.width < 20 || area.height < 20) return null;
   const along = isLying ? area.height : area.width;

@@ -19,7 +19,7 @@ export interface Shown extends Formatted {
 export function display(field: Field): (cell: Cell) => Shown {
   const { config = {} } = field;
   const format = formatWith(units.value, {
-    unit: config.unit ?? (field.type === "time" ? "dateTimeAsIso" : undefined),
+    unit: unitOf(field),
     decimals: typeof config.decimals === "number" ? config.decimals : undefined,
     kind: field.type,
   });
@@ -40,6 +40,12 @@ export function display(field: Field): (cell: Cell) => Shown {
       isJudged: own !== undefined || isJudgedByMode,
     };
   };
+}
+
+/** Times are dates, whatever unit the panel has for its numbers. */
+function unitOf({ type, config }: Field): string | undefined {
+  if (type !== "time" || /^(dateTime|time:)/.test(config?.unit ?? "")) return config?.unit;
+  return "dateTimeAsIso";
 }
 
 function toNumber(field: Field, cell: Cell): number | null {

@@ -30,7 +30,7 @@ export function Gauge({ panel, frames, shown = [], width, height }: PanelProps) 
           options={panel.options}
           width={width / columns}
           height={height / rows}
-          showsName={values.length > 1 || value.name !== panel.title}
+          showsName={values.length > 1}
         />
       ))}
     </div>

@@ -131,7 +131,9 @@ function One({
           </span>
         </Linked>
       )}
-      {value.percentChange !== undefined && <Change change={value.percentChange} isPlain={isBackground} />}
+      {option(options, "showPercentChange", false) && value.percentChange !== undefined && (
+        <Change change={value.percentChange} isPlain={isBackground} />
+      )}
     </div>
   );
 }

@@ -167,7 +167,7 @@ function columnWidths(frame: Frame, fields: readonly Field[], width: number): Co
     let longest = nameOf(field).length + 3;
     for (let row = 0; row < rows; row += 1)
       longest = Math.max(longest, whole(show(field.values[row])).length);
-    const wanted = cellKind(field).type === "gauge" ? 170 : Math.min(360, longest * 7 + 22);
+    const wanted = cellKind(field).type === "gauge" ? 170 : Math.min(360, longest * 7.6 + 22);
     const least = Math.max(option(custom, "minWidth", 60), wanted);
     return {
       css: `minmax(${least}px, ${Math.min(longest, 60)}fr)`,

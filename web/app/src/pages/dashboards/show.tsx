@@ -142,8 +142,12 @@ function Dashboard({ loaded, reload, isNew }: DashboardProps) {
         />
       }
     >
-      <BoardLinks links={layout?.board.links ?? []} />
-      {layout && <VariableBar variables={layout.variables} />}
+      {layout && (layout.variables.length > 0 || layout.board.links?.length) ? (
+        <div class="board-bar">
+          <VariableBar variables={layout.variables} />
+          <BoardLinks links={layout.board.links ?? []} />
+        </div>
+      ) : null}
       {layout?.notices.map((notice) => (
         <Warning key={notice}>{notice}</Warning>
       ))}
