@@ -14,8 +14,9 @@
 //! | [`units`] | how numbers are written, as a table for server and page |
 //! | [`scope`], [`links`] | variables that data gives, and links made of them |
 //!
-//! Differences from Grafana, by design: the panel's default name is not given to fields of times,
-//! and a step of thresholds without a value is the lowest wherever it stands.
+//! Differences from Grafana, by design: the panel's default name is not given to fields of times, a
+//! step of thresholds without a value is the lowest wherever it stands, and a scale is shared by the
+//! fields of one unit, not by all.
 
 pub mod display;
 pub mod links;
@@ -230,7 +231,7 @@ fn name_fields(frames: &mut [Frame], context: &Context<'_>) {
 
 fn set_states(frames: &mut [Frame]) {
     let names = Names::new(frames);
-    let all = range::of_frames(frames);
+    let shared = range::Shared::of(frames);
     let seen: Vec<Vec<String>> =
         (0..frames.len()).map(|frame| names.of_frame(frames, frame)).collect();
     let mut series_index = 0;
@@ -240,7 +241,7 @@ fn set_states(frames: &mut [Frame]) {
             field.state = Some(State {
                 display_name,
                 series_index: coloured.then_some(series_index),
-                range: range::of_field(field, all),
+                range: range::of_field(field, &shared),
                 ..State::default()
             });
             series_index += usize::from(coloured);

@@ -71,12 +71,16 @@ fn names_are_made_of_labels_and_variables() {
 }
 
 #[test]
-fn states_hold_the_place_for_colours_and_the_scale_of_all_fields() {
+fn states_hold_the_place_for_colours_and_the_scale_of_all_fields_of_a_unit() {
     let (frames, _) = resolved(json!({"defaults": {"min": 0}}), gpus());
     let state = |frame: usize, field: usize| frames[frame].fields[field].state.clone().unwrap();
     assert_eq!(state(0, 0).series_index, None);
     assert_eq!((state(0, 1).series_index, state(1, 1).series_index), (Some(0), Some(1)));
     assert_eq!(state(0, 1).range, Some((0.0, 90.0)));
+    let mut mixed = gpus();
+    mixed[1].fields[1].config.insert("unit".into(), "ns".into());
+    let (frames, _) = resolved(json!({}), mixed);
+    assert_eq!(frames[0].fields[1].state.as_ref().unwrap().range, Some((10.0, 50.0)));
     let (frames, _) = resolved(json!({"defaults": {"fieldMinMax": true}}), gpus());
     assert_eq!(frames[0].fields[1].state.as_ref().unwrap().range, Some((10.0, 50.0)));
 }
