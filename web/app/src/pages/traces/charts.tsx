@@ -39,12 +39,16 @@ export function Charts({ filter, traces }: { filter: string; traces: readonly Fo
       ),
     [filter, shown.from, shown.to],
   );
+  const hasHeat = heat.data !== undefined && totalOf(heat.data) >= FEW_SPANS;
   return (
     <div class="traces-charts">
-      <Card title="Durations" actions={<span class="muted">drag a box to compare it with the rest</span>}>
+      <Card
+        title="Durations"
+        actions={hasHeat && <span class="muted">drag a box to compare it with the rest</span>}
+      >
         <Answer of={heat} lines={5}>
           {(data) =>
-            totalOf(data) < FEW_SPANS && traces.length > 0 ? (
+            !hasHeat && traces.length > 0 ? (
               <Scatter traces={traces} height={HEAT_HEIGHT} range={shown} />
             ) : (
               <Heatmap

@@ -12,10 +12,9 @@ import { count, duration, percent, time } from "../../ui/format";
 import type { HeatBox } from "../../ui/heatmap";
 import { Card } from "../../ui/page";
 import { Answer, Empty, Warning } from "../../ui/states";
-import { askOverTime } from "./ask";
+import { askTotals } from "./ask";
 import { boxOf } from "./charts";
 import { byField, certainty, compared, type Difference, literal } from "./difference";
-
 import { durationText, withCondition } from "./query";
 
 const VALUES_TOLD = 12;
@@ -49,11 +48,10 @@ export function DifferenceExplorer({
   const stage = comparison(box, selected);
   const shown = range.value;
   const [isAll, setAll] = useState(false);
-  const step = Math.max(1, Math.ceil((shown.to - shown.from) / 1000));
   const asked = useAsk(
     stage === undefined
       ? undefined
-      : async (signal) => compared(await askOverTime(`${filter} | ${stage}`, shown, step, signal)),
+      : async (signal) => compared(await askTotals(`${filter} | ${stage}`, shown, signal)),
     [filter, stage, shown.from, shown.to],
   );
   if (stage === undefined) return null;

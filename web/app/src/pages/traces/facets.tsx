@@ -6,9 +6,8 @@ import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { count } from "../../ui/format";
 import { Answer } from "../../ui/states";
-import { askOverTime } from "./ask";
+import { askTotals } from "./ask";
 import { byField, compared, type Difference, literal } from "./difference";
-
 import { withCondition } from "./query";
 
 interface FacetsProps {
@@ -26,16 +25,10 @@ const LEFT_OUT = /^(?:rootName|rootServiceName|span:childCount|instrumentation:n
 export function Facets({ filter, query, onQuery }: FacetsProps) {
   const shown = range.value;
   const [wanted, setWanted] = useState("");
-  const step = Math.max(1, Math.ceil((shown.to - shown.from) / 1000));
   // Nothing is selected, so that all spans are "the rest", counted by the values of every attribute.
   const asked = useAsk(
     async (signal) => {
-      const series = await askOverTime(
-        `${filter} | compare({ duration < 0ns }, ${VALUES})`,
-        shown,
-        step,
-        signal,
-      );
+      const series = await askTotals(`${filter} | compare({ duration < 0ns }, ${VALUES})`, shown, signal);
       return ordered(byField(compared(series).differences));
     },
     [filter, shown.from, shown.to],

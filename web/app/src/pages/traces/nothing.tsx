@@ -7,9 +7,8 @@ import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { ago, count, millisOf } from "../../ui/format";
 import { Answer, Empty } from "../../ui/states";
-import { askOverTime } from "./ask";
+import { askTotals } from "./ask";
 import type { TempoSeries } from "./difference";
-
 import { type Condition, parse, write } from "./query";
 
 /** More conditions than this are not tried one by one. */
@@ -100,13 +99,7 @@ function without(query: string, condition: Condition): string {
 /** How many spans of the time shown match. */
 async function spans(filter: string, signal: AbortSignal): Promise<number> {
   const shown = range.peek();
-  const step = Math.max(1, Math.ceil((shown.to - shown.from) / 1000));
-  const series: readonly TempoSeries[] = await askOverTime(
-    `${filter} | count_over_time()`,
-    shown,
-    step,
-    signal,
-  );
+  const series: readonly TempoSeries[] = await askTotals(`${filter} | count_over_time()`, shown, signal);
   return series.reduce(
     (sum, { samples }) => sum + samples.reduce((part, { value = 0 }) => part + value, 0),
     0,
