@@ -108,6 +108,20 @@ describe("layout", () => {
     ]);
   });
 
+  it("puts panels that are written over each other below each other", () => {
+    const panel = (key: string, y: number) => ({
+      key,
+      id: 1,
+      type: "stat",
+      title: "",
+      options: {},
+      scope: {},
+      gridPos: { x: 0, y, w: 12, h: 8 },
+    });
+    const [section] = sectionsOf([panel("a", 0), panel("b", 0), panel("c", 8)]);
+    expect(section!.panels.map(({ gridPos }) => gridPos.y)).toEqual([0, 8, 16]);
+  });
+
   it("gives panels with a time of their own that time", () => {
     const panel = {
       key: "",

@@ -98,7 +98,11 @@ function labelsOf(cell: Cell): Record<string, string> {
   return Object.fromEntries(Object.entries(cell).map(([name, value]) => [name, textOf(value as Cell)]));
 }
 
+/** The words for the numbers of OpenTelemetry's severities, four each. */
+const LEVELS = ["trace", "debug", "info", "warning", "error", "critical"];
+
 function levelOf(text: string): string {
+  if (/^\d+$/.test(text)) return LEVELS[Math.ceil(Number(text) / 4) - 1] ?? "";
   const word = text.toLowerCase();
   if (/^(fatal|crit|panic|emerg|alert)/.test(word)) return "critical";
   if (word.startsWith("err")) return "error";

@@ -112,7 +112,7 @@ function stacked(length: number, series: Series[]): Series[] {
     const mode = option(stacking, "mode", "none");
     if (mode === "none") continue;
     const style = option(customOf(field), "drawStyle", "line");
-    const group = [mode, option(stacking, "group", "A"), style, direction(series[at]!)].join("\u0001");
+    const group = [mode, String(stacking.group ?? "A"), style, direction(series[at]!)].join("\u0001");
     groups.set(group, [...(groups.get(group) ?? []), at]);
   }
   for (const [group, members] of groups) stackGroup(length, series, members, group.startsWith("percent"));

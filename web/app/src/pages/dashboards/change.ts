@@ -126,8 +126,8 @@ function settle(dashboard: Json, fixedId: number): Json {
   });
 }
 
-/** Places without overlaps: the fixed one first, then the others from top to bottom, each as high as it may. */
-export function settled(places: (GridPos & { id: number })[], fixedId: number): Map<number, GridPos> {
+/** Places without overlaps: the fixed one first, then the others from top to bottom, as high as they were or lower. */
+export function settled(places: (GridPos & { id: number })[], fixedId?: number): Map<number, GridPos> {
   const order = places.toSorted(
     (a, b) => Number(b.id === fixedId) - Number(a.id === fixedId) || a.y - b.y || a.x - b.x,
   );

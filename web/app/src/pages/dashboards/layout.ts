@@ -1,5 +1,6 @@
 /** Asks the server to lay a dashboard out, and reads what it answers. */
 import { sendJson } from "../../frame/api";
+import { settled } from "./change";
 import type { Board, BoardLink, Choice, Context, Layout, Placed, Section, Variable, Which } from "./model";
 
 /** A variable as the server sends it; lists that are empty may be left out. */
@@ -60,5 +61,15 @@ export function sectionsOf(panels: Answered["panels"]): Section[] {
       });
     } else made.at(-1)!.panels.push(panel);
   }
-  return made.filter(({ row, panels }) => row || panels.length > 0);
+  return made.filter(({ row, panels }) => row || panels.length > 0).map(apart);
+}
+
+/** Sections with more panels than this are left as they are: everything is compared with everything. */
+const MOST_COMPARED = 600;
+
+/** Panels that are written over each other are put below each other. */
+function apart(section: Section): Section {
+  if (section.panels.length > MOST_COMPARED) return section;
+  const places = settled(section.panels.map(({ gridPos }, id) => ({ ...gridPos, id })));
+  return { ...section, panels: section.panels.map((panel, id) => ({ ...panel, gridPos: places.get(id)! })) };
 }
