@@ -281,9 +281,7 @@ async fn two_runs_are_told_beside_each_other() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_goes_on_is_told_by_its_jobs() {
     let place = Place::new();
-    let (requests, id) = Told::new(7, 0, 60, "success").requests();
-    let told = kymo_wire::TracesView::parse(&requests[0]);
-    assert!(told.is_ok());
+    let (_, id) = Told::new(7, 0, 60, "success").requests();
     // Only what a webhook tells while a run goes on: waiting, and jobs that have ended.
     let nanos = |seconds: u64| ((BEGIN + seconds) * 1_000_000_000).to_string();
     let span = |span_id: &str, parent: &str, kind: &str, from: u64, to: u64| {
