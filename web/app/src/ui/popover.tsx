@@ -43,10 +43,10 @@ export function Popover({ button, label, children, align = "left", kind = "plain
         class={`button button-${kind}`}
         aria-haspopup="dialog"
         aria-expanded={isOpen}
-        aria-label={label}
         title={label}
         onClick={() => setOpen(!isOpen)}
       >
+        <span class="hidden">{label} </span>
         {button}
       </button>
       {isOpen && (

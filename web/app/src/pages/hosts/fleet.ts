@@ -42,6 +42,8 @@ export interface Shade<T> {
   label: string;
   part: (one: T) => number | undefined;
   text: (one: T) => string;
+  /** Whether much of it is bad: a GPU is there to be used, a file system is not there to be full. */
+  isWarning: boolean;
 }
 
 const of = (figures: Record<string, number>, name: string) => figures[name];
@@ -51,10 +53,12 @@ function shade<T extends { figures: Record<string, number> }>(
   label: string,
   most: number,
   text: (value: number) => string,
+  isWarning = true,
 ): Shade<T> {
   return {
     id,
     label,
+    isWarning,
     part: (one) => {
       const value = of(one.figures, id);
       return value === undefined ? undefined : Math.max(0, Math.min(1, value / most));
@@ -72,6 +76,7 @@ export const HOST_SHADES: readonly Shade<Host>[] = [
   {
     id: "load",
     label: "Load per core",
+    isWarning: true,
     part: (host) => {
       const [load, cores] = [host.figures.load, host.figures.cores];
       return load === undefined || !cores ? undefined : Math.min(1, load / cores / 1.5);
@@ -90,15 +95,16 @@ export function memoryPart({ figures }: Gpu): number | undefined {
 const MIB = 1 << 20;
 
 export const GPU_SHADES: readonly Shade<Gpu>[] = [
-  shade("utilisation", "Utilisation", 100, (value) => `${count(value)} %`),
+  shade("utilisation", "Utilisation", 100, (value) => `${count(value)} %`, false),
   {
     id: "memory",
     label: "Memory",
+    isWarning: false,
     part: memoryPart,
     text: (gpu) =>
       gpu.figures.memory_used === undefined ? "no value" : bytes(gpu.figures.memory_used * MIB),
   },
-  shade("power", "Power", 700, (value) => `${count(Math.round(value))} W`),
+  shade("power", "Power", 700, (value) => `${count(Math.round(value))} W`, false),
   shade("temperature", "Temperature", 95, (value) => `${count(value)} °C`),
 ];
 

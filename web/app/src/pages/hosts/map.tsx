@@ -3,8 +3,21 @@ import { href } from "../../frame/base";
 import { type Gpu, gpuFaults, type Host, type Shade } from "./fleet";
 
 /** A square whose height of filling is the figure; faults have a mark. */
-function Square({ part, label, to, fault }: { part?: number; label: string; to: string; fault?: boolean }) {
-  const state = part === undefined ? "none" : part > 0.9 ? "full" : part > 0.6 ? "high" : "some";
+function Square({
+  part,
+  label,
+  to,
+  fault,
+  isWarning,
+}: {
+  part?: number;
+  label: string;
+  to: string;
+  fault?: boolean;
+  isWarning: boolean;
+}) {
+  const level = !isWarning ? "used" : (part ?? 0) > 0.9 ? "full" : (part ?? 0) > 0.6 ? "high" : "some";
+  const state = part === undefined ? "none" : level;
   return (
     <a
       class={`square square-${state}${fault ? " square-fault" : ""}`}
@@ -31,6 +44,7 @@ export function HostMap({ hosts, shade }: { hosts: readonly Host[]; shade: Shade
           part={shade.part(host)}
           label={`${host.name}: ${shade.label} ${shade.text(host)}`}
           to={hostPath(host.name)}
+          isWarning={shade.isWarning}
         />
       ))}
     </div>
@@ -57,6 +71,7 @@ export function GpuMap({ hosts, shade }: { hosts: readonly Host[]; shade: Shade<
                   label={words.filter(Boolean).join(", ")}
                   to={hostPath(host.name)}
                   fault={faults.length > 0}
+                  isWarning={shade.isWarning}
                 />
               );
             })}
