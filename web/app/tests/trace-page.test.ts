@@ -7,7 +7,7 @@ import type { SpanDetails } from "../src/pages/trace/asked";
 import { condition, traceqlName } from "../src/pages/trace/attributes";
 import { byRow } from "../src/pages/trace/byrow";
 import { spanId } from "../src/pages/trace/columns";
-import { stripsOf } from "../src/pages/trace/correlated";
+import { stripsOf, unitText } from "../src/pages/trace/correlated";
 import { criticalRows, gain } from "../src/pages/trace/critical";
 import { leadsOf } from "../src/pages/trace/leads";
 import { inOrder } from "../src/pages/trace/logs";
@@ -227,6 +227,16 @@ describe("strips", () => {
     expect(strips.map(({ owner }) => owner)).toEqual(["node1", "a GPU 0"]);
     expect([...strips[0]!.times]).toEqual([5e8, 1e9]);
     expect(strips[0]!.most).toBe(3);
+  });
+});
+
+describe("values of machines", () => {
+  it("are written in their units", () => {
+    expect(unitText(0.5, "ratio")).toBe("50 %");
+    expect(unitText(92, "percent")).toBe("92 %");
+    expect(unitText(2048, "bytes/s")).toBe("2 KiB/s");
+    expect(unitText(61_300, "MiB")).toBe("59.9 GiB");
+    expect(unitText(312.345, "W")).toBe("312 W");
   });
 });
 

@@ -147,7 +147,7 @@ function Verdict({ comparison }: { comparison: Comparison }) {
   const faster = operations.filter(({ deltaSelfNanos }) => deltaSelfNanos < 0).slice(0, 2);
   return (
     <Card class="compare-verdict">
-      <div class={delta > 0 ? "compare-duration compare-slower" : "compare-duration compare-faster"}>
+      <div class={`compare-duration ${delta > 0 ? "compare-slower" : delta < 0 ? "compare-faster" : ""}`}>
         {delta === 0
           ? "B takes as long as A"
           : `B is ${duration(Math.abs(delta))} ${delta > 0 ? "▲ slower" : "▼ faster"}`}

@@ -148,13 +148,16 @@ export function OneSidedTable({ id, side, only }: { id: string; side: "A" | "B";
   const rows = only.rows.slice(0, ROWS_ASKED);
   const asked = useAsk(rows.length > 0 ? (signal) => askDetails(id, rows, signal) : undefined, [id, only]);
   if (only.total === 0) return <Empty title={`Every span of ${side} has its like in the other trace`} />;
+  const resources = asked.data?.resources ?? [];
+  const serviceOf = ({ resource }: SpanDetails) =>
+    valueText(resources[resource]?.attributes.find(({ key }) => key === "service.name")?.value);
   const columns: Column<SpanDetails>[] = [
     {
       id: "name",
       title: "Span",
       width: "minmax(260px, 1fr)",
       value: ({ name }) => name,
-      render: ({ name }) => name,
+      render: (span) => <Operation service={serviceOf(span)} name={span.name} />,
     },
     nanosColumn("duration", "Duration", ({ durationNanos }) => durationNanos),
     nanosColumn("self", "Self", ({ selfNanos }) => selfNanos),

@@ -100,14 +100,14 @@ function columnsFor(
     },
     {
       id: "a",
-      title: "A",
+      title: <span title="Of its spans and all below, added up">A</span>,
       width: "100px",
       align: "right",
       render: (at) => (node(at).a.count === 0 ? "–" : duration(node(at).a.weightNanos)),
     },
     {
       id: "b",
-      title: "B",
+      title: <span title="Of its spans and all below, added up">B</span>,
       width: "100px",
       align: "right",
       render: (at) => ((node(at).b?.count ?? 0) === 0 ? "–" : duration(node(at).b!.weightNanos)),

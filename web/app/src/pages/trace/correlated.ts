@@ -1,5 +1,6 @@
 /** What else there is of a trace: log records, machines (docs/correlation.md). */
 import { getJson } from "../../frame/api";
+import { bytes, count, percent } from "../../ui/format";
 
 export interface Machine {
   of: "host" | "gpu";
@@ -78,4 +79,26 @@ function ownerOf(of: string, labels: Record<string, string>): string {
   const host = (pick(HOST_LABELS) ?? "").replace(/:\d+$/, "");
   const gpu = of === "gpu" ? pick(GPU_LABELS) : undefined;
   return [host, gpu === undefined ? undefined : `GPU ${gpu}`].filter(Boolean).join(" ") || of;
+}
+
+/** What is all there can be, in units that have such. */
+export const WHOLE: Readonly<Record<string, number>> = { percent: 100, ratio: 1 };
+
+/** A value in its unit. */
+export function unitText(value: number, unit: string): string {
+  const short = () => count(Number(value.toPrecision(3)));
+  switch (unit) {
+    case "ratio":
+      return percent(value);
+    case "percent":
+      return percent(value / 100);
+    case "bytes":
+      return bytes(value);
+    case "bytes/s":
+      return `${bytes(value)}/s`;
+    case "MiB":
+      return bytes(value * 1024 * 1024);
+    default:
+      return `${short()} ${unit}`;
+  }
 }

@@ -11,11 +11,11 @@ import { useAsk } from "../../frame/useask";
 import { fade, paint } from "../../ui/canvas/paint";
 import { Frames, Surface } from "../../ui/canvas/surface";
 import { colorOf } from "../../ui/colors";
-import { bytes, count, millisOf } from "../../ui/format";
+import { millisOf } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Answer } from "../../ui/states";
 import { hostOf } from "./columns";
-import { askCorrelated, type Strip, stripsOf } from "./correlated";
+import { askCorrelated, type Strip, stripsOf, unitText, WHOLE } from "./correlated";
 import type { TraceState } from "./state";
 
 const STRIP_HEIGHT = 30;
@@ -57,6 +57,8 @@ function StripList({ state, machines }: { state: TraceState; machines: Parameter
   const row = state.selected.value;
   const host = row >= 0 ? hostOf(trace, row) : undefined;
   const strips = useMemo(() => stripsOf(machines, trace.header.t0, host), [machines, trace, host]);
+  // Of a single host nothing stands out.
+  const hasOthers = strips.some(({ owner }) => host === undefined || !owner.startsWith(host));
   if (strips.length === 0) {
     return (
       <p class="strips-none muted">
@@ -72,19 +74,11 @@ function StripList({ state, machines }: { state: TraceState; machines: Parameter
           key={strip.key}
           strip={strip}
           state={state}
-          isChosen={host !== undefined && strip.owner.startsWith(host)}
+          isChosen={hasOthers && host !== undefined && strip.owner.startsWith(host)}
         />
       ))}
     </div>
   );
-}
-
-/** A value in its unit. */
-export function unitText(value: number, unit: string): string {
-  if (unit === "bytes") return bytes(value);
-  if (unit === "MiB") return bytes(value * 1024 * 1024);
-  if (unit === "percent") return `${count(Number(value.toPrecision(3)))} %`;
-  return `${count(Number(value.toPrecision(3)))} ${unit}`;
 }
 
 function StripRow({ strip, state, isChosen }: { strip: Strip; state: TraceState; isChosen: boolean }) {
@@ -136,7 +130,7 @@ function drawStrip(surface: Surface, strip: Strip, state: TraceState): void {
   const { from, to } = state.window.peek();
   const colors = paint();
   const color = colorOf(strip.name);
-  const top = strip.unit === "percent" ? Math.max(100, strip.most) : strip.most || 1;
+  const top = Math.max(strip.most, WHOLE[strip.unit] ?? 0) || 1;
   const x = (time: number) => ((time - from) / (to - from)) * width;
   const y = (value: number) => STRIP_HEIGHT - 3 - (Math.max(0, value) / top) * (STRIP_HEIGHT - 6);
   context.fillStyle = colors.grid;
