@@ -84,7 +84,12 @@ export function linesOf(frames: readonly Frame[], isAscending: boolean): LogLine
         at: Number(at.values[row]),
         text: textOf(body.values[row]),
         level: levelOf(
-          textOf(level?.values[row]) || own.level || own.detected_level || own.severity_text || "",
+          textOf(level?.values[row]) ||
+            own.level ||
+            own.detected_level ||
+            own.severity_text ||
+            own.severity_number ||
+            "",
         ),
         labels: own,
       });
