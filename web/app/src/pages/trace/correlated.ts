@@ -93,9 +93,9 @@ export function unitText(value: number, unit: string): string {
     case "percent":
       return percent(value / 100);
     case "bytes":
-      return bytes(value);
+      return bytes(Math.round(value));
     case "bytes/s":
-      return `${bytes(value)}/s`;
+      return `${bytes(Math.round(value))}/s`;
     case "MiB":
       return bytes(value * 1024 * 1024);
     default:
