@@ -1,7 +1,8 @@
 //! Where panels go once they are repeated: a flat list, from top to bottom.
 //!
-//! A panel that is repeated horizontally takes whole lines of the grid: each copy is as wide as the
-//! copies that fit beside each other allow. What lies below moves down by as much as the copies need. A
+//! Panels are set down from top to bottom, each as high as what is above it allows: there are no gaps
+//! and nothing overlaps, whatever a dashboard says, as in Grafana's own grid. A panel that is repeated
+//! horizontally takes whole lines: each copy is as wide as the copies that fit beside each other allow. A
 //! repeated row is repeated with all its panels. Copies of what has no value at all are none: the panel
 //! is shown once, as written, so that its author sees it.
 
@@ -127,36 +128,19 @@ impl Placer<'_> {
         let begin = top + i64::from(row.is_some());
         let mut panels: Vec<&Panel> = section.panels.iter().collect();
         panels.sort_by_key(|panel| (panel.grid.y, panel.grid.x));
-        let first = panels.first().map_or(0, |panel| panel.grid.y);
-        // What was pushed down: below which line, by how much.
-        let mut pushed: Vec<(i64, i64)> = Vec::new();
+        let mut skyline = Skyline::new(begin);
         let mut placed = Vec::new();
         for panel in panels {
-            let by: i64 =
-                pushed.iter().filter(|(below, _)| panel.grid.y >= *below).map(|(_, by)| by).sum();
-            let y = begin + panel.grid.y - first + by;
-            let at = GridPos { y, ..panel.grid };
-            let copies = self.panel(panel, at, scope, suffix);
-            let bottom = copies.iter().map(|copy| copy.grid.y + copy.grid.h).max().unwrap_or(y);
-            let more = bottom - (y + panel.grid.h);
-            if more > 0 {
-                pushed.push((panel.grid.y + panel.grid.h, more));
-            }
-            placed.extend(copies);
+            placed.extend(self.panel(panel, &mut skyline, scope, suffix));
         }
-        let bottom = placed.iter().map(|panel| panel.grid.y + panel.grid.h).max();
-        PlacedSection {
-            row,
-            top,
-            height: bottom.map_or(0, |bottom| bottom - begin),
-            panels: placed,
-        }
+        let height = skyline.bottom() - begin;
+        PlacedSection { row, top, height, panels: placed }
     }
 
     fn panel<'a>(
         &mut self,
         panel: &'a Panel,
-        at: GridPos,
+        skyline: &mut Skyline,
         scope: &Scope,
         suffix: &str,
     ) -> Vec<PlacedPanel<'a>> {
@@ -165,9 +149,14 @@ impl Placer<'_> {
             Some(repeat) if !scope.contains_key(&repeat.variable) => self.copies(&repeat.variable),
             _ => vec![None],
         };
-        let count = values.len();
+        let places = match &panel.repeat {
+            Some(repeat) if values.iter().any(Option::is_some) => {
+                skyline.copies(panel.grid, repeat, values.len())
+            }
+            _ => vec![skyline.set(panel.grid)],
+        };
         let mut copies = Vec::new();
-        for (number, value) in values.into_iter().enumerate() {
+        for (number, (value, grid)) in values.into_iter().zip(places).enumerate() {
             if self.left == 0 {
                 self.is_cut = true;
                 break;
@@ -175,11 +164,9 @@ impl Placer<'_> {
             self.left -= 1;
             let mut scope = scope.clone();
             let mut key = format!("{}{suffix}", panel.id);
-            let mut grid = at;
             if let (Some(repeat), Some(value)) = (&panel.repeat, value) {
                 scope.insert(repeat.variable.clone(), value);
                 key = format!("{key}.{number}");
-                grid = place(at, repeat, number as i64, count as i64);
             }
             copies.push(PlacedPanel { key, panel, grid, scope });
         }
@@ -187,15 +174,56 @@ impl Placer<'_> {
     }
 }
 
-/// Where a copy goes.
-fn place(at: GridPos, repeat: &Repeat, number: i64, count: i64) -> GridPos {
-    match repeat.direction {
-        RepeatDirection::Vertical => GridPos { y: at.y + number * at.h, ..at },
-        RepeatDirection::Horizontal => {
-            let abreast = count.min(repeat.max_per_row).clamp(1, COLUMNS);
-            let w = COLUMNS / abreast;
-            GridPos { x: number % abreast * w, y: at.y + number / abreast * at.h, w, h: at.h }
+/// How far down each column is taken.
+struct Skyline([i64; COLUMNS as usize]);
+
+impl Skyline {
+    fn new(top: i64) -> Self {
+        Self([top; COLUMNS as usize])
+    }
+
+    fn bottom(&self) -> i64 {
+        self.0.iter().copied().max().unwrap_or(0)
+    }
+
+    fn columns(&mut self, at: GridPos) -> &mut [i64] {
+        let column = |x: i64| usize::try_from(x.clamp(0, COLUMNS)).unwrap_or(0);
+        &mut self.0[column(at.x)..column(at.x + at.w)]
+    }
+
+    /// The first line at which there is room.
+    fn room(&mut self, at: GridPos) -> i64 {
+        self.columns(at).iter().copied().max().unwrap_or(0)
+    }
+
+    /// Sets something down where it fits.
+    fn set(&mut self, at: GridPos) -> GridPos {
+        let y = self.room(at);
+        self.columns(at).fill(y + at.h);
+        GridPos { y, ..at }
+    }
+
+    /// Sets copies down: below each other, or in lines from the left edge.
+    fn copies(&mut self, at: GridPos, repeat: &Repeat, count: usize) -> Vec<GridPos> {
+        if repeat.direction == RepeatDirection::Vertical {
+            return (0..count).map(|_| self.set(at)).collect();
         }
+        let abreast = i64::try_from(count).unwrap_or(COLUMNS).min(repeat.max_per_row);
+        let abreast = abreast.clamp(1, COLUMNS);
+        let w = COLUMNS / abreast;
+        let mut places = Vec::with_capacity(count);
+        while places.len() < count {
+            let line = (count - places.len()).min(usize::try_from(abreast).unwrap_or(1));
+            // All of a line stand at the same height.
+            let whole = GridPos { x: 0, w: COLUMNS, ..at };
+            let y = self.room(whole);
+            for x in (0..).step_by(usize::try_from(w).unwrap_or(1)).take(line) {
+                let place = GridPos { x, y, w, h: at.h };
+                self.columns(place).fill(y + at.h);
+                places.push(place);
+            }
+        }
+        places
     }
 }
 

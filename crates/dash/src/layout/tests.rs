@@ -74,6 +74,14 @@ fn a_row_is_repeated_with_its_panels() {
 }
 
 #[test]
+fn panels_neither_overlap_nor_leave_gaps() {
+    let lost = json!({"id": 3, "type": "stat"});
+    let panels =
+        json!([panel(1, 0, 0, 12, 8), lost, panel(2, 12, 0, 12, 4), panel(4, 0, 90, 24, 2)]);
+    assert_eq!(laid_out(panels, &[]), ["1 0,0 12x8", "3 0,8 12x8", "2 12,0 12x4", "4 0,16 24x2"]);
+}
+
+#[test]
 fn too_many_copies_are_cut_and_said() {
     let dashboard = json!({"panels": [repeated(panel(1, 0, 0, 6, 4), "h", 24)]});
     let dashboard = Dashboard::read(dashboard.as_object().unwrap());

@@ -63,13 +63,14 @@ fn an_old_graph_becomes_a_time_series() {
     assert_eq!(overrides[0]["matcher"], json!({"id": "byType", "options": "time"}));
     assert_eq!(overrides[1]["properties"][0]["value"]["fixedColor"], "#fff");
     assert_eq!(overrides[2]["matcher"], json!({"id": "byRegexp", "options": "/tx/"}));
-    let ids: Vec<&str> = overrides[2]["properties"]
+    let mut ids: Vec<&str> = overrides[2]["properties"]
         .as_array()
         .unwrap()
         .iter()
         .filter_map(|property| property["id"].as_str())
         .collect();
-    assert_eq!(ids, ["custom.transform", "custom.axisPlacement", "unit", "custom.fillOpacity"]);
+    ids.sort_unstable();
+    assert_eq!(ids, ["custom.axisPlacement", "custom.fillOpacity", "custom.transform", "unit"]);
     assert!(panel.get("yaxes").is_none());
 }
 

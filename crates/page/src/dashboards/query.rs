@@ -91,7 +91,7 @@ pub(super) async fn query(
     let lines = stream::iter(asked.panels)
         .map(move |panel| line(page.clone(), about.clone(), panel))
         .buffer_unordered(PANELS_AT_ONCE);
-    let body = Body::from_stream(lines.map(Ok::<_, std::convert::Infallible>));
+    let body = Body::from_stream(lines.map(Ok::<_, std::convert::Infallible>).fuse());
     Ok(typed(StatusCode::OK, "application/x-ndjson", body))
 }
 

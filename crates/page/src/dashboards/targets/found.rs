@@ -63,7 +63,7 @@ pub(super) fn spans(traces: &[FoundTrace]) -> (Frame, usize) {
 
 /// A link to the span in its trace: the page puts the ids in.
 fn span_links() -> serde_json::Value {
-    json!([{"title": "Open trace", "url": "trace/${__data.fields.traceIdHidden}?span=${__value.raw}"}])
+    json!([{"title": "Open trace", "url": "/trace/${__data.fields.traceIdHidden}?span=${__value.raw}"}])
 }
 
 /// A row for each trace, with its spans within.
@@ -75,7 +75,7 @@ pub(super) fn traces(found: &[FoundTrace]) -> (Frame, usize) {
             .with_config("displayNameFromDS", shown)
     };
     let nested = |trace: &FoundTrace| Value::Frame(Arc::new(spans(std::slice::from_ref(trace)).0));
-    let link = json!([{"title": "Open trace", "url": "trace/${__value.raw}"}]);
+    let link = json!([{"title": "Open trace", "url": "/trace/${__value.raw}"}]);
     let fields = vec![
         column("traceID", "Trace ID", Kind::String, &|trace| hex(&trace.trace_id))
             .with_config("links", link),

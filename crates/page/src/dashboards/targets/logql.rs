@@ -83,7 +83,9 @@ fn lines(streams: &Streams, limit: usize, query: String) -> Given {
     });
     let level = |entry: &kymo_logql::plan::Found| {
         let labels = entry.labels();
-        let found = ["detected_level", "level", "severity"].iter().find_map(|key| labels.get(key));
+        let found = ["detected_level", "level", "severity_text", "severity"]
+            .iter()
+            .find_map(|key| labels.get(key));
         found.map(str::to_owned)
     };
     let mut frame = Frame::new(vec![

@@ -101,7 +101,7 @@ async fn variables_and_panels_are_laid_out() {
     assert_eq!(names(&variables[2], "options"), ["0", "1"]);
     let keys: Vec<&str> =
         layout["panels"].as_array().unwrap().iter().filter_map(|p| p["key"].as_str()).collect();
-    assert_eq!(keys, ["16", "17", "12", "14", "15.0", "15.1"]);
+    assert_eq!(keys, ["12", "16", "17", "14", "15.0", "15.1"]);
     let panel =
         |key: &str| layout["panels"].as_array().unwrap().iter().find(|p| p["key"] == key).unwrap();
     assert_eq!(panel("12")["title"], "Temperature of All");
