@@ -97,7 +97,7 @@ function label(variable: Variable): string {
 function Choices({ variable }: { variable: Variable }) {
   return (
     <Popover
-      label={`${variable.label || variable.name}: ${label(variable)}`}
+      label={variable.label || variable.name}
       button={
         <>
           <span class="ellipsis variable-value">{label(variable)}</span>
