@@ -122,7 +122,7 @@ function Which({ run, name }: { run: Run; name: string }) {
       value={seconds(run.seconds)}
       hint={
         <>
-          <a href={runLink(run.trace_id)}>
+          <a class="ci-link" href={runLink(run.trace_id)}>
             {run.workflow} #{run.run_id}
           </a>{" "}
           {run.branch} {fullTime(run.start_ms)} <Ended conclusion={run.conclusion} />

@@ -21,7 +21,9 @@ const COLUMNS: Column<Pipeline>[] = [
     value: (row) => row.workflow,
     render: (row) => (
       <span class="ellipsis">
-        <a href={pipelineLink(row.workflow, row.repository)}>{row.workflow || "without a name"}</a>{" "}
+        <a class="ci-link" href={pipelineLink(row.workflow, row.repository)}>
+          {row.workflow || "without a name"}
+        </a>{" "}
         <span class="muted">{row.repository}</span>
       </span>
     ),

@@ -66,7 +66,7 @@ export const RUNS: Column<ListedRun>[] = [
     width: "150px",
     value: (run) => run.run_id ?? undefined,
     render: (run) => (
-      <a href={runLink(run.trace_id)}>
+      <a class="ci-link" href={runLink(run.trace_id)}>
         {run.run_id ?? run.trace_id.slice(0, 8)}
         {(run.attempt ?? 1) > 1 && <span class="muted"> attempt {run.attempt}</span>}
       </a>

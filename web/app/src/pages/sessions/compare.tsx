@@ -204,7 +204,9 @@ function Parts({ told }: { told: Compared }) {
         {(["a", "b"] as const).map((which) => (
           <span key={which}>
             <i class="swatch" style={{ background: COLORS[which] }} /> {which.toUpperCase()}{" "}
-            <a href={href(link(`/session/${encodeURIComponent(told[which].id)}`))}>{told[which].name}</a>{" "}
+            <a class="session-link" href={href(link(`/session/${encodeURIComponent(told[which].id)}`))}>
+              {told[which].name}
+            </a>{" "}
             <span class="muted">
               {told[which].id} · {told[which].state} · {seconds(told[which].seconds)}
             </span>

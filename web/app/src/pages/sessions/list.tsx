@@ -71,7 +71,9 @@ const COLUMNS: Column<ListedSession>[] = [
     value: (row) => row.name,
     render: (row) => (
       <span class="ellipsis">
-        <a href={href(link(`/session/${encodeURIComponent(row.id)}`))}>{row.name}</a>{" "}
+        <a class="session-link" href={href(link(`/session/${encodeURIComponent(row.id)}`))}>
+          {row.name}
+        </a>{" "}
         <span class="muted">{row.id === row.name ? row.service : row.id}</span>
       </span>
     ),
