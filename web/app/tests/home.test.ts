@@ -104,5 +104,6 @@ test("what is worse than before or broken needs attention, the worst first", () 
     path: "/session/a%2Fb",
   });
   expect(ofSessions([{ ...session, state: "lost" }])[0]!.tone).toBe("bad");
+  expect(ofSessions([session, { ...session, id: "earlier" }])).toHaveLength(1);
   expect(ordered([failed!, fleet[0]!])[0]!.tone).toBe("bad");
 });

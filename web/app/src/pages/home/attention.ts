@@ -52,8 +52,11 @@ export function ofFleet({ hosts }: Fleet): Concern[] {
   });
 }
 
+/** Of the newest session of each name: earlier ones are over, and were so. */
 export function ofSessions(sessions: readonly ListedSession[]): Concern[] {
-  return sessions.flatMap(({ id, name, state, tasks, duration_seconds }) => {
+  const newest = new Map<string, ListedSession>();
+  for (const session of sessions) if (!newest.has(session.name)) newest.set(session.name, session);
+  return [...newest.values()].flatMap(({ id, name, state, tasks, duration_seconds }) => {
     const path = link(`/session/${encodeURIComponent(id)}`);
     if (state === "lost") {
       const after = duration_seconds === null ? "" : ` after ${duration(duration_seconds * 1e9)}`;

@@ -185,7 +185,7 @@ function PipelineList({ pipelines }: { pipelines: Pipelines }) {
           <a class="ellipsis grow" href={pipelineLink(pipeline.workflow, pipeline.repository)}>
             {pipeline.workflow} <span class="muted">{pipeline.repository}</span>
           </a>
-          <RunBars runs={pipeline.last_runs.slice(0, 16)} />
+          <RunBars runs={pipeline.last_runs.slice(-12)} width={110} />
           <span class="home-time">{seconds(pipeline.median_seconds)}</span>
           <span class="home-time">
             <Change value={pipeline.median_change} />
