@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use crate::asked::Asked;
 use crate::clock::{Asker, Clock};
 use crate::error::EngineError;
-use crate::limits::{ANSWER_BATCHES_WAITING, TRACE_MAX_BYTES, TRACES_PER_THREAD};
+use crate::limits::{ANSWER_BATCHES_WAITING, TRACES_PER_THREAD};
 use crate::memory::{Budget, QueryMemory};
 use crate::options::EngineOptions;
 use crate::prometheus::Caches;
@@ -255,7 +255,7 @@ impl Core {
             &mut dyn FnMut(usize) -> Result<(), StoreError>,
         ) -> Result<T, StoreError>,
     ) -> Result<T, EngineError> {
-        let memory = Arc::new(QueryMemory::new(TRACE_MAX_BYTES, &self.memory));
+        let memory = Arc::new(QueryMemory::new(self.options.query_memory_bytes, &self.memory));
         let pool: Arc<dyn MemoryPool> = memory.clone();
         let reserved = MemoryConsumer::new("trace").register(&pool);
         let mut stopped = None;

@@ -76,8 +76,6 @@ pub const DELETION_MAX_TRACES: usize = 10_000;
 /// Times that a condition is looked at again because rows came while it was: it must hold for the same
 /// rows wherever it is tested.
 pub const DELETION_TRIES: usize = 3;
-/// Bytes that finding a trace by its id may take: its spans, and the answer that is made of them.
-pub const TRACE_MAX_BYTES: usize = 96 << 20;
 /// Traces by id that are looked up at once, for each query thread: each reads a few pages.
 pub const TRACES_PER_THREAD: usize = 2;
 /// How far before and behind a time range blocks are looked into for spans of traces that reach into

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kymo_engine::Tenants;
+use kymo_engine::{EngineError, Tenants};
 use kymo_traceview::{TraceError, TraceTree};
 
 use super::kept::{Kept, Loaded};
@@ -67,7 +67,16 @@ impl Traces {
 /// Reads a trace that is stored.
 async fn load(page: &Page, tenants: &Tenants, id: &str) -> Result<Loaded, Failed> {
     let trace_id = parse_id(id)?;
-    let found = page.engine.trace(tenants, trace_id).await?;
+    let found = page.engine.trace(tenants, trace_id).await.map_err(|error| match error {
+        EngineError::Memory { limit_bytes, of_all_queries: false } => {
+            let mebibytes = limit_bytes >> 20;
+            Failed::TooLarge(format!(
+                "reading the trace {id} takes more than the {mebibytes} MiB that a query may have: \
+                 raise query.memory_per_query"
+            ))
+        }
+        error => error.into(),
+    })?;
     let Some(found) = found else {
         return Err(Failed::Unknown(format!(
             "no span of the trace {id} is stored: it may not have arrived yet, be older than what is \
