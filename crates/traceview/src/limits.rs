@@ -30,8 +30,9 @@ pub const FIND_MAX_WORDS: usize = 16;
 pub const STATISTICS_MAX_GROUPS: usize = 10_000;
 /// Keys of attributes that are listed.
 pub const KEYS_MAX: usize = 2_000;
-/// Nodes of a flame. More cannot be seen: what comes later counts for the node above.
-pub const FLAME_MAX_NODES: usize = 50_000;
+/// Nodes of a flame. More cannot be seen, and each is some 170 bytes of an answer: what comes later
+/// counts for the node above.
+pub const FLAME_MAX_NODES: usize = 20_000;
 /// Pairs of spans, and spans without a counterpart, that a comparison lists. All are counted.
 pub const COMPARE_MAX_SPANS: usize = 1_000;
 /// Operations that a comparison lists.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use kymo_engine::traceql::{Cursor, Search, Sort};
-use kymo_traceql::ast::{Attribute, Body, Pipeline, Stage};
+use kymo_traceql::ast::{Attribute, Body, Intrinsic, Name, Pipeline, Stage};
 use kymo_traceql::{Query, QueryError};
 use serde::Deserialize;
 
@@ -33,8 +33,10 @@ impl Parameters {
     /// The search that is asked for.
     pub(super) fn search(&self) -> Result<Search, Failed> {
         let mut query = parse(self.q.as_deref())?;
-        let selected = attributes("select", self.select.as_deref(), SELECT_MAX)?;
-        if !selected.is_empty() {
+        let mut selected = attributes("select", self.select.as_deref(), SELECT_MAX)?;
+        if !selected.is_empty() || matches!(query.body, Body::Spans(_)) {
+            // People know spans by their names.
+            selected.push(Attribute { of_parent: false, name: Name::Intrinsic(Intrinsic::Name) });
             spans_of(&mut query)?.stages.push(Stage::Select(selected));
         }
         let limit = self.limit.unwrap_or(SEARCH_TRACES);

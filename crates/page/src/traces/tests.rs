@@ -75,7 +75,7 @@ async fn a_search_tells_traces_progress_and_its_end() {
     assert_eq!((&newest["spanCount"], &newest["matched"]), (&json!(2), &json!(1)));
     assert_eq!(newest["start"], (START + 5_000_000).to_string());
     let span = &newest["spanSets"][0]["spans"][0];
-    assert_eq!(span["durationNanos"], 400);
+    assert_eq!((&span["name"], &span["durationNanos"]), (&json!("query"), &json!(400)));
     let attributes = span["attributes"].as_array().unwrap();
     assert!(attributes.contains(&json!({"key": "zero", "type": "int", "value": 0})), "{span}");
     assert!(attributes.contains(&json!({"key": "empty", "type": "string", "value": ""})), "{span}");
