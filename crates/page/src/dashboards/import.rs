@@ -1,13 +1,16 @@
 //! Importing: JSON as Grafana exports it, or a Kubernetes ConfigMap with dashboards.
 
 use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{Query, State};
 use axum::response::Response;
+use http::StatusCode;
 use kymo_dash::configmap;
 use kymo_dash::report::report as look;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::limits::MAX_BODY_BYTES;
 use super::saved;
 use crate::Page;
 use crate::answer::{Failed, Who, Whose, json as answer};
@@ -22,8 +25,11 @@ pub(super) struct Asked {
 }
 
 /// `POST /api/dashboards/report`: what of a file works, without keeping it.
-pub(super) async fn report(Whose(_): Whose, body: Bytes) -> Result<Response, Failed> {
-    let found = found(&body)?;
+pub(super) async fn report(
+    Whose(_): Whose,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Failed> {
+    let found = found(body)?;
     let reports: Vec<Value> = found.iter().map(|(name, json)| reported(name, json, None)).collect();
     answer(&json!({ "dashboards": reports }))
 }
@@ -35,9 +41,9 @@ pub(super) async fn import(
     Whose(tenants): Whose,
     Who(by): Who,
     Query(asked): Query<Asked>,
-    body: Bytes,
+    body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Failed> {
-    let found = found(&body)?;
+    let found = found(body)?;
     let mut reports = Vec::new();
     for (name, json) in &found {
         if asked.dry_run {
@@ -54,8 +60,14 @@ pub(super) async fn import(
     answer(&json!({ "dashboards": reports }))
 }
 
-fn found(body: &[u8]) -> Result<Vec<(String, Value)>, Failed> {
-    let text = std::str::from_utf8(body)
+fn found(body: Result<Bytes, BytesRejection>) -> Result<Vec<(String, Value)>, Failed> {
+    let body = body.map_err(|error| match error.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            Failed::TooLarge(format!("a file has at most {MAX_BODY_BYTES} bytes"))
+        }
+        _ => Failed::Invalid(error.body_text()),
+    })?;
+    let text = std::str::from_utf8(&body)
         .map_err(|_| Failed::Invalid("expected JSON or YAML, which is UTF-8".to_owned()))?;
     let found = configmap::dashboards(text).map_err(|error| Failed::Invalid(error.to_string()))?;
     Ok(found.into_iter().map(|one| (one.name, one.json)).collect())
