@@ -57,6 +57,12 @@ describe("changes", () => {
     expect(gridOf(findPanel(moved, 4)!).y).toBe(6);
   });
 
+  it("leave no holes where a panel was", () => {
+    const moved = movePanel(BOARD, 1, { x: 12, y: 9, w: 12, h: 4 });
+    expect(gridOf(findPanel(moved, 1)!)).toEqual({ x: 12, y: 4, w: 12, h: 4 });
+    expect(gridOf(findPanel(moved, 2)!).y).toBe(0);
+  });
+
   it("keep panels on the grid", () => {
     expect(gridOf(findPanel(movePanel(BOARD, 1, { x: 40, y: -3, w: 99, h: 0 }), 1)!)).toEqual({
       x: 0,

@@ -106,7 +106,7 @@ function overlap(a: GridPos, b: GridPos): boolean {
   return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 }
 
-/** Moves what overlaps down, one panel keeping its place. Panels of different rows do not meet. */
+/** Moves what overlaps down, one panel going first, then all up as far as they go. Rows do not meet. */
 function settle(dashboard: Json, fixedId: number): Json {
   const panels = panelsOf(dashboard);
   const sections: Json[][] = [[]];
@@ -116,10 +116,9 @@ function settle(dashboard: Json, fixedId: number): Json {
   }
   const section = sections.find((one) => one.some(({ id }) => id === fixedId));
   if (!section) return dashboard;
-  const places = settled(
-    section.map((panel) => ({ id: panel.id as number, ...gridOf(panel) })),
-    fixedId,
-  );
+  const before = section.map((panel) => ({ id: panel.id as number, ...gridOf(panel) }));
+  const top = Math.min(...before.map(({ y }) => y));
+  const places = raised(settled(before, fixedId), top);
   return mapPanels(dashboard, (panel) => {
     const place = places.get(panel.id as number);
     return [place && !isRow(panel) ? { ...panel, gridPos: { ...(panel.gridPos as Json), ...place } } : panel];
@@ -140,6 +139,20 @@ export function settled(places: (GridPos & { id: number })[], fixedId?: number):
       free.y = other.y + other.h;
       other = done.find((one) => overlap(one, free));
     }
+    done.push(free);
+    found.set(id, free);
+  }
+  return found;
+}
+
+/** Places without holes above them: each as high as those before it let it. */
+function raised(places: ReadonlyMap<number, GridPos>, top: number): Map<number, GridPos> {
+  const done: GridPos[] = [];
+  const found = new Map<number, GridPos>();
+  for (const [id, place] of [...places].sort(([, a], [, b]) => a.y - b.y || a.x - b.x)) {
+    const above = done.filter((one) => one.x < place.x + place.w && place.x < one.x + one.w);
+    const y = Math.max(top, ...above.map((one) => one.y + one.h));
+    const free = { ...place, y };
     done.push(free);
     found.set(id, free);
   }

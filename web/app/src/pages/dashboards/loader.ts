@@ -28,6 +28,8 @@ export interface AskedQuery {
 
 export interface PanelError {
   message: string;
+  /** Which of its queries. */
+  refId?: string;
   /** The query as it was asked. */
   query?: string;
   /** Where in the query, in characters from its beginning. */
@@ -195,8 +197,8 @@ export class Loader {
 /** What went wrong, with the place of its line and column in the query. */
 function failureOf({ message, query, refId, position }: NonNullable<Line["error"]>): PanelError {
   const words = refId ? `${refId}: ${message}` : message;
-  if (!query || !position) return { message: words, query: query || undefined };
+  if (!query || !position) return { message: words, refId, query: query || undefined };
   const before = query.split("\n").slice(0, position.line - 1);
   const offset = before.reduce((sum, line) => sum + line.length + 1, 0) + position.column - 1;
-  return { message: words, query, offset };
+  return { message: words, refId, query, offset };
 }

@@ -71,6 +71,7 @@ export function EditPanel({
           {panel.type !== "text" && (
             <Queries
               panel={panel}
+              error={placed && context.loader.state(placed.key).value.error}
               onChange={change}
               onRun={() => placed && context.loader.retry(placed.key)}
             />

@@ -3,11 +3,13 @@ import { Button } from "../../../ui/button";
 import { Editor } from "../../../ui/editor";
 import { Check, SelectField, TextField } from "../../../ui/field";
 import { emptyTarget, SOURCES, type Source } from "../create";
+import type { PanelError } from "../loader";
 import type { Json } from "../model";
 import { JsonField } from "./fields";
 
 interface QueriesProps {
   panel: Json;
+  error?: PanelError;
   onChange: (panel: Json) => void;
   onRun: () => void;
 }
@@ -37,7 +39,7 @@ export function freeLetter(targets: readonly Json[]): string {
   return `Q${targets.length}`;
 }
 
-export function Queries({ panel, onChange, onRun }: QueriesProps) {
+export function Queries({ panel, error, onChange, onRun }: QueriesProps) {
   const targets = Array.isArray(panel.targets) ? (panel.targets as Json[]) : [];
   const set = (next: Json[]) => onChange({ ...panel, targets: next });
   return (
@@ -47,6 +49,7 @@ export function Queries({ panel, onChange, onRun }: QueriesProps) {
           key={at}
           target={target}
           panel={panel}
+          error={error !== undefined && error.refId === target.refId ? error : undefined}
           onChange={(next) => set(targets.map((one, index) => (index === at ? next : one)))}
           onRemove={() => set(targets.filter((_, index) => index !== at))}
           onRun={onRun}
@@ -72,12 +75,13 @@ export function Queries({ panel, onChange, onRun }: QueriesProps) {
 interface QueryProps {
   target: Json;
   panel: Json;
+  error?: PanelError;
   onChange: (target: Json) => void;
   onRemove: () => void;
   onRun: () => void;
 }
 
-function Query({ target, panel, onChange, onRemove, onRun }: QueryProps) {
+function Query({ target, panel, error, onChange, onRemove, onRun }: QueryProps) {
   const source = sourceOf(target, panel);
   const set = (name: string, value: unknown) => onChange({ ...target, [name]: value });
   const refId = String(target.refId ?? "");
@@ -109,6 +113,7 @@ function Query({ target, panel, onChange, onRemove, onRun }: QueryProps) {
           label={`Query ${refId}`}
           lines={2}
           value={String(target[source.member] ?? "")}
+          error={error && placedError(error, String(target[source.member] ?? ""))}
           onChange={(text) => set(source.member, text)}
           onRun={onRun}
         />
@@ -118,6 +123,11 @@ function Query({ target, panel, onChange, onRemove, onRun }: QueryProps) {
       {source && <QueryOptions source={source} target={target} set={set} />}
     </div>
   );
+}
+
+/** The place of an error holds only if the query was asked as it is written, without variables. */
+function placedError(error: PanelError, written: string): { message: string; position?: number } {
+  return { message: error.message, position: error.query === written ? error.offset : undefined };
 }
 
 const FORMATS = [
