@@ -9,7 +9,8 @@ import type { LastRun } from "./types";
 
 /** Seconds as people read them; a dash for nothing. */
 export function seconds(value: number | null | undefined): string {
-  return value === null || value === undefined ? "–" : duration(value * 1e9);
+  if (value === null || value === undefined) return "–";
+  return value === 0 ? "0 s" : duration(value * 1e9);
 }
 
 /** A part of one. */

@@ -199,8 +199,8 @@ export function Chart({ document: told }: { document: RunDocument }) {
         </div>
         <div class="gantt-facts" role="columnheader">
           <span class="gantt-number">took</span>
-          <span class="gantt-number" title="Against earlier runs">
-            usual
+          <span class="gantt-number" title="How much longer it ran than in earlier runs, in the middle">
+            over usual
           </span>
           <span class="gantt-number" title="How much later it might have ended without making the run longer">
             slack

@@ -53,14 +53,13 @@ function Trends({ bins }: { bins: readonly TrendBin[] }) {
   // Lines go from run to run; parts of the time without any are left out.
   const told = bins.filter((bin) => bin.runs > 0);
   const of = (pick: (bin: TrendBin) => number | null) => told.map(pick);
-  const length = (value: number) => duration(value * 1e9);
   const hasCache = bins.some((bin) => bin.hit_rate !== null);
   return (
     <div class="ci-trends">
       <Trend
         title="Duration: median, p95"
         bins={told}
-        format={length}
+        format={seconds}
         lines={[
           { label: "median", color: "#3f7fd4", values: of((bin) => bin.median_seconds), points: true },
           {
@@ -84,7 +83,7 @@ function Trends({ bins }: { bins: readonly TrendBin[] }) {
       <Trend
         title="Waiting for runners, p95"
         bins={told}
-        format={length}
+        format={seconds}
         lines={[
           { label: "queue p95", color: "#b8860b", values: of((bin) => bin.queue_p95_seconds), points: true },
         ]}

@@ -5,7 +5,8 @@ import type { Status } from "./types";
 
 /** Seconds as people read them. */
 export function seconds(value: number | null | undefined): string {
-  return value === null || value === undefined ? "–" : duration(value * 1e9);
+  if (value === null || value === undefined) return "–";
+  return value === 0 ? "0 s" : duration(value * 1e9);
 }
 
 /** Per second, or per minute or hour where that is little. */
