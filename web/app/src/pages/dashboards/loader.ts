@@ -43,7 +43,7 @@ interface Line {
   shown?: ShownValue[];
   queries?: AskedQuery[];
   notices?: Notice[];
-  error?: { message: string; query?: string; refId?: string; position?: { line: number; column: number } };
+  error?: { message: string; query?: string; refId?: string; position?: number };
 }
 
 interface Wanted {
@@ -194,11 +194,12 @@ export class Loader {
   }
 }
 
-/** What went wrong, with the place of its line and column in the query. */
+/** What went wrong, with the query that it is of. */
 function failureOf({ message, query, refId, position }: NonNullable<Line["error"]>): PanelError {
-  const words = refId ? `${refId}: ${message}` : message;
-  if (!query || !position) return { message: words, refId, query: query || undefined };
-  const before = query.split("\n").slice(0, position.line - 1);
-  const offset = before.reduce((sum, line) => sum + line.length + 1, 0) + position.column - 1;
-  return { message: words, refId, query, offset };
+  return {
+    message: refId ? `${refId}: ${message}` : message,
+    refId,
+    query: query || undefined,
+    offset: position,
+  };
 }

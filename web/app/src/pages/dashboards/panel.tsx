@@ -32,7 +32,7 @@ export interface PanelContext {
 }
 
 export function Panel({ panel, context }: { panel: Placed; context: PanelContext }) {
-  const root = useRef<HTMLElement>(null);
+  const root = useRef<HTMLDivElement>(null);
   const [isSeen, setSeen] = useState(false);
   const [isTable, setTable] = useState(false);
   useEffect(() => watch(root.current!, setSeen), []);
@@ -45,8 +45,9 @@ export function Panel({ panel, context }: { panel: Placed; context: PanelContext
   }, [isSeen, panel.key, wantsData]);
   const state = context.loader.state(panel.key).value;
   return (
-    <section
+    <div
       ref={root}
+      role="group"
       class={`panel ${panel.transparent ? "panel-transparent" : ""}`}
       aria-label={panel.title || panel.type}
     >
@@ -60,7 +61,7 @@ export function Panel({ panel, context }: { panel: Placed; context: PanelContext
       <div class="panel-body">
         {isSeen && <Body panel={panel} state={state} context={context} isTable={isTable} />}
       </div>
-    </section>
+    </div>
   );
 }
 
