@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A demo is a simulation without clock, thread or network: [`Demo::advance`] gives everything that
-//! has happened until some time, as the requests that programs would have sent. The same seed and
-//! the same calls give the same bytes. Nothing is told before it has happened, and memory does not
+//! has happened until some time, as the requests that programs would have sent. The same seed, the
+//! same beginning and the same calls give the same bytes. Nothing is told before it has happened, and memory does not
 //! grow with time.
 //!
 //! Every resource has the attribute `kymo.demo`, so that the data can be told apart, and deleted.
@@ -93,14 +93,15 @@ impl Demo {
     /// A world that begins then, in nanoseconds since 1970.
     #[must_use]
     pub fn new(seed: u64, start_nanos: u64) -> Self {
-        let mut random = Random::new(seed);
+        // Ids of a demo that is started again are others.
+        let mut random = Random::new(seed ^ start_nanos.rotate_left(32));
         Self {
             now_nanos: start_nanos,
             shop: Shop::new(random.fork(), start_nanos),
             ci: Ci::new(random.fork(), start_nanos),
             training: Training::new(random.fork(), start_nanos),
             workflow: Workflow::new(random.fork(), start_nanos),
-            hosts: Hosts::new(random.fork(), start_nanos),
+            hosts: Hosts::new(seed, start_nanos),
         }
     }
 

@@ -35,6 +35,8 @@ impl Session {
         let mut attributes: Attributes = [
             ("service.name", name),
             ("session_id", &id),
+            // Metrics of two runs are two instances.
+            ("service.instance.id", &id),
             ("session.name", name),
             ("host.name", host),
             ("telemetry.sdk.name", "kymograph"),

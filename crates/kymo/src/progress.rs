@@ -46,6 +46,11 @@ impl Progress {
         self.0.suspend(|| output::note(message));
     }
 
+    /// Writes lines to stderr, above the bar.
+    pub(crate) fn say(&self, lines: &str) {
+        self.0.suspend(|| output::say(lines));
+    }
+
     /// Takes the bar away.
     pub(crate) fn finish(&self) {
         self.0.finish_and_clear();

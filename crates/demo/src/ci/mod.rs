@@ -5,7 +5,7 @@
 //! no longer, then the job, at last the run.
 //!
 //! What is to be found: since some time the compiler cache of one repository has fewer hits, and its
-//! builds take longer; one job with GPUs fails in one of four runs and passes when it is run again;
+//! builds take longer; one job with GPUs fails in one of five runs and passes when it is run again;
 //! runners with GPUs are waited for.
 //!
 //! | module | what is in it |
@@ -50,7 +50,7 @@ impl Ci {
         for (nth, workflow) in WORKFLOWS.iter().enumerate() {
             while self.next_nanos[nth] <= to_nanos {
                 let begins = self.next_nanos[nth];
-                self.begin(workflow, begins, 1, None);
+                self.begin(workflow, begins, None);
                 let factor = self.random.between(0.7, 1.3);
                 self.next_nanos[nth] += (workflow.every as f64 * factor) as u64;
             }
@@ -59,33 +59,37 @@ impl Ci {
         self.runs.retain_mut(|running| {
             let is_over = running.tell(to_nanos, batch);
             if is_over && running.is_run_again() {
-                again.push((running.workflow, running.end_nanos(), running.number()));
+                let same = (running.number(), running.change());
+                again.push((running.workflow, running.end_nanos(), same));
             }
             !is_over
         });
-        for (workflow, ended, number) in again {
+        for (workflow, ended, same) in again {
             // Somebody looks at it first.
-            self.begin(workflow, ended + 20 * crate::SECOND, 2, Some(number));
+            self.begin(workflow, ended + 20 * crate::SECOND, Some(same));
         }
     }
 
+    /// Begins a run, or another attempt of one: its number, and the change that it is for.
     fn begin(
         &mut self,
         workflow: &'static Workflow,
         nanos: u64,
-        attempt: u64,
-        number: Option<u64>,
+        again: Option<(u64, Option<u64>)>,
     ) {
         if self.runs.len() >= MAX_RUNS {
             return;
         }
-        self.run_id += 1_733;
-        self.change += u64::from(self.random.chance(0.5));
+        let (number, attempt, change) = match again {
+            Some((number, change)) => (number, 2, change.unwrap_or(self.change)),
+            None => {
+                self.run_id += 1_733;
+                self.change += u64::from(self.random.chance(0.5));
+                (self.run_id, 1, self.change)
+            }
+        };
         let age_nanos = nanos - self.start_nanos;
-        let number = number.unwrap_or(self.run_id);
         let random = self.random.fork();
-        let running =
-            Running::new(workflow, random, nanos, age_nanos, (number, attempt), self.change);
-        self.runs.push(running);
+        self.runs.push(Running::new(workflow, random, nanos, age_nanos, (number, attempt), change));
     }
 }

@@ -83,6 +83,11 @@ impl Running {
         self.run.updated_nanos.unwrap_or(0)
     }
 
+    /// The change that it is for, if it is for one.
+    pub(super) fn change(&self) -> Option<u64> {
+        self.run.pull_request
+    }
+
     pub(super) fn number(&self) -> u64 {
         self.run.id.unwrap_or(0)
     }
@@ -216,8 +221,8 @@ fn plan_job(
         && age_nanos >= super::plan::CACHE_WORSE_AFTER;
     let seconds = random.skewed(jobs.seconds) * if is_slow { 1.6 } else { 1.0 };
     let fails = match jobs.what {
-        What::Test if matrix == FLAKY => run.attempt == Some(1) && random.chance(0.25),
-        What::Test => random.chance(0.03),
+        What::Test if matrix == FLAKY => run.attempt == Some(1) && random.chance(0.2),
+        What::Test => random.chance(0.015),
         What::Check => random.chance(0.01),
         _ => false,
     };

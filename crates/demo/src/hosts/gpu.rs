@@ -9,6 +9,8 @@ use crate::wave::THROTTLING;
 
 const MODEL: &str = "NVIDIA H100 80GB HBM3";
 const MEMORY_MIB: f64 = 81_559.0;
+const WATTS: f64 = 655.0;
+const HOT_WATTS: f64 = 410.0;
 const THROTTLED: (&str, usize) = ("gpu-2", 3);
 
 #[derive(Debug)]
@@ -16,8 +18,6 @@ pub(super) struct Gpu {
     host: &'static str,
     number: usize,
     uuid: String,
-    energy_millijoules: f64,
-    throttled_micros: f64,
 }
 
 impl Gpu {
@@ -31,31 +31,24 @@ impl Gpu {
             &id[16..20],
             &id[20..]
         );
-        Self { host, number, uuid, energy_millijoules: 0.0, throttled_micros: 0.0 }
+        Self { host, number, uuid }
     }
 
-    pub(super) fn tell(
-        &mut self,
-        mut points: Points<'_>,
-        seconds: f64,
-        age_nanos: u64,
-        random: &mut Random,
-    ) {
+    pub(super) fn tell(&self, mut points: Points<'_>, random: &mut Random) {
         let is_hot = (self.host, self.number) == THROTTLED;
-        let heat = THROTTLING.progress(age_nanos).filter(|_| is_hot);
+        let heat = THROTTLING.progress(points.nanos).filter(|_| is_hot);
         let celsius = match heat {
             // It warms up, stays, and cools down.
-            Some(progress) => 66.0 + 25.0 * (progress * 4.0).min(1.0).min((1.0 - progress) * 6.0),
+            Some(progress) => 66.0 + 25.0 * (progress * 8.0).min(1.0).min((1.0 - progress) * 6.0),
             None => 63.0 + self.number as f64,
         } + random.around();
-        let is_throttled = celsius > 84.0;
+        let is_throttled = heat.is_some();
         let clock = if is_throttled { 1_110.0 } else { 1_980.0 } + 15.0 * random.around();
-        let watts = if is_throttled { 410.0 } else { 655.0 } + 12.0 * random.around();
+        let watts = if is_throttled { HOT_WATTS } else { WATTS } + 12.0 * random.around();
         let busy = (if is_throttled { 99.0_f64 } else { 94.0 } + 2.0 * random.around()).min(100.0);
-        self.energy_millijoules += watts * seconds * 1e3;
-        if is_throttled {
-            self.throttled_micros += seconds * 1e6;
-        }
+        let seconds = (points.nanos - points.start_nanos) as f64 / 1e9;
+        let hot = THROTTLING.open_nanos(points.start_nanos, points.nanos) as f64 / 1e9;
+        let hot_seconds = if is_hot { hot } else { 0.0 };
         let number = self.number.to_string();
         let device = format!("nvidia{number}");
         let labels = [
@@ -89,9 +82,10 @@ impl Gpu {
             points.gauge(name, &labels, value);
         }
         let energy = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION";
-        points.counter(energy, &labels, self.energy_millijoules);
+        let joules = WATTS * (seconds - hot_seconds) + HOT_WATTS * hot_seconds;
+        points.counter(energy, &labels, joules * 1e3);
         let violation = "DCGM_FI_DEV_THERMAL_VIOLATION";
-        points.counter(violation, &labels, self.throttled_micros);
+        points.counter(violation, &labels, hot_seconds * 1e6);
     }
 }
 

@@ -2,10 +2,14 @@
 //!
 //! Names and labels are those of the exporters, and of the server's own probe: dashboards that were
 //! made for them show these machines.
+//!
+//! What a machine tells is a function of the time alone. A demo that is started again tells the same of
+//! the same time, and its counters go on.
 
 mod gpu;
 mod node;
 
+use crate::SECOND;
 use crate::batch::Batch;
 use crate::limits::METRICS_EVERY;
 use crate::metric::Points;
@@ -25,10 +29,11 @@ const HOSTS: [(&str, Work, f64, usize); 7] = [
     ("hpc-2", Work::Computing, 64.0, 0),
 ];
 
+/// Machines are started again once in so long, and their counters with them.
+const REBOOT_EVERY: u64 = 64 * 86_400 * SECOND;
+
 #[derive(Debug)]
 pub(crate) struct Hosts {
-    random: Random,
-    start_nanos: u64,
     next_nanos: u64,
     hosts: Vec<Host>,
 }
@@ -42,7 +47,8 @@ struct Host {
 }
 
 impl Hosts {
-    pub(crate) fn new(mut random: Random, start_nanos: u64) -> Self {
+    pub(crate) fn new(seed: u64, start_nanos: u64) -> Self {
+        let mut random = Random::new(seed);
         let host = |(name, work, memory_gib, gpus): (&'static str, Work, f64, usize)| Host {
             node: Node::new(name, work, memory_gib, random.unit()),
             node_resource: resource("node", name, 9_100),
@@ -50,21 +56,21 @@ impl Hosts {
             gpu_resource: resource("dcgm", name, 9_400),
         };
         let hosts = HOSTS.into_iter().map(host).collect();
-        Self { random, start_nanos, next_nanos: start_nanos, hosts }
+        // On a grid, so that two demos tell of the same moments.
+        Self { next_nanos: start_nanos.next_multiple_of(METRICS_EVERY), hosts }
     }
 
     pub(crate) fn advance(&mut self, to_nanos: u64, batch: &mut Batch) {
         while self.next_nanos <= to_nanos {
-            let (start_nanos, nanos) = (self.start_nanos, self.next_nanos);
-            let seconds = METRICS_EVERY as f64 / 1e9;
-            for host in &mut self.hosts {
+            let nanos = self.next_nanos;
+            let start_nanos = nanos - nanos % REBOOT_EVERY;
+            for (number, host) in (0_u64..).zip(&self.hosts) {
+                let mut random = Random::new(nanos ^ (number << 56));
                 let writer = batch.metrics(&host.node_resource, "node_exporter");
-                let points = Points { writer, start_nanos, nanos };
-                host.node.tell(points, seconds, &mut self.random);
-                for gpu in &mut host.gpus {
+                host.node.tell(Points { writer, start_nanos, nanos }, &mut random);
+                for gpu in &host.gpus {
                     let writer = batch.metrics(&host.gpu_resource, "dcgm-exporter");
-                    let points = Points { writer, start_nanos, nanos };
-                    gpu.tell(points, seconds, nanos - start_nanos, &mut self.random);
+                    gpu.tell(Points { writer, start_nanos, nanos }, &mut random);
                 }
             }
             self.next_nanos += METRICS_EVERY;
@@ -81,4 +87,22 @@ fn resource(job: &str, host: &str, port: u16) -> Resource {
         ("server.address", host),
         ("server.port", &port.to_string()),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_demos_tell_the_same_of_the_same_moment() {
+        let moment = 120_000_000 * METRICS_EVERY;
+        let told = |start_nanos: u64| {
+            let mut hosts = Hosts::new(1, start_nanos);
+            hosts.advance(moment - 1, &mut Batch::default());
+            let mut batch = Batch::default();
+            hosts.advance(moment, &mut batch);
+            batch.finish()
+        };
+        assert_eq!(told(moment - 7 * METRICS_EVERY + 1), told(moment));
+    }
 }

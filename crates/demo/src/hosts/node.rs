@@ -3,13 +3,12 @@
 use crate::MINUTE;
 use crate::metric::{Labels, Points};
 use crate::random::Random;
-use crate::wave::wave;
+use crate::wave::{summed, wave};
 
 const GIB: f64 = (1_u64 << 30) as f64;
-const CPUS: [&str; 4] = ["0", "1", "2", "3"];
-const MODES: [&str; 8] = ["idle", "user", "system", "iowait", "irq", "nice", "softirq", "steal"];
-/// When the machines were started, before the demo began.
-const UPTIME_SECONDS: f64 = 23.4 * 86_400.0;
+/// Processors, and how much of the work is theirs.
+const CPUS: [(&str, f64); 4] = [("0", 1.06), ("1", 1.01), ("2", 0.98), ("3", 0.95)];
+const HALF_DAY: u64 = 12 * 60 * MINUTE;
 
 /// What a machine is for, and so how busy it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,62 +24,53 @@ pub(super) struct Node {
     work: Work,
     memory_bytes: f64,
     phase: f64,
-    /// By processor and mode.
-    cpu_seconds: [[f64; MODES.len()]; CPUS.len()],
-    totals: Totals,
-    boot_seconds: Option<f64>,
 }
 
-/// Counters that only grow.
-#[derive(Debug, Default)]
-struct Totals {
-    disk_read: f64,
-    disk_written: f64,
-    reads: f64,
-    writes: f64,
-    disk_busy: f64,
-    received: f64,
-    sent: f64,
-    switches: f64,
-    interrupts: f64,
-    forks: f64,
-    waited_cpu: f64,
-    waited_io: f64,
-    waited_memory: f64,
+/// What has been done since the machine was started.
+#[derive(Debug, Clone, Copy)]
+struct Done {
+    /// Seconds, and those of them in which a processor was busy.
+    seconds: f64,
+    busy: f64,
+    disk_bytes: f64,
+    network_bytes: f64,
 }
 
 impl Node {
     pub(super) fn new(name: &'static str, work: Work, memory_gib: f64, phase: f64) -> Self {
-        Self {
-            name,
-            work,
-            memory_bytes: memory_gib * GIB,
-            phase,
-            cpu_seconds: [[0.0; MODES.len()]; CPUS.len()],
-            totals: Totals::default(),
-            boot_seconds: None,
+        Self { name, work, memory_bytes: memory_gib * GIB, phase }
+    }
+
+    /// How busy it is at least, how much more at most, and how often that is so.
+    fn rhythm(&self) -> (f64, f64, u64, f64) {
+        match self.work {
+            Work::Serving => (0.2, 0.3, 45 * MINUTE, 0.0),
+            Work::Training => (0.33, 0.04, 7 * MINUTE, self.phase),
+            Work::Computing => (0.35, 0.55, 8 * MINUTE, self.phase),
         }
     }
 
-    /// How busy it is, from 0 to 1.
-    fn load(&self, nanos: u64, random: &mut Random) -> f64 {
-        let base = match self.work {
-            Work::Serving => 0.2 + 0.3 * wave(nanos, 45 * MINUTE, 0.0),
-            Work::Training => 0.33 + 0.04 * wave(nanos, 7 * MINUTE, self.phase),
-            Work::Computing => 0.35 + 0.55 * wave(nanos, 8 * MINUTE, self.phase),
+    fn done(&self, start_nanos: u64, nanos: u64) -> Done {
+        let (base, swing, period, phase) = self.rhythm();
+        let seconds = (nanos - start_nanos) as f64 / 1e9;
+        let busy = base * seconds + swing * summed(start_nanos, nanos, period, phase);
+        let (disk, network) = match self.work {
+            Work::Serving => (6e6, 18e6),
+            Work::Training => (240e6, 900e6),
+            Work::Computing => (60e6, 40e6),
         };
-        (base + 0.03 * random.around()).clamp(0.02, 0.98)
+        Done { seconds, busy, disk_bytes: disk * busy, network_bytes: network * busy }
     }
 
-    pub(super) fn tell(&mut self, mut points: Points<'_>, seconds: f64, random: &mut Random) {
-        let load = self.load(points.nanos, random);
-        let now_seconds = points.nanos as f64 / 1e9;
-        let boot = *self.boot_seconds.get_or_insert(now_seconds - UPTIME_SECONDS);
-        self.work_on(load, seconds, random);
-        self.tell_cpu(&mut points, load);
+    pub(super) fn tell(&self, mut points: Points<'_>, random: &mut Random) {
+        let (base, swing, period, phase) = self.rhythm();
+        let load = base + swing * wave(points.nanos, period, phase) + 0.01 * random.around();
+        let load = load.clamp(0.02, 0.98);
+        let done = self.done(points.start_nanos, points.nanos);
+        self.tell_cpu(&mut points, load, done);
         self.tell_memory(&mut points, load, random);
-        self.tell_disks(&mut points, load);
-        self.tell_network(&mut points);
+        self.tell_disks(&mut points, load, done);
+        self.tell_network(&mut points, done);
         let uname = [
             ("nodename", self.name),
             ("sysname", "Linux"),
@@ -90,69 +80,38 @@ impl Node {
             ("domainname", "(none)"),
         ];
         points.gauge("node_uname_info", &uname, 1.0);
-        points.gauge("node_time_seconds", &[], now_seconds);
-        points.gauge("node_boot_time_seconds", &[], boot);
+        points.gauge("node_time_seconds", &[], points.nanos as f64 / 1e9);
+        points.gauge("node_boot_time_seconds", &[], points.start_nanos as f64 / 1e9);
         points.gauge("up", &[], 1.0);
-        let totals = &self.totals;
-        for (resource, value) in
-            [("cpu", totals.waited_cpu), ("io", totals.waited_io), ("memory", totals.waited_memory)]
-        {
-            let name = format!("node_pressure_{resource}_waiting_seconds_total");
-            points.counter(&name, &[], value);
+        for (name, share) in [
+            ("cpu_waiting", 0.08),
+            ("io_waiting", 0.05),
+            ("io_stalled", 0.03),
+            ("memory_waiting", 0.01),
+            ("memory_stalled", 0.003),
+            ("irq_stalled", 0.002),
+        ] {
+            let name = format!("node_pressure_{name}_seconds_total");
+            points.counter(&name, &[], done.busy * share);
         }
-        points.counter("node_pressure_io_stalled_seconds_total", &[], totals.waited_io * 0.6);
-        points.counter(
-            "node_pressure_memory_stalled_seconds_total",
-            &[],
-            totals.waited_memory * 0.3,
-        );
-        points.counter("node_pressure_irq_stalled_seconds_total", &[], totals.waited_cpu * 0.02);
     }
 
-    /// Lets time pass: everything that only grows does so.
-    fn work_on(&mut self, load: f64, seconds: f64, random: &mut Random) {
-        for modes in &mut self.cpu_seconds {
-            let load = (load + 0.05 * random.around()).clamp(0.01, 0.99);
-            let shares = [
-                1.0 - load,
-                load * 0.78,
-                load * 0.14,
-                load * 0.04,
-                load * 0.005,
-                load * 0.01,
-                load * 0.02,
-                load * 0.005,
+    fn tell_cpu(&self, points: &mut Points<'_>, load: f64, done: Done) {
+        for (cpu, share) in CPUS {
+            // The processors are not equally busy.
+            let busy = done.busy * share;
+            let modes = [
+                ("idle", done.seconds - busy),
+                ("user", busy * 0.78),
+                ("system", busy * 0.14),
+                ("iowait", busy * 0.04),
+                ("irq", busy * 0.005),
+                ("nice", busy * 0.01),
+                ("softirq", busy * 0.02),
+                ("steal", busy * 0.005),
             ];
-            for (total, share) in modes.iter_mut().zip(shares) {
-                *total += share * seconds;
-            }
-        }
-        let (bytes, network) = match self.work {
-            Work::Serving => (6e6, 18e6),
-            Work::Training => (240e6, 900e6),
-            Work::Computing => (60e6, 40e6),
-        };
-        let totals = &mut self.totals;
-        let much = load * (1.0 + 0.2 * random.around()).max(0.1) * seconds;
-        totals.disk_read += bytes * much;
-        totals.disk_written += bytes * 0.7 * much;
-        totals.reads += bytes * much / 65_536.0;
-        totals.writes += bytes * 0.7 * much / 131_072.0;
-        totals.disk_busy += (0.5 * load).min(0.97) * seconds;
-        totals.received += network * much;
-        totals.sent += network * 0.8 * much;
-        totals.switches += 42_000.0 * much;
-        totals.interrupts += 17_000.0 * much;
-        totals.forks += 12.0 * much;
-        totals.waited_cpu += (load - 0.5).max(0.01) * 0.4 * seconds;
-        totals.waited_io += load * 0.05 * seconds;
-        totals.waited_memory += (load - 0.7).max(0.0) * 0.1 * seconds;
-    }
-
-    fn tell_cpu(&self, points: &mut Points<'_>, load: f64) {
-        for (cpu, modes) in CPUS.iter().zip(&self.cpu_seconds) {
-            for (mode, value) in MODES.iter().zip(modes) {
-                points.counter("node_cpu_seconds_total", &[("cpu", cpu), ("mode", mode)], *value);
+            for (mode, value) in modes {
+                points.counter("node_cpu_seconds_total", &[("cpu", cpu), ("mode", mode)], value);
             }
         }
         let cores = CPUS.len() as f64;
@@ -161,9 +120,9 @@ impl Node {
         points.gauge("node_load15", &[], load * cores * 0.93);
         points.gauge("node_procs_running", &[], (load * cores).round() + 1.0);
         points.gauge("node_procs_blocked", &[], (load * 1.4).floor());
-        points.counter("node_context_switches_total", &[], self.totals.switches);
-        points.counter("node_intr_total", &[], self.totals.interrupts);
-        points.counter("node_forks_total", &[], self.totals.forks);
+        points.counter("node_context_switches_total", &[], (42_000.0 * done.busy).floor());
+        points.counter("node_intr_total", &[], (17_000.0 * done.busy).floor());
+        points.counter("node_forks_total", &[], (12.0 * done.busy).floor());
     }
 
     fn tell_memory(&self, points: &mut Points<'_>, load: f64, random: &mut Random) {
@@ -194,27 +153,28 @@ impl Node {
         }
     }
 
-    fn tell_disks(&self, points: &mut Points<'_>, load: f64) {
+    fn tell_disks(&self, points: &mut Points<'_>, load: f64, done: Done) {
         let device = [("device", "nvme0n1")];
-        let totals = &self.totals;
+        let (read, written) = (done.disk_bytes, done.disk_bytes * 0.7);
+        let (reads, writes) = ((read / 65_536.0).floor(), (written / 131_072.0).floor());
         for (name, value) in [
-            ("node_disk_read_bytes_total", totals.disk_read),
-            ("node_disk_written_bytes_total", totals.disk_written),
-            ("node_disk_reads_completed_total", totals.reads),
-            ("node_disk_writes_completed_total", totals.writes),
-            ("node_disk_io_time_seconds_total", totals.disk_busy),
-            ("node_disk_io_time_weighted_seconds_total", totals.disk_busy * 2.1),
-            ("node_disk_read_time_seconds_total", totals.reads * 0.0004),
-            ("node_disk_write_time_seconds_total", totals.writes * 0.0009),
+            ("node_disk_read_bytes_total", read.floor()),
+            ("node_disk_written_bytes_total", written.floor()),
+            ("node_disk_reads_completed_total", reads),
+            ("node_disk_writes_completed_total", writes),
+            ("node_disk_io_time_seconds_total", done.busy * 0.5),
+            ("node_disk_io_time_weighted_seconds_total", done.busy * 1.1),
+            ("node_disk_read_time_seconds_total", reads * 0.0004),
+            ("node_disk_write_time_seconds_total", writes * 0.0009),
         ] {
             points.counter(name, &device, value);
         }
         points.gauge("node_disk_io_now", &device, (load * 6.0).floor());
         let root = [("device", "/dev/nvme0n1p2"), ("fstype", "ext4"), ("mountpoint", "/")];
         let data = [("device", "/dev/nvme1n1"), ("fstype", "xfs"), ("mountpoint", "/scratch")];
-        // The disk of one machine fills up slowly.
-        let grows = (points.nanos - points.start_nanos) as f64 / 3.6e12;
-        let filled = if self.name == "hpc-2" { (0.81 + 0.01 * grows).min(0.99) } else { 0.37 };
+        // The disk of one machine fills up within half a day, and is emptied then.
+        let day = (points.nanos % HALF_DAY) as f64 / HALF_DAY as f64;
+        let filled = if self.name == "hpc-2" { 0.78 + 0.2 * day } else { 0.37 };
         self.tell_filesystem(points, &root, 220.0 * GIB, 0.42);
         self.tell_filesystem(points, &data, 3_576.0 * GIB, filled);
     }
@@ -234,10 +194,10 @@ impl Node {
         points.gauge("node_filesystem_readonly", labels, 0.0);
     }
 
-    fn tell_network(&self, points: &mut Points<'_>) {
+    fn tell_network(&self, points: &mut Points<'_>, done: Done) {
         let device = [("device", "eth0")];
-        let totals = &self.totals;
-        for (direction, bytes) in [("receive", totals.received), ("transmit", totals.sent)] {
+        let (received, sent) = (done.network_bytes, done.network_bytes * 0.8);
+        for (direction, bytes) in [("receive", received), ("transmit", sent)] {
             for (what, value) in [
                 ("bytes", bytes),
                 ("packets", bytes / 1_100.0),

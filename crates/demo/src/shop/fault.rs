@@ -27,12 +27,11 @@ pub(super) enum Failure {
 /// Charges a card.
 pub(super) fn charge(
     random: &mut Random,
-    age_nanos: u64,
+    nanos: u64,
     has_new_version: bool,
     network: &str,
 ) -> Charge {
-    let is_faulty =
-        PROVIDER_FAULT.is_open(age_nanos) && has_new_version && network == FAULTY_NETWORK;
+    let is_faulty = PROVIDER_FAULT.is_open(nanos) && has_new_version && network == FAULTY_NETWORK;
     if is_faulty {
         let is_given_up = random.chance(0.6);
         let millis = if is_given_up { 3_000.0 } else { random.between(1_400.0, 2_900.0) };

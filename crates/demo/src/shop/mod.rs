@@ -52,7 +52,7 @@ impl Shop {
             start_nanos,
             next_nanos: start_nanos + 5 * SECOND,
             metrics_nanos: start_nanos + METRICS_EVERY,
-            services: Services::new(),
+            services: Services::new(start_nanos),
             measures: Measures::new(start_nanos),
         }
     }
@@ -82,7 +82,7 @@ impl Shop {
         let end_nanos = self.next_nanos;
         let age_nanos = end_nanos - self.start_nanos;
         self.services.deploy(age_nanos, end_nanos, batch);
-        let mut visitor = pages::Visitor::new(&mut self.random, &self.services, age_nanos);
+        let mut visitor = pages::Visitor::new(&mut self.random, &self.services, end_nanos);
         let call = visitor.visit();
         let mut told = call::Told::new(&mut self.random, stands_for);
         told.tell(&call, end_nanos, &self.services, &mut self.measures, batch);

@@ -26,18 +26,18 @@ const STOCK_STACK: &str = "    at shop.inventory.Stock.reserve(Stock.java:112)\n
 pub(super) struct Visitor<'a> {
     random: &'a mut Random,
     services: &'a Services,
-    age_nanos: u64,
+    nanos: u64,
     browser: &'static str,
     country: &'static str,
     session: String,
 }
 
 impl<'a> Visitor<'a> {
-    pub(super) fn new(random: &'a mut Random, services: &'a Services, age_nanos: u64) -> Self {
+    pub(super) fn new(random: &'a mut Random, services: &'a Services, nanos: u64) -> Self {
         let browser = BROWSERS[random.below(BROWSERS.len())];
         let country = COUNTRIES[random.below(COUNTRIES.len())];
         let session = format!("v-{:06x}", random.next() & 0xff_ffff);
-        Self { random, services, age_nanos, browser, country, session }
+        Self { random, services, nanos, browser, country, session }
     }
 
     /// One request.
@@ -132,7 +132,7 @@ impl<'a> Visitor<'a> {
     fn payment(&mut self, from: (Service, usize), network: &'static str) -> (Call, Option<Error>) {
         let at = self.at(Service::Payment);
         let is_new = self.services.has_new_payment(at.1);
-        let Charge { millis, failure } = charge(self.random, self.age_nanos, is_new, network);
+        let Charge { millis, failure } = charge(self.random, self.nanos, is_new, network);
         let error = failure.map(|failure| match failure {
             Failure::Timeout => Error {
                 kind: "ProviderTimeoutError",

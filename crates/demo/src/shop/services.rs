@@ -42,13 +42,18 @@ pub(crate) struct Services {
     /// By service, then by host.
     copies: Vec<[Resource; HOSTS.len()]>,
     is_deployed: bool,
+    /// Tells processes of this demo from those of others, as every start of a process does.
+    started: String,
 }
 
 impl Services {
-    pub(super) fn new() -> Self {
-        let copies =
-            |(name, version, language)| HOSTS.map(|host| resource(name, version, language, host));
-        Self { copies: SERVICES.into_iter().map(copies).collect(), is_deployed: false }
+    pub(super) fn new(start_nanos: u64) -> Self {
+        let started = format!("{:05x}", (start_nanos / crate::SECOND) & 0xf_ffff);
+        let copies = |(name, version, language)| {
+            HOSTS.map(|host| resource(name, version, language, host, &started))
+        };
+        let copies = SERVICES.into_iter().map(copies).collect();
+        Self { copies, is_deployed: false, started }
     }
 
     pub(super) fn resource(&self, service: Service, host: usize) -> &Resource {
@@ -75,7 +80,7 @@ impl Services {
         self.is_deployed = true;
         let host = HOSTS.len() - 1;
         let (name, _, language) = SERVICES[Service::Payment as usize];
-        let new = resource(name, NEW_PAYMENT, language, HOSTS[host]);
+        let new = resource(name, NEW_PAYMENT, language, HOSTS[host], &self.started);
         let log = Log {
             nanos,
             severity: Severity::Info,
@@ -91,8 +96,8 @@ impl Services {
     }
 }
 
-fn resource(name: &str, version: &str, language: &str, host: &str) -> Resource {
-    let pod = format!("{name}-{}", host.trim_start_matches("shop-"));
+fn resource(name: &str, version: &str, language: &str, host: &str, started: &str) -> Resource {
+    let pod = format!("{name}-{started}-{}", host.trim_start_matches("shop-"));
     Resource::of(&[
         ("service.name", name),
         ("service.namespace", "shop"),

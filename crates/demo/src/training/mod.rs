@@ -85,7 +85,7 @@ impl Training {
     fn go_on(&mut self, batch: &mut Batch) {
         let nanos = self.next_nanos;
         let Some(run) = &mut self.run else {
-            let run = Run::begin(&mut self.random, self.runs, nanos, self.start_nanos, batch);
+            let run = Run::begin(&mut self.random, self.runs, nanos, batch);
             self.runs += 1;
             self.next_nanos = run.step_nanos + run.step.nanos();
             self.run = Some(run);
@@ -98,20 +98,14 @@ impl Training {
             self.next_nanos = nanos + PAUSE;
             return;
         }
-        run.step = Step::plan(&mut self.random, run.steps, nanos - self.start_nanos);
+        run.step = Step::plan(&mut self.random, run.steps, nanos);
         run.step_nanos = nanos;
         self.next_nanos = nanos + run.step.nanos();
     }
 }
 
 impl Run {
-    fn begin(
-        random: &mut Random,
-        number: u64,
-        nanos: u64,
-        start_nanos: u64,
-        batch: &mut Batch,
-    ) -> Self {
+    fn begin(random: &mut Random, number: u64, nanos: u64, batch: &mut Batch) -> Self {
         let learning_rate = [3e-4, 1e-4, 2e-3][(number % 3) as usize];
         let mut own = Attributes::new();
         own.set("training.model", "llama-3-8b");
@@ -123,7 +117,7 @@ impl Run {
         let epoch = random.span_id();
         let opened = opens("epoch", session.span_id);
         session.event("SpanStarted", nanos, epoch, pairs(&opened), batch);
-        let step = Step::plan(random, 0, nanos - start_nanos);
+        let step = Step::plan(random, 0, nanos);
         Self {
             session,
             epoch,
@@ -252,6 +246,6 @@ impl Run {
 }
 
 /// Whether the last GPU is too hot.
-fn is_throttled(age_nanos: u64) -> bool {
-    THROTTLING.is_open(age_nanos)
+fn is_throttled(nanos: u64) -> bool {
+    THROTTLING.is_open(nanos)
 }

@@ -23,7 +23,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    pub(super) fn plan(random: &mut Random, number: u64, age_nanos: u64) -> Self {
+    pub(super) fn plan(random: &mut Random, number: u64, now_nanos: u64) -> Self {
         let mut nanos = |millis: f64, spread: f64| {
             (millis * (1.0 + spread * random.around()).max(0.2) * 1e6) as u64
         };
@@ -32,7 +32,7 @@ impl Step {
         for rank in &mut backward {
             *rank = nanos(820.0, 0.02);
         }
-        if is_throttled(age_nanos) {
+        if is_throttled(now_nanos) {
             backward[RANKS - 1] = backward[RANKS - 1] * 17 / 10;
         }
         Self {

@@ -127,7 +127,7 @@ fn live(
         }
         if demo.now_nanos() >= began_nanos {
             let since = *lives_since.get_or_insert_with(|| {
-                progress.note(&pages::shown(args.url.as_deref()));
+                progress.say(&pages::shown(args.url.as_deref()));
                 Instant::now()
             });
             if args.lasts.is_some_and(|lasts| since.elapsed() >= lasts) {

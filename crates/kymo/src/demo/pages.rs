@@ -21,7 +21,7 @@ pub(super) fn shown(url: Option<&str>) -> String {
     let base = url.map(str::to_owned).or(of_environment);
     let base = base.unwrap_or_else(|| DEFAULT_URL.to_owned());
     let base = base.trim_end_matches('/');
-    let mut text = "living data is being sent; Ctrl-C stops it. Look at:".to_owned();
+    let mut text = "Living data is being sent; Ctrl-C stops it. Look at:".to_owned();
     for (path, what) in PAGES {
         text.push_str(&format!("\n  {base}/{path}\n      {what}"));
     }

@@ -9,8 +9,9 @@
 //! second; nothing is repeated, since totals are told each time. Those who listen are bounded, and
 //! end with the server.
 
+use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -20,14 +21,14 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use http::{HeaderMap, Request, StatusCode};
 use serde_json::json;
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::has_data;
 use crate::limits::{LIVE_RATES_EVERY, MAX_LIVE_PAGES, RUNNING_SESSIONS_EVERY, UNAVAILABLE_RETRY};
 use crate::reply::{json_error, retry, streamed};
 use crate::router::Shared;
-use crate::sessions;
 use crate::telemetry::Totals;
+use crate::{sessions, tenant};
 
 /// Asks proxies to pass on what comes as it comes.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -36,13 +37,26 @@ const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 #[derive(Debug, Clone)]
 pub(crate) struct Listeners {
     places: Arc<Semaphore>,
-    /// Sessions that run, and when they were counted; of the tenants in the text.
-    sessions: Arc<Mutex<Option<(String, Instant, usize)>>>,
+    /// Sessions that run, by the tenants that a request named.
+    sessions: Arc<Mutex<BTreeMap<String, Counted>>>,
+}
+
+/// A count, and when it was begun. While it is counted again, the last one holds.
+#[derive(Debug)]
+struct Counted {
+    begun: Instant,
+    count: Option<usize>,
 }
 
 impl Default for Listeners {
     fn default() -> Self {
         Self { places: Arc::new(Semaphore::new(MAX_LIVE_PAGES)), sessions: Arc::default() }
+    }
+}
+
+impl Listeners {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Counted>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -90,7 +104,7 @@ impl Listening {
                 () = self.shared.receiver.live.ended() => return None,
             }
         }
-        let sessions_running = self.sessions().await;
+        let sessions_running = self.sessions();
         // A store that cannot be read is told by everything else.
         let has_data = has_data(&self.shared).await.unwrap_or(true);
         let now = self.shared.telemetry.totals().read();
@@ -112,23 +126,35 @@ impl Listening {
         Some(Bytes::from(format!("event: rates\ndata: {document}\n\n")))
     }
 
-    /// Sessions that run, counted now and then.
-    async fn sessions(&self) -> Option<usize> {
+    /// Sessions that run, as they were last counted: nobody waits for a query here.
+    fn sessions(&self) -> Option<usize> {
         let about = &self.shared.about;
         if !about.has_store || !about.parts.sessions {
             return None;
         }
-        let whose = self.headers.get(crate::tenant::HEADER);
+        let whose = self.headers.get(tenant::HEADER);
         let whose = whose.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
-        let mut counted = self.shared.listeners.sessions.lock().await;
-        if let Some((of, at, count)) = &*counted
-            && *of == whose
-            && at.elapsed() < RUNNING_SESSIONS_EVERY
-        {
-            return Some(*count);
+        let mut all = self.shared.listeners.lock();
+        if all.len() > MAX_LIVE_PAGES {
+            all.clear();
         }
-        let count = sessions::running(&self.shared, &self.headers).await?;
-        *counted = Some((whose, Instant::now(), count));
-        Some(count)
+        let known = all.get(&whose);
+        let (count, is_due) = match known {
+            Some(counted) => (counted.count, counted.begun.elapsed() >= RUNNING_SESSIONS_EVERY),
+            None => (None, true),
+        };
+        if is_due {
+            all.insert(whose.clone(), Counted { begun: Instant::now(), count });
+            let (shared, headers) = (self.shared.clone(), self.headers.clone());
+            let counting = async move {
+                let count = sessions::running(&shared, &headers).await;
+                if let Some(counted) = shared.listeners.lock().get_mut(&whose) {
+                    counted.count = count;
+                }
+            };
+            // An engine that stops answers nobody any more.
+            let _ = self.shared.engine.spawn(counting);
+        }
+        count
     }
 }

@@ -17,14 +17,14 @@ function columns(what: string, total: number, to?: (name: string) => string): Co
     {
       id: "name",
       title: what,
-      width: "minmax(200px, 3fr)",
+      width: "minmax(110px, 3fr)",
       value: (row) => row.name,
       render: (row) => (to ? <a href={to(row.name)}>{row.name}</a> : row.name),
     },
     {
       id: "count",
       title: "Count",
-      width: "90px",
+      width: "78px",
       align: "right",
       value: (row) => row.count,
       render: (row) => count(row.count),
@@ -32,7 +32,7 @@ function columns(what: string, total: number, to?: (name: string) => string): Co
     {
       id: "part",
       title: "Part",
-      width: "90px",
+      width: "78px",
       align: "right",
       value: (row) => row.count,
       render: (row) => (total > 0 ? percent(row.count / total) : ""),
