@@ -1,7 +1,7 @@
 //! The critical path: what the end of a trace waited for, and what else could have been.
 //!
 //! From the end of a span backwards: its child that ended last is what it waited for; before that
-//! child began, it waited for the one that had ended last by then, and so on ([`waits`]). What lies
+//! child began, it waited for the one that had ended last by then, and so on (`waits`). What lies
 //! between is the span itself. Children are taken as far as they lie within their parent, so that
 //! clocks that differ and work that outlasts who began it do no harm.
 //!
