@@ -19,8 +19,7 @@ fn read(name: &str) -> Option<Value> {
 fn is_full(name: &str, panels: usize) {
     let Some(json) = read(name) else { return };
     let report = report(&json).unwrap().report;
-    let partial: Vec<_> =
-        report.panels.iter().filter(|panel| !panel.reasons.is_empty()).collect();
+    let partial: Vec<_> = report.panels.iter().filter(|panel| !panel.reasons.is_empty()).collect();
     assert!(partial.is_empty(), "{partial:?}");
     assert_eq!(report.counts, Counts { full: panels, ..Counts::default() });
     assert!(report.variables.iter().all(|variable| variable.reasons.is_empty()));
