@@ -61,7 +61,7 @@ export function Audience() {
       )}
       <Answer of={asked}>
         {({ flags, audit }) => (
-          <>
+          <div class="stack">
             <Card
               title="Flags"
               actions={
@@ -79,7 +79,7 @@ export function Audience() {
             <Card title="Last changes">
               {audit.length === 0 ? <Empty title="Nothing was changed yet" /> : <Audit audit={audit} />}
             </Card>
-          </>
+          </div>
         )}
       </Answer>
     </div>

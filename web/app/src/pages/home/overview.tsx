@@ -26,17 +26,22 @@ export function Overview({ start, heard }: { start: Start; heard: readonly Rates
   const rates = heard.at(-1);
   const { from, to } = range.value;
   const turn = refreshes.value;
+  // This page is about now: it asks again by itself.
+  const minute = Math.floor(Date.now() / 60_000);
   const sessions = useAsk(
     (signal) => getJson<Sessions>("/api/sessions", { since: "24h", limit: 50 }, signal),
     [turn, rates?.sessions_running],
   );
   const pipelines = useAsk(
     (signal) => getJson<Pipelines>("/api/ci/pipelines", today(), signal),
-    [turn, Math.floor(to / 60_000)],
+    [turn, minute],
   );
   const fleet = useAsk(
-    (signal) => getJson<Fleet>("/api/fleet", { start: Math.round(from), end: Math.round(to) }, signal),
-    [from, to],
+    (signal) => {
+      const end = Date.now();
+      return getJson<Fleet>("/api/fleet", { start: Math.round(end - (to - from)), end }, signal);
+    },
+    [turn, minute],
   );
   const concerns = ordered([
     ...ofIngest(rates),
