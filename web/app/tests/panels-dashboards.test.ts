@@ -114,7 +114,7 @@ describe("layout", () => {
     ]);
   });
 
-  it("puts panels that are written over each other below each other", () => {
+  it("puts panels that are written over each other or far apart below each other", () => {
     const panel = (key: string, y: number) => ({
       key,
       id: 1,
@@ -124,8 +124,10 @@ describe("layout", () => {
       scope: {},
       gridPos: { x: 0, y, w: 12, h: 8 },
     });
-    const [section] = sectionsOf([panel("a", 0), panel("b", 0), panel("c", 8)]);
-    expect(section!.panels.map(({ gridPos }) => gridPos.y)).toEqual([0, 8, 16]);
+    const tops = (...panels: Parameters<typeof sectionsOf>[0]) =>
+      sectionsOf(panels)[0]!.panels.map(({ gridPos }) => gridPos.y);
+    expect(tops(panel("a", 0), panel("b", 0), panel("c", 8))).toEqual([0, 8, 16]);
+    expect(tops(panel("a", 3), panel("b", 300))).toEqual([3, 11]);
   });
 
   it("gives panels with a time of their own that time", () => {

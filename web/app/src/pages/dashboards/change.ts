@@ -106,7 +106,7 @@ function overlap(a: GridPos, b: GridPos): boolean {
   return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 }
 
-/** Moves what overlaps down, one panel going first, then all up as far as they go. Rows do not meet. */
+/** Puts the panels of the section that a panel is in where they may be. Panels of different rows do not meet. */
 function settle(dashboard: Json, fixedId: number): Json {
   const panels = panelsOf(dashboard);
   const sections: Json[][] = [[]];
@@ -117,22 +117,26 @@ function settle(dashboard: Json, fixedId: number): Json {
   const section = sections.find((one) => one.some(({ id }) => id === fixedId));
   if (!section) return dashboard;
   const before = section.map((panel) => ({ id: panel.id as number, ...gridOf(panel) }));
-  const top = Math.min(...before.map(({ y }) => y));
-  const places = raised(settled(before, fixedId), top);
+  const places = settled(before, fixedId);
   return mapPanels(dashboard, (panel) => {
     const place = places.get(panel.id as number);
     return [place && !isRow(panel) ? { ...panel, gridPos: { ...(panel.gridPos as Json), ...place } } : panel];
   });
 }
 
-/** Places without overlaps: the fixed one first, then the others from top to bottom, as high as they were or lower. */
-export function settled(places: (GridPos & { id: number })[], fixedId?: number): Map<number, GridPos> {
+/**
+ * Places as Grafana's grid has them: without overlaps, the fixed one going first and then the others from
+ * top to bottom, and without holes above them.
+ */
+export function settled(
+  places: readonly (GridPos & { id: number })[],
+  fixedId?: number,
+): Map<number, GridPos> {
   const order = places.toSorted(
     (a, b) => Number(b.id === fixedId) - Number(a.id === fixedId) || a.y - b.y || a.x - b.x,
   );
-  const done: GridPos[] = [];
-  const found = new Map<number, GridPos>();
-  for (const { id, ...place } of order) {
+  const done: (GridPos & { id: number })[] = [];
+  for (const place of order) {
     const free = { ...place };
     let other = done.find((one) => overlap(one, free));
     while (other) {
@@ -140,19 +144,17 @@ export function settled(places: (GridPos & { id: number })[], fixedId?: number):
       other = done.find((one) => overlap(one, free));
     }
     done.push(free);
-    found.set(id, free);
   }
-  return found;
+  return raised(done, Math.min(...places.map(({ y }) => y)));
 }
 
-/** Places without holes above them: each as high as those before it let it. */
-function raised(places: ReadonlyMap<number, GridPos>, top: number): Map<number, GridPos> {
+/** Each place as high as those before it let it. */
+function raised(places: readonly (GridPos & { id: number })[], top: number): Map<number, GridPos> {
   const done: GridPos[] = [];
   const found = new Map<number, GridPos>();
-  for (const [id, place] of [...places].sort(([, a], [, b]) => a.y - b.y || a.x - b.x)) {
+  for (const { id, ...place } of places.toSorted((a, b) => a.y - b.y || a.x - b.x)) {
     const above = done.filter((one) => one.x < place.x + place.w && place.x < one.x + one.w);
-    const y = Math.max(top, ...above.map((one) => one.y + one.h));
-    const free = { ...place, y };
+    const free = { ...place, y: Math.max(top, ...above.map((one) => one.y + one.h)) };
     done.push(free);
     found.set(id, free);
   }

@@ -67,7 +67,7 @@ export function sectionsOf(panels: Answered["panels"]): Section[] {
 /** Sections with more panels than this are left as they are: everything is compared with everything. */
 const MOST_COMPARED = 600;
 
-/** Panels that are written over each other are put below each other. */
+/** Panels that are written over each other, or with holes between them, are where Grafana would put them. */
 function apart(section: Section): Section {
   if (section.panels.length > MOST_COMPARED) return section;
   const places = settled(section.panels.map(({ gridPos }, id) => ({ ...gridPos, id })));
