@@ -44,8 +44,8 @@ use crate::reply::{json_error, plain, typed};
 use crate::start::{About, Listeners};
 use crate::telemetry::Telemetry;
 use crate::{
-    admin, audience, ci, correlate, deletion, demo, export, flight, grpc, jaeger, loki, mcp, page, prometheus,
-    sessions, sql, start, tempo, tenant,
+    admin, audience, ci, correlate, deletion, demo, export, flight, grpc, jaeger, loki, mcp, page,
+    prometheus, sessions, sql, start, tempo, tenant,
 };
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];
@@ -210,7 +210,11 @@ pub(crate) fn main(shared: &Shared, main: Main) -> Router {
         ))
         .merge(part(true, correlate::over_http, off("/api/correlate", "store.enabled")))
         .merge(part(true, export::over_http, off("/api/export", "store.enabled")));
-    let queries = if has_store { queries.merge(asked_by_page(shared, main.dashboard_paths)) } else { queries };
+    let queries = if has_store {
+        queries.merge(asked_by_page(shared, main.dashboard_paths))
+    } else {
+        queries
+    };
     let tools = mcp::over_http(mcp, queries.clone().with_state(shared.clone()));
     let ofrep = match parts.ofrep {
         true => audience::ofrep_over_http(),

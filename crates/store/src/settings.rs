@@ -145,7 +145,11 @@ impl Store {
     }
 
     /// The versions of a setting that are kept, the oldest first.
-    pub fn setting_versions(&self, tenant: &str, setting: &Setting) -> Result<Vec<u64>, StoreError> {
+    pub fn setting_versions(
+        &self,
+        tenant: &str,
+        setting: &Setting,
+    ) -> Result<Vec<u64>, StoreError> {
         let versions = list(&*self.objects, &directory(tenant, setting))?;
         let mut versions: Vec<u64> = versions.map(|(version, _)| version).collect();
         versions.sort_unstable();

@@ -121,7 +121,8 @@ mod tests {
         for page in ["/", "/traces", "/traces/", "/trace/1", "/explore/metrics", "/d/x/name"] {
             assert!(is_page(page), "{page}");
         }
-        for other in ["", "/metrics", "/api/sql", "//traces", "/trace/", "/trace", "/d/a/b/c", "traces"]
+        for other in
+            ["", "/metrics", "/api/sql", "//traces", "/trace/", "/trace", "/d/a/b/c", "traces"]
         {
             assert!(!is_page(other), "{other}");
         }

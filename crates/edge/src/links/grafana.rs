@@ -21,7 +21,9 @@ pub(super) fn link(segments: &[&str], parameters: &Parameters) -> Option<Link> {
         ["a", "grafana-exploretraces-app", ..] => {
             Some(time(parameters).add_to(Link::to("/traces")))
         }
-        ["a", "grafana-lokiexplore-app", ..] => Some(time(parameters).add_to(Link::to("/explore/logs"))),
+        ["a", "grafana-lokiexplore-app", ..] => {
+            Some(time(parameters).add_to(Link::to("/explore/logs")))
+        }
         ["alerting", ..] => Some(Link::to("/alerts")),
         _ => None,
     }

@@ -55,10 +55,7 @@ mod tests {
     #[test]
     fn expressions_are_explored_in_their_time() {
         let way = "/graph?g0.expr=rate(up%5B5m%5D)&g0.tab=0&g0.range_input=1h&g1.expr=down&g1.range_input=2h";
-        assert_eq!(
-            to(way),
-            "/explore/metrics?q=rate%28up%5B5m%5D%29&q=down&from=now-3600s&to=now"
-        );
+        assert_eq!(to(way), "/explore/metrics?q=rate%28up%5B5m%5D%29&q=down&from=now-3600s&to=now");
         let way = "/query?g0.expr=up&g0.end_input=2026-01-02+03%3A04%3A05&g0.range_input=1m";
         assert_eq!(to(way), "/explore/metrics?q=up&from=1767322985000&to=1767323045000");
         assert_eq!(to("/classic/graph?g0.expr=up"), "/explore/metrics?q=up");
