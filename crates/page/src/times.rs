@@ -29,8 +29,8 @@ pub(crate) fn moment(name: &str, text: &str) -> Result<i64, Failed> {
         return moment.timestamp_nanos_opt().filter(|nanos| *nanos >= 0).ok_or_else(invalid);
     }
     let nanos_of_unit: i64 = match text.len() {
-        ..=SECONDS_DIGITS => 1_000_000_000,
-        ..=MILLIS_DIGITS => 1_000_000,
+        digits if digits <= SECONDS_DIGITS => 1_000_000_000,
+        digits if digits <= MILLIS_DIGITS => 1_000_000,
         _ => 1,
     };
     let number = text.parse::<i64>().map_err(|_| invalid())?;

@@ -250,7 +250,7 @@ mod tests {
             "range":{"from":"now-1h","to":"now"}}}"#;
         let link = to("panes", panes);
         let expected = ("/explore/metrics".to_owned(), vec!["rate(up[5m])".into(), "down".into()]);
-        assert_eq!(page(&link, "expr"), expected);
+        assert_eq!(page(&link, "q"), expected);
         assert_eq!(page(&link, "from").1, ["now-1h"]);
         let panes =
             r#"{"a":{"queries":[{"expr":"{app=\"x\"} |= \"err\"","datasource":{"type":"loki"}}]}}"#;

@@ -14,6 +14,9 @@ use serde::Serialize;
 
 use super::limits::{IDLE_AFTER, MAX_BARS, MAX_LANES, MAX_LISTED, MAX_NODES};
 
+/// A task with its start and its end.
+type Drawn<'a> = (u64, u64, &'a Task);
+
 /// Lanes of all nodes.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(super) struct Lanes {
@@ -87,7 +90,7 @@ pub(super) fn lanes(
     let mut is_truncated = drawn.len() > MAX_BARS;
     // What began last is what is looked at.
     drawn.drain(..drawn.len().saturating_sub(MAX_BARS));
-    let mut by_node: BTreeMap<(usize, &str), Vec<(u64, u64, &Task)>> = BTreeMap::new();
+    let mut by_node: BTreeMap<(usize, &str), Vec<Drawn<'_>>> = BTreeMap::new();
     for bar in drawn {
         let node = bar.2.node.as_deref().or(session.host.as_deref()).unwrap_or("");
         by_node.entry((node.len(), node)).or_default().push(bar);

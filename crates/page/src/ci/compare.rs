@@ -165,23 +165,25 @@ fn steps(a: &Job, b: &Job) -> Vec<StepPair> {
     pairs
 }
 
+/// What a cache did in the one run and in the other.
+type Both = (Option<Cached>, Option<Cached>);
+
 fn caches(a: &Document, b: &Document) -> Vec<CachePair> {
-    let mut pairs: BTreeMap<(&str, &str), (Option<Cached>, Option<Cached>)> = BTreeMap::new();
+    let mut pairs: BTreeMap<(&str, &str), Both> = BTreeMap::new();
     for cache in &a.caches {
         pairs.entry((&cache.job, &cache.name)).or_default().0 = Some(cache.cached);
     }
     for cache in &b.caches {
         pairs.entry((&cache.job, &cache.name)).or_default().1 = Some(cache.cached);
     }
-    let pair =
-        |((job, name), (a, b)): ((&str, &str), (Option<Cached>, Option<Cached>))| CachePair {
-            job: job.to_owned(),
-            name: name.to_owned(),
-            a,
-            b,
-            a_hit_rate: a.and_then(Cached::rate),
-            b_hit_rate: b.and_then(Cached::rate),
-        };
+    let pair = |((job, name), (a, b)): ((&str, &str), Both)| CachePair {
+        job: job.to_owned(),
+        name: name.to_owned(),
+        a,
+        b,
+        a_hit_rate: a.and_then(Cached::rate),
+        b_hit_rate: b.and_then(Cached::rate),
+    };
     pairs.into_iter().map(pair).collect()
 }
 

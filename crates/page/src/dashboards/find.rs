@@ -15,11 +15,14 @@ use super::provisioned::{Folders, Provisioned};
 use crate::Page;
 use crate::answer::Failed;
 
+/// Summaries by tenant, uid and version.
+type Summaries = BTreeMap<(String, String, u64), Summary>;
+
 /// What is needed beside the engine.
 #[derive(Clone, Default)]
 pub struct Dashboards {
     folders: Arc<Folders>,
-    summaries: Arc<Mutex<BTreeMap<(String, String, u64), Summary>>>,
+    summaries: Arc<Mutex<Summaries>>,
 }
 
 /// What the list shows of a dashboard, kept by version: it does not change.

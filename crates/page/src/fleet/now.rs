@@ -45,14 +45,17 @@ struct Gpu {
     figures: BTreeMap<&'static str, f64>,
 }
 
-/// Hosts by name, and their GPUs by number and UUID.
+/// A host, and its GPUs by number and UUID.
+type Machine = (Host, BTreeMap<(u64, String), Gpu>);
+
+/// Hosts by name.
 #[derive(Default)]
 struct Found {
-    hosts: BTreeMap<String, (Host, BTreeMap<(u64, String), Gpu>)>,
+    hosts: BTreeMap<String, Machine>,
 }
 
 impl Found {
-    fn host(&mut self, labels: &Labels) -> Option<&mut (Host, BTreeMap<(u64, String), Gpu>)> {
+    fn host(&mut self, labels: &Labels) -> Option<&mut Machine> {
         let instance = labels.get("instance").map(String::as_str).unwrap_or_default();
         let named = labels.get("Hostname").map(String::as_str).filter(|name| !name.is_empty());
         let name = named.unwrap_or_else(|| without_port(instance));

@@ -18,6 +18,9 @@ use super::{Given, Question, Wrong, macros};
 use crate::Page;
 use crate::dashboards::limits::MAX_ROWS;
 
+/// A series: the column of its numbers, and the texts beside them.
+type SeriesKey = (usize, BTreeMap<String, String>);
+
 pub(super) async fn ask(question: &mut Question<'_>) -> Result<Given, Wrong> {
     let least = question.least_interval().unwrap_or(1);
     question.context.interval_millis = interval(question.range_millis(), question.points, least);
@@ -151,7 +154,7 @@ fn to_series(frame: Frame) -> Result<Vec<Frame>, String> {
         .iter()
         .filter(|field| field.kind == Kind::Number && field.name != time.name)
         .collect();
-    let mut found: BTreeMap<(usize, BTreeMap<String, String>), Vec<(i64, f64)>> = BTreeMap::new();
+    let mut found: BTreeMap<SeriesKey, Vec<(i64, f64)>> = BTreeMap::new();
     for row in 0..frame.rows() {
         let Some(at) = time.at(row).as_number() else { continue };
         // A number of seconds, as old queries give.
