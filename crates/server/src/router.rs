@@ -442,7 +442,7 @@ pub(crate) mod tests {
             Links { base_path: "".into(), parts }.off(path, leads_to_page).unwrap_or_default()
         };
         let no_page = Parts { page: false, ..Parts::default() };
-        for path in ["/", "/traces", "/trace/1", "/dashboards/x"] {
+        for path in ["/", "/traces", "/trace/1", "/d/x"] {
             assert!(off(no_page, path, false).contains("page.enabled is false"), "{path}");
         }
         assert!(off(no_page, "/jaeger/search", true).contains("page.enabled is false"));

@@ -79,6 +79,7 @@ test("the palette opens a trace by its id, and Escape closes it", async () => {
   await page.keyboard.press("Escape");
   await page.waitForSelector(".palette-input", { state: "detached" });
   await page.keyboard.press("/");
+  await page.waitForSelector(".palette-input:focus");
   await page.keyboard.type("0123456789abcdef0123456789abcdef");
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/trace\/0123456789abcdef0123456789abcdef/);

@@ -136,7 +136,7 @@ pub(super) async fn whole(
 ) -> Result<Whole, Failed> {
     for table in ["logs", "spans", "points"] {
         let found = Table::ask(&shared.engine, &asked.tenants, &which.resource(table)).await?;
-        if found.len() > 0 {
+        if !found.is_empty() {
             let text = found.texts("resource")?.into_iter().flatten().next();
             return Ok(Whole { session, resource: attributes_of(text.as_deref()) });
         }

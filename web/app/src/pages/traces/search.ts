@@ -3,7 +3,7 @@
  * found by then stays.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, eachLine, question } from "../../frame/api";
+import { ApiError, connection, eachLine, question } from "../../frame/api";
 import { type FoundTrace, foundTrace, type SearchedTrace } from "./found";
 
 export interface Search {
@@ -75,6 +75,7 @@ export function heard(before: State, line: SearchLine): State {
 export function useSearch({ query, select, from, to, limit, order }: Asked): Search {
   const [state, setState] = useState<State>(NOTHING);
   const [turn, setTurn] = useState(0);
+  const isLost = connection.value.lost;
   const running = useRef<{ stop: () => void } | undefined>(undefined);
   useEffect(() => {
     const controller = new AbortController();
@@ -114,13 +115,24 @@ export function useSearch({ query, select, from, to, limit, order }: Asked): Sea
       isDue = true;
     }).then(
       () => end({}),
-      (error: Error) => end(error.name === "AbortError" ? {} : { error }),
+      (error: Error) => {
+        if (error.name === "AbortError") return end({});
+        // Of a server that is gone, what it said last stays.
+        if (error instanceof ApiError && error.status === 0) {
+          isOver = true;
+          clearInterval(timer);
+          setState((before) => ({ ...before, isRunning: false }));
+          return;
+        }
+        end({ error });
+      },
     );
     return () => {
       isOver = true;
       clearInterval(timer);
       controller.abort();
     };
-  }, [query, select, from, to, limit, order, turn]);
+    // One that is back is asked again.
+  }, [query, select, from, to, limit, order, turn, isLost]);
   return { ...state, stop: () => running.current?.stop(), again: () => setTurn(turn + 1) };
 }
