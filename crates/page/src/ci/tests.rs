@@ -137,7 +137,6 @@ fn place() -> (Place, Vec<String>) {
     send(&Told::new(201, now + 1_000, 60, "failure"));
     send(&Told { attempt: 2, ..Told::new(201, now + 2_000, 60, "success") });
     send(&Told { hits: 40, ..Told::new(202, now + 3_000, 200, "success") });
-    drop(send);
     (place, traces)
 }
 
