@@ -129,17 +129,18 @@ test("what is shown stays while the server is away, and is refreshed when it is 
   await context.close();
 });
 
-test("the page is interactive within a second, with less than 150 kB of script", async (t) => {
+test("the document is parsed within a second, and the first page has less than 150 kB of script", async (t) => {
   const { page, context } = await watched(browser);
   await page.goto(server.url);
-  await page.waitForSelector("nav.rail");
+  // The chunk of the page itself comes after the frame, and counts.
+  await settled(page);
   const measured = await page.evaluate(() => {
     const scripts = performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".js"));
     const bytes = scripts.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0);
     return { bytes, millis: performance.getEntriesByType("navigation")[0].domInteractive };
   });
   t.diagnostic(
-    `${measured.bytes} bytes of script as sent, interactive after ${measured.millis.toFixed(0)} ms`,
+    `${measured.bytes} bytes of script as sent, document parsed after ${measured.millis.toFixed(0)} ms`,
   );
   assert.ok(measured.bytes > 0 && measured.bytes < 150_000, `${measured.bytes} bytes`);
   assert.ok(measured.millis < 1000, `${measured.millis} ms`);

@@ -31,7 +31,7 @@ function painted(page) {
 }
 
 describe("a trace of 100,000 spans", () => {
-  test("is painted within 500 ms of the answer, and every frame of panning and zooming within 33 ms", async (t) => {
+  test("is painted within 500 ms of the answer, and every drawing of panning and zooming takes at most 33 ms", async (t) => {
     const { page, context, complaints } = await watched(browser);
     await page.goto(`${server.url}/trace/${hundred}`);
     await page.waitForFunction(() => performance.getEntriesByName("kymo:trace-painted").length > 0, {
@@ -102,7 +102,8 @@ describe("a trace that is wrong or extreme", () => {
     await page.goto(`${server.url}/trace/00000000000000000000000000abcdef`);
     await page.waitForSelector("main");
     await settled(page);
-    assert.match(await page.textContent("main"), /not|no trace|unknown/i);
+    assert.match(await page.textContent("main"), /abcdef/);
+    assert.equal(await page.locator(".span-row:visible").count(), 0);
     await context.close();
   });
 });
