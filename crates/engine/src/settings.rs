@@ -1,7 +1,7 @@
 //! Settings of tenants.
 
 use bytes::Bytes;
-use kymo_store::settings::{Change, Set, Setting};
+use kymo_store::settings::{Change, Family, Set, Setting};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -18,11 +18,15 @@ impl Engine {
         self.runtime().blocking(reading).await
     }
 
-    /// The ids of a tenant's dashboards with the greatest version of each, in order. One that was
-    /// deleted is among them.
-    pub async fn dashboards(&self, tenant: &str) -> Result<Vec<(String, u64)>, EngineError> {
+    /// The ids of a tenant's settings of a family with the greatest version of each, in order. One
+    /// that was deleted is among them.
+    pub async fn settings_of(
+        &self,
+        tenant: &str,
+        family: Family,
+    ) -> Result<Vec<(String, u64)>, EngineError> {
         let (core, tenant) = (self.core().clone(), tenant.to_owned());
-        self.runtime().blocking(move || Ok(core.reading.store.dashboards(&tenant)?)).await
+        self.runtime().blocking(move || Ok(core.reading.store.settings_of(&tenant, family)?)).await
     }
 
     /// The versions of a setting that are kept, the oldest first.

@@ -149,6 +149,15 @@ impl<S: Sync> FromRequestParts<S> for Who {
     }
 }
 
+/// The one tenant that something is kept for.
+pub(crate) fn one_tenant<'a>(tenants: &'a Tenants, what: &str) -> Result<&'a str, Failed> {
+    let mut names = tenants.names();
+    match (names.next(), names.next()) {
+        (Some(tenant), None) => Ok(tenant),
+        _ => Err(Failed::Invalid(format!("{what} is kept for one tenant: name just one"))),
+    }
+}
+
 /// Whose data is meant, as the server has found.
 #[derive(Debug, Clone)]
 pub(crate) struct Whose(pub(crate) Tenants);

@@ -10,6 +10,7 @@
 //! | `/api/ci/…` | `ci` | pipelines, runs, runners, caches |
 //! | `/api/board/…` | `board` | sessions as they run, and as they ran |
 //! | `/api/fleet…` | `fleet` | hosts and GPUs |
+//! | `/api/links…` | `links` | short links to pages |
 //! | `/api/runs…` | `runs` | trainings and the like, overlaid |
 //! | `/api/dashboards…` | `dashboards` | dashboards: kept, imported, asked |
 
@@ -18,6 +19,7 @@ mod board;
 mod ci;
 mod dashboards;
 mod fleet;
+mod links;
 mod runs;
 mod sql;
 #[cfg(test)]
@@ -50,6 +52,7 @@ pub fn over_http<S: Clone + Send + Sync + 'static>(page: Page) -> Router<S> {
         .merge(ci::over_http())
         .merge(board::over_http())
         .merge(fleet::over_http())
+        .merge(links::over_http())
         .merge(runs::over_http())
         .merge(dashboards::over_http())
         .with_state(page)

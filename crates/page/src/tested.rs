@@ -57,7 +57,16 @@ impl Place {
 
     /// What a path answers.
     pub(crate) async fn ask(&self, path: &str) -> (StatusCode, Value) {
-        let mut request = Request::get(path).body(Body::empty()).unwrap();
+        self.answer(Request::get(path).body(Body::empty()).unwrap()).await
+    }
+
+    /// What is answered to a document.
+    pub(crate) async fn post(&self, path: &str, document: &Value) -> (StatusCode, Value) {
+        let request = Request::post(path).header("Content-Type", "application/json");
+        self.answer(request.body(Body::from(document.to_string())).unwrap()).await
+    }
+
+    async fn answer(&self, mut request: Request<Body>) -> (StatusCode, Value) {
         request.extensions_mut().insert(Tenants::from("default"));
         let response = over_http::<()>(self.page.clone()).oneshot(request).await.unwrap();
         let status = response.status();

@@ -74,6 +74,11 @@ pub(crate) fn is_one(path: &str) -> bool {
     kymo_web::is_page(path)
 }
 
+/// Whether a path, whatever its query, is that of another system's link.
+pub(crate) fn is_link(path: &str) -> bool {
+    path.parse().is_ok_and(|uri| target(&uri).is_some())
+}
+
 /// Where a link of another system leads, if it is one.
 pub(crate) fn redirected(base_path: &str, request: &Request<Body>) -> Option<Response> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {

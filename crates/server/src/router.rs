@@ -347,8 +347,11 @@ async fn destinations(State(shared): State<Shared>) -> Response {
 }
 
 fn otlp_over_http() -> Router<Shared> {
+    // Beacons, by which SDKs send that were given no headers, are requests with credentials, and for
+    // those browsers do not take `*`. The gate has refused what brings a login of the browser along.
     let cors = CorsLayer::new()
-        .allow_origin(Any)
+        .allow_origin(AllowOrigin::mirror_request())
+        .allow_credentials(true)
         .allow_methods([Method::POST])
         .allow_headers(AllowHeaders::mirror_request())
         .expose_headers([RETRY_AFTER])

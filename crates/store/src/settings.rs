@@ -37,10 +37,28 @@ pub enum Setting {
     Audience,
     /// A dashboard by its id, as JSON, see `docs/formats/dashboards.md`.
     Dashboard(String),
+    /// The address of a page by a short code, as JSON.
+    Link(String),
 }
 
-/// Where the dashboards of a tenant are.
-const DASHBOARDS: &str = "dashboards";
+/// Settings of which a tenant has any number, each by an id of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Those of [`Setting::Dashboard`].
+    Dashboards,
+    /// Those of [`Setting::Link`].
+    Links,
+}
+
+impl Family {
+    /// Where they are, below their tenant.
+    fn directory(self) -> &'static str {
+        match self {
+            Self::Dashboards => "dashboards",
+            Self::Links => "links",
+        }
+    }
+}
 
 impl Setting {
     fn name(&self) -> String {
@@ -48,8 +66,13 @@ impl Setting {
             Self::Overrides => "overrides".to_owned(),
             Self::Tokens => "tokens".to_owned(),
             Self::Audience => "audience".to_owned(),
-            Self::Dashboard(uid) => format!("{DASHBOARDS}/{}", encode_tenant(uid)),
+            Self::Dashboard(uid) => Self::of_family(Family::Dashboards, uid),
+            Self::Link(code) => Self::of_family(Family::Links, code),
         }
+    }
+
+    fn of_family(family: Family, id: &str) -> String {
+        format!("{}/{}", family.directory(), encode_tenant(id))
     }
 
     fn max_bytes(&self) -> usize {
@@ -131,10 +154,14 @@ impl Store {
         Ok(body?.map(|body| Set { version, body }))
     }
 
-    /// The ids of a tenant's dashboards with the greatest version of each, in order. One that was
-    /// deleted is among them.
-    pub fn dashboards(&self, tenant: &str) -> Result<Vec<(String, u64)>, StoreError> {
-        let directory = format!("{PREFIX}/{}/{DASHBOARDS}", encode_tenant(tenant));
+    /// The ids of a tenant's settings of a family with the greatest version of each, in order. One
+    /// that was deleted is among them.
+    pub fn settings_of(
+        &self,
+        tenant: &str,
+        family: Family,
+    ) -> Result<Vec<(String, u64)>, StoreError> {
+        let directory = format!("{PREFIX}/{}/{}", encode_tenant(tenant), family.directory());
         let mut greatest = BTreeMap::new();
         for (version, info) in list(&*self.objects, &directory)? {
             let Some(uid) = info.path.rsplit('/').nth(1).and_then(decode_tenant) else { continue };

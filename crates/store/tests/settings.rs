@@ -17,7 +17,7 @@ use bytes::Bytes;
 use kymo_store::check::{Finding, check};
 use kymo_store::limits::{DASHBOARD_KEPT_VERSIONS, SETTING_KEPT_VERSIONS, SETTING_MAX_BYTES};
 use kymo_store::objects::Objects;
-use kymo_store::settings::{Change, Setting};
+use kymo_store::settings::{Change, Family, Setting};
 use kymo_store::{Options, Store, StoreError};
 use watched::Watched;
 
@@ -81,7 +81,7 @@ fn dashboards_are_settings_with_names_and_a_longer_history() {
             let body = body.map(|body| Bytes::copy_from_slice(body.as_bytes()));
             store.set("default", named(uid), expected, body).unwrap()
         };
-        assert_eq!(store.dashboards("default").unwrap(), []);
+        assert_eq!(store.settings_of("default", Family::Dashboards).unwrap(), []);
         for version in 0..DASHBOARD_KEPT_VERSIONS + 5 {
             assert_eq!(put("a", version, Some("x")), Change::Done(version + 1));
         }
@@ -89,8 +89,8 @@ fn dashboards_are_settings_with_names_and_a_longer_history() {
         assert_eq!(put("b.c/d", 1, None), Change::Done(2));
         let last = DASHBOARD_KEPT_VERSIONS + 5;
         let all = [("a".to_owned(), last), ("b.c/d".to_owned(), 2)];
-        assert_eq!(store.dashboards("default").unwrap(), all);
-        assert_eq!(store.dashboards("other").unwrap(), []);
+        assert_eq!(store.settings_of("default", Family::Dashboards).unwrap(), all);
+        assert_eq!(store.settings_of("other", Family::Dashboards).unwrap(), []);
         let kept = store.setting_versions("default", &named("a")).unwrap();
         assert_eq!(kept, (6..=last).collect::<Vec<_>>());
         let version = |number| store.setting_version("default", &named("b.c/d"), number).unwrap();

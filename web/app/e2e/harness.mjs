@@ -56,6 +56,7 @@ export async function serve({ args = [], data, ports = {} } = {}) {
   const ended = new Promise((done) => child.on("exit", done));
   return {
     ports: addresses,
+    pid: child.pid,
     url: `http://127.0.0.1:${addresses.http}`,
     otlp: `http://127.0.0.1:${addresses.otlp}`,
     data: directory,
@@ -100,10 +101,24 @@ export function browse() {
   return chromium.launch({ executablePath, args: FLAGS });
 }
 
+/** Requests of pages that have no end yet. Streams of events are not among them: they have none. */
+const unanswered = new WeakMap();
+const QUIET_MILLIS = 500;
+
+function count(page) {
+  const open = new Set();
+  page.on("request", (request) => {
+    if (request.headers().accept !== "text/event-stream") open.add(request);
+  });
+  for (const end of ["requestfinished", "requestfailed"]) page.on(end, (request) => open.delete(request));
+  unanswered.set(page, open);
+}
+
 /** A page of a browser whose console is watched: `complaints` has what it said. */
 export async function watched(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
   const page = await context.newPage();
+  count(page);
   const complaints = [];
   page.on("console", (message) => {
     if (message.type() === "error") complaints.push(`${message.text()} (${message.location().url})`);
@@ -112,8 +127,14 @@ export async function watched(browser, options = {}) {
   return { page, context, complaints };
 }
 
-/** Waits until a page has nothing more to load and is not drawing skeletons. */
+/** Waits until a watched page has nothing more to load and is not drawing skeletons. */
 export async function settled(page) {
-  await page.waitForLoadState("networkidle", { timeout: 15_000 }).catch(() => {});
+  await page.waitForLoadState("load");
+  const open = unanswered.get(page);
+  const latest = Date.now() + 15_000;
+  for (let quietSince = Date.now(); Date.now() < latest && Date.now() - quietSince < QUIET_MILLIS; ) {
+    await new Promise((done) => setTimeout(done, 50));
+    if (open.size > 0) quietSince = Date.now();
+  }
   await page.waitForFunction(() => document.querySelectorAll(".skeleton").length === 0, { timeout: 20_000 });
 }

@@ -12,8 +12,8 @@ let shop;
 let script;
 
 /**
- * The page's script: a tracer that sends to us, and a button press that asks the shop. Headers, even none,
- * make the exporter send by a request and not by a beacon, which would bring the browser's logins along.
+ * The page's script: a tracer that sends to us, and a button press that asks the shop. The exporter is given
+ * an address and nothing else, so that it sends by a beacon.
  */
 const SOURCE = `
 import { context, propagation, trace } from "@opentelemetry/api";
@@ -22,7 +22,7 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { SimpleSpanProcessor, WebTracerProvider } from "@opentelemetry/sdk-trace-web";
 
-const exporter = new OTLPTraceExporter({ url: window.collector, headers: {} });
+const exporter = new OTLPTraceExporter({ url: window.collector });
 const provider = new WebTracerProvider({
   resource: resourceFromAttributes({ "service.name": "web-shop" }),
   spanProcessors: [new SimpleSpanProcessor(exporter)],

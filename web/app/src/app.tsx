@@ -1,4 +1,7 @@
-/** The frame around every page: rail, top bar, palette, help, what is said when the server is gone. */
+/**
+ * The frame around every page: rail, top bar, palette, help, what is said when the server is gone, and the
+ * form where it wants to know who asks.
+ */
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -6,13 +9,16 @@ import { connection } from "./frame/api";
 import { Boundary } from "./frame/boundary";
 import { Help } from "./frame/help";
 import { useKeys } from "./frame/keys";
+import { LoginForm } from "./frame/login";
 import { Palette } from "./frame/palette";
 import { Rail } from "./frame/rail";
 import { visit } from "./frame/recents";
 import { navigate, path } from "./frame/router";
+import { copyLink } from "./frame/share";
 import { toggleTheme } from "./frame/theme";
 import { liveMillis, refresh, setLive, shiftRange, widenRange } from "./frame/time";
-import { copyLink, Top } from "./frame/top";
+import { isRefused, login, sitting } from "./frame/token";
+import { Top } from "./frame/top";
 import { type PageProps, RAIL, routeOf } from "./pages";
 import { Icon } from "./ui/icon";
 import { Empty, Skeleton } from "./ui/states";
@@ -60,7 +66,7 @@ export function App() {
     const every = liveMillis.value;
     if (every === 0) return;
     const timer = setInterval(() => {
-      if (!document.hidden && !connection.peek().lost) refresh();
+      if (!document.hidden && !connection.peek().lost && !isRefused()) refresh();
     }, every);
     return () => clearInterval(timer);
   }, [liveMillis.value]);
@@ -81,7 +87,11 @@ export function App() {
             and again.
           </div>
         )}
-        <Outlet />
+        {login.value && <LoginForm of={login.value} />}
+        {/* What is behind the form stays as it is, for who only renews a token. */}
+        <div class="outlet-page" hidden={login.value !== undefined}>
+          <Outlet key={sitting.value} />
+        </div>
       </div>
       {isPaletteOpen.value && (
         <Palette

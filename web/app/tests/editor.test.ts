@@ -1,6 +1,6 @@
 /** What belongs at the cursor of a query, and where errors are. */
 import { describe, expect, it } from "vitest";
-import { positionIn, queryError } from "../src/ui/editor/errors";
+import { positionIn, queryError, writtenPlace } from "../src/ui/editor/errors";
 import { placeIn as logPlace } from "../src/ui/editor/logqlplace";
 import { nameBefore, tablesOf } from "../src/ui/editor/sqlnames";
 import { placeIn } from "../src/ui/editor/traceqlplace";
@@ -79,6 +79,26 @@ describe("places of errors", () => {
     expect(positionIn("selct", "syntax: found: selct at Line: 1, Column: 1")).toBe(0);
     expect(positionIn(query, "too much")).toBeUndefined();
     expect(positionIn("{", "line 9, col 40")).toBe(1);
+  });
+  it("finds a name that an error has between backticks", () => {
+    const query = "select names, nam from spans";
+    expect(positionIn(query, "there is no column `nam`, did you mean `name`?")).toBe(14);
+    expect(positionIn(query, "there is no column `other`")).toBeUndefined();
+  });
+  it("finds the place in what is written of a place in what was asked", () => {
+    const written = "rate(x[$__rate_interval]) + $v +* ${v:csv}";
+    const asked = "rate(x[1m]) + 4711 +* a,b";
+    expect(writtenPlace(written, asked, asked.indexOf("x"))).toBe(written.indexOf("x"));
+    expect(writtenPlace(written, asked, asked.indexOf("*"))).toBe(written.indexOf("*"));
+    expect(writtenPlace(written, asked, asked.indexOf("711"))).toBe(written.indexOf("$v"));
+    expect(writtenPlace(written, asked, asked.indexOf("b"))).toBe(written.indexOf("${v:csv}"));
+    expect(writtenPlace(written, "something else", 3)).toBeUndefined();
+    expect(writtenPlace("sum(", "sum(", 4)).toBe(4);
+    expect(writtenPlace("$v$v", "aa", 1)).toBe(2);
+  });
+  it("places an error of a query with variables", () => {
+    const error = Object.assign(new Error("1:12: parse error"), { status: 400 });
+    expect(queryError("rate(x[$__interval]) +", error, "rate(x[5s]) +")?.position).toBe(20);
   });
   it("leaves failures of the server out of the editor", () => {
     const failure = Object.assign(new Error("gone"), { status: 503 });

@@ -13,6 +13,7 @@ Object.assign(globalThis, {
   matchMedia: () => ({ matches: false, addEventListener: nothing, addListener: nothing }),
   location: new URL("http://here/d/x"),
   localStorage: { getItem: () => null, setItem: nothing },
+  sessionStorage: { getItem: () => null, setItem: nothing, removeItem: nothing },
   addEventListener: nothing,
   dispatchEvent: nothing,
   getComputedStyle: () => style,

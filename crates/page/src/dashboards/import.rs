@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::limits::MAX_BODY_BYTES;
 use super::saved;
 use crate::Page;
-use crate::answer::{Failed, Who, Whose, json as answer};
+use crate::answer::{Failed, Who, Whose, json as answer, one_tenant};
 
 /// How a file is imported.
 #[derive(Deserialize)]
@@ -50,7 +50,7 @@ pub(super) async fn import(
             reports.push(reported(name, json, None));
             continue;
         }
-        let tenant = saved::one_tenant(&tenants)?;
+        let tenant = one_tenant(&tenants, "a dashboard")?;
         let save = saved::imported(json.clone(), asked.overwrite);
         match saved::keep(&page, tenant, save, &by).await {
             Err(error) if found.len() == 1 => return Err(error),

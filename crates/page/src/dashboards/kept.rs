@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kymo_engine::Engine;
-use kymo_store::settings::{Change, Setting};
+use kymo_store::settings::{Change, Family, Setting};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -100,7 +100,7 @@ pub(super) async fn put(
     kept: Option<&Kept>,
 ) -> Result<Change, Failed> {
     if expected == 0 && kept.is_some() {
-        let count = engine.dashboards(tenant).await?.len();
+        let count = engine.settings_of(tenant, Family::Dashboards).await?.len();
         if count >= MAX_DASHBOARDS {
             let why = format!(
                 "there are {count} dashboards, at most {MAX_DASHBOARDS} are kept: delete some"

@@ -8,6 +8,7 @@ use kymo_dash::migrate::unwrapped;
 use kymo_dash::model::read;
 use kymo_dash::report::report;
 use kymo_dash::shipped;
+use kymo_store::settings::Family;
 use serde_json::{Value, json};
 
 use super::find::{Found, Kind, Summary, find};
@@ -23,7 +24,7 @@ pub(super) async fn list(
     let mut shown: Vec<Value> = Vec::new();
     let mut own: Vec<String> = Vec::new();
     for tenant in tenants.names() {
-        for (uid, version) in page.engine.dashboards(tenant).await? {
+        for (uid, version) in page.engine.settings_of(tenant, Family::Dashboards).await? {
             let summary = summary(&page, tenant, &uid, version).await?;
             if !summary.is_deleted && !own.contains(&uid) {
                 shown.push(entry(&uid, version, Kind::Own, &summary, None));

@@ -8,7 +8,6 @@ use kymo_dash::limits::MAX_DASHBOARD_BYTES;
 use kymo_dash::migrate::{migrate, unwrapped};
 use kymo_dash::model::read;
 use kymo_dash::shipped;
-use kymo_engine::Tenants;
 use kymo_store::settings::Change;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,7 +15,7 @@ use serde_json::{Value, json};
 use super::find::find;
 use super::kept::{self, Kept};
 use super::limits::{MAX_MESSAGE_CHARS, MAX_UID_CHARS};
-use crate::answer::{Failed, Who, Whose, json as answer};
+use crate::answer::{Failed, Who, Whose, json as answer, one_tenant};
 use crate::{Page, times};
 
 /// A dashboard to be saved.
@@ -43,18 +42,9 @@ pub(super) async fn save(
     save: Result<Json<Save>, JsonRejection>,
 ) -> Result<Response, Failed> {
     let Json(save) = save.map_err(|error| Failed::Invalid(error.body_text()))?;
-    let tenant = one_tenant(&tenants)?;
+    let tenant = one_tenant(&tenants, "a dashboard")?;
     let saved = keep(&page, tenant, save, &by).await?;
     answer(&json!({"uid": saved.0, "version": saved.1}))
-}
-
-/// The tenant that something is saved for.
-pub(super) fn one_tenant(tenants: &Tenants) -> Result<&str, Failed> {
-    let mut names = tenants.names();
-    match (names.next(), names.next()) {
-        (Some(tenant), None) => Ok(tenant),
-        _ => Err(Failed::Invalid("a dashboard is saved for one tenant: name just one".to_owned())),
-    }
 }
 
 /// A dashboard that a file brought, saved over what has its id only if that is wanted.
@@ -156,7 +146,7 @@ pub(super) async fn delete(
     Whose(tenants): Whose,
     Path(uid): Path<String>,
 ) -> Result<Response, Failed> {
-    let tenant = one_tenant(&tenants)?;
+    let tenant = one_tenant(&tenants, "a dashboard")?;
     let Some((version, _)) = kept::get(&page.engine, tenant, &uid).await? else {
         // What is not saved here but there says why it stays.
         let found = find(&page, &tenants, &uid).await?;

@@ -118,7 +118,7 @@ impl Gate {
         let refused = |denied: Denied, grant: Option<&Grant>, request: &Request<Body>| {
             let (failures, path) = (&self.entrance.failures, request.uri().path());
             failures.note(&denied, grant, origin.address, path);
-            Box::new(denial(&denied, is_grpc))
+            Box::new(denial(&denied, is_grpc, has_token(request.headers())))
         };
         let grant = match self.grant(request.headers(), peer, origin, need).await {
             Ok(grant) => grant,
@@ -171,10 +171,7 @@ impl Gate {
     ) -> Result<(), Box<Response>> {
         let headers = request.headers();
         let forbidden = |message: &str| Box::new(json_error(StatusCode::FORBIDDEN, message));
-        let authorization = headers.get(header::AUTHORIZATION);
-        let has_token = authorization.is_some_and(|value| {
-            value.as_bytes().get(..7).is_some_and(|word| word.eq_ignore_ascii_case(b"bearer "))
-        });
+        let has_token = has_token(headers);
         // Pages of every origin may send OTLP; what browsers add by themselves must not open that.
         let is_open_to_pages = matches!(need, Need::Send | Need::WriteOrRead);
         // Those who speak MCP are told in its own words, and no less strictly.
@@ -271,7 +268,14 @@ fn authorize(request: &mut Request<Body>, grant: &Grant, need: Need) -> Result<(
     }
 }
 
-fn denial(denied: &Denied, is_grpc: bool) -> Response {
+/// Whether a request brings a token along, which browsers never do by themselves.
+fn has_token(headers: &HeaderMap) -> bool {
+    headers.get(header::AUTHORIZATION).is_some_and(|value| {
+        value.as_bytes().get(..7).is_some_and(|word| word.eq_ignore_ascii_case(b"bearer "))
+    })
+}
+
+fn denial(denied: &Denied, is_grpc: bool, has_token: bool) -> Response {
     let mut response = if is_grpc {
         let code = match denied.grpc_code() {
             7 => Code::PermissionDenied,
@@ -286,6 +290,11 @@ fn denial(denied: &Denied, is_grpc: bool) -> Response {
         json_error(denied.status(), &denied.to_string())
     };
     for (name, value) in &denied.headers() {
+        // Browsers would ask for a password, over the page that asks for another token.
+        let is_for_passwords = value.as_bytes().starts_with(b"Basic");
+        if has_token && name == header::WWW_AUTHENTICATE && is_for_passwords {
+            continue;
+        }
         response.headers_mut().append(name, value.clone());
     }
     response

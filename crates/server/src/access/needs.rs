@@ -4,12 +4,10 @@
 //! |---|---|
 //! | `/ready`, `/healthz` and those of Tempo, Loki and Prometheus | none |
 //! | `/api/ci/github` | none: GitHub signs what it sends |
-//! | `/_a` | none: the files of the page, the same for everybody |
-//! | `/admin/audience` | none: a page without data, which asks `/api/audience` with a login of its own |
+//! | pages, their files in `/_a`, and links of other systems that lead to pages | none: they are the same for everybody, and have nobody's data |
 //! | OTLP, remote-write, what is pushed to Loki | `write` |
 //! | queries, posted ones too | `read` |
 //! | dashboards that are saved or deleted | `write` |
-//! | pages, and links of other systems that lead to them | `read` of any tenant: they have nobody's data |
 //! | `/metrics`, of the server itself | `read` of all tenants: it names them |
 //! | `/ofrep` | `write` or `read` of any tenant: who sends asks, and so does a page |
 //! | `/api/tokens` | `admin` of any tenant, who sees and gives what is his |
@@ -71,12 +69,13 @@ const OF_THE_SERVER: [&str; 6] = [
     "/prometheus/api/v1/admin",
 ];
 /// Below these is what is asked for by GET.
-const ASKED: [&str; 17] = [
+const ASKED: [&str; 18] = [
     "/api/board",
     "/api/ci",
     "/api/correlate",
     "/api/dashboards",
     "/api/export",
+    "/api/links",
     "/api/live",
     "/api/sql",
     "/api/fleet",
@@ -91,11 +90,12 @@ const ASKED: [&str; 17] = [
     "/loki",
 ];
 /// Below these, questions are posted.
-const POSTED: [&str; 41] = [
+const POSTED: [&str; 42] = [
     "/api/dashboards/adhoc",
     "/api/dashboards/layout",
     "/api/dashboards/query",
     "/api/dashboards/report",
+    "/api/links",
     "/api/sql",
     "/api/trace/upload",
     "/api/traces/search",
@@ -143,7 +143,7 @@ pub(super) fn need(method: &Method, path: &str) -> Need {
         path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     let is_any = |prefixes: &[&str]| prefixes.iter().any(|prefix| is_below(prefix));
-    let is_open = ["/api/ci/github", "/admin/audience"].contains(&path) || is_below("/_a");
+    let is_open = path == "/api/ci/github" || is_below("/_a");
     if LIVE.contains(&path) || is_open || method == Method::OPTIONS {
         return Need::Nothing;
     }
@@ -167,14 +167,9 @@ pub(super) fn need(method: &Method, path: &str) -> Need {
         return Need::Server(Role::Read);
     }
     // Browsers ask for the icon by themselves; there is none, which is no news for the audit.
-    let is_page = page::is_one(path)
-        || path == "/favicon.ico"
-        || is_below("/grafana")
-        || (is_below("/jaeger") && !is_below("/jaeger/api"))
-        || (is_below("/tempo") && !is_below("/tempo/api"))
-        || (is_below("/prometheus") && !is_any(&["/prometheus/api", "/prometheus/federate"]));
+    let is_page = page::is_one(path) || page::is_link(path) || path == "/favicon.ico";
     if is_looked_at && is_page {
-        return Need::Held(Role::Read);
+        return Need::Nothing;
     }
     Need::Role(match *method {
         Method::GET | Method::HEAD if is_any(&ASKED) => Role::Read,
@@ -235,7 +230,7 @@ mod tests {
             (Method::DELETE, "/api/tokens/x", Need::Held(Role::Admin)),
             (Method::GET, "/admin/audience", Need::Nothing),
             (Method::GET, "/admin/audience/more", role(Role::Admin)),
-            (Method::GET, "/admin/storage", Need::Held(Role::Read)),
+            (Method::GET, "/admin/storage", Need::Nothing),
             (Method::GET, "/api/audience/flags", Need::Server(Role::Admin)),
             (Method::GET, "/api/destinations", Need::Server(Role::Admin)),
             (Method::GET, "/api/start", Need::Held(Role::Read)),
@@ -276,13 +271,16 @@ mod tests {
             (Method::POST, "/loki/api/v1/label/app/values", role(Role::Read)),
             (Method::POST, "/loki/api/v1/delete", role(Role::Admin)),
             (Method::POST, "/arrow.flight.protocol.FlightService/DoGet", role(Role::Read)),
-            (Method::GET, "/", Need::Held(Role::Read)),
-            (Method::GET, "/trace/1", Need::Held(Role::Read)),
-            (Method::GET, "/grafana/d/x", Need::Held(Role::Read)),
-            (Method::GET, "/prometheus/graph", Need::Held(Role::Read)),
+            (Method::GET, "/", Need::Nothing),
+            (Method::GET, "/trace/1", Need::Nothing),
+            (Method::GET, "/grafana/d/x", Need::Nothing),
+            (Method::GET, "/prometheus/graph", Need::Nothing),
+            (Method::GET, "/prometheus/else", role(Role::Read)),
+            (Method::GET, "/api/links/x", role(Role::Read)),
+            (Method::POST, "/api/links", role(Role::Read)),
             (Method::GET, "/prometheus/federate", role(Role::Read)),
-            (Method::GET, "/favicon.ico", Need::Held(Role::Read)),
-            (Method::GET, "/jaeger/search", Need::Held(Role::Read)),
+            (Method::GET, "/favicon.ico", Need::Nothing),
+            (Method::GET, "/jaeger/search", Need::Nothing),
             (Method::GET, "/jaeger/api/traces/1", role(Role::Read)),
         ] {
             assert_eq!(need(&method, path), expected, "{method} {path}");

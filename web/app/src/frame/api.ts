@@ -1,10 +1,12 @@
 /**
- * Asking the server: documents, lines as they come, events. A failure is an `ApiError` with what the
- * server said; a server that does not answer sets `connection`, which the frame shows as one banner.
+ * Asking the server: documents, lines as they come. A failure is an `ApiError` with what the server said; a
+ * server that does not answer sets `connection`, which the frame shows as one banner, and one that wants to
+ * know who asks sets `login`, for which the frame has a form.
  */
 import { signal } from "@preact/signals";
 import { href } from "./base";
 import { type Params, param } from "./router";
+import { isRefused, refused, taken, token } from "./token";
 
 /** What went wrong with a question. */
 export class ApiError extends Error {
@@ -24,9 +26,6 @@ export class ApiError extends Error {
 /** Whether the server answers. */
 export const connection = signal<{ lost: boolean; retryAt?: number }>({ lost: false });
 
-/** A token that somebody typed in, where browsers have no other login. It is gone with the tab. */
-export const token = signal("");
-
 /** The path of a question with its parameters. */
 export function question(path: string, params: Params = {}): string {
   const query = new URLSearchParams();
@@ -39,12 +38,39 @@ export function question(path: string, params: Params = {}): string {
   return text === "" ? path : `${path}?${text}`;
 }
 
+/** Whether the browser alone, by a link or a socket, would ask as somebody else than the page does. */
+export function needsHeaders(): boolean {
+  return token.value !== "" || param("tenant") !== undefined;
+}
+
 /** Asks; the answer has been found to be a good one. */
 export async function ask(path: string, init: RequestInit = {}): Promise<Response> {
+  // Wrong tokens are counted: what would be refused is not even asked.
+  if (isRefused()) throw new ApiError("a login is needed", 401, undefined, path);
+  const used = token.peek();
+  const response = await reach(path, init, used);
+  if (response.ok) {
+    if (used === token.peek()) taken();
+    return response;
+  }
+  // Who has logged in meanwhile is not told of what was before.
+  if (response.status === 401 && used === token.peek()) refused(response.headers.get("WWW-Authenticate"));
+  throw await failure(response, path);
+}
+
+/** Finds out whether the server takes a token; throws what it says if it does not. */
+export async function tryToken(text: string): Promise<void> {
+  const path = "/api/start";
+  const response = await reach(path, {}, text);
+  // Whose token is right may still not see this; what he may is said where he asks for it.
+  if (!response.ok && response.status !== 403) throw await failure(response, path);
+}
+
+async function reach(path: string, init: RequestInit, token: string): Promise<Response> {
   const headers = new Headers(init.headers);
   const tenant = param("tenant");
   if (tenant) headers.set("X-Scope-OrgID", tenant);
-  if (token.peek() !== "") headers.set("Authorization", `Bearer ${token.peek()}`);
+  if (token !== "") headers.set("Authorization", `Bearer ${token}`);
   let response: Response;
   try {
     response = await fetch(href(path), { ...init, headers });
@@ -54,8 +80,7 @@ export async function ask(path: string, init: RequestInit = {}): Promise<Respons
     throw new ApiError("the server does not answer", 0, undefined, path);
   }
   if (connection.peek().lost) connection.value = { lost: false };
-  if (response.ok) return response;
-  throw await failure(response, path);
+  return response;
 }
 
 async function failure(response: Response, path: string): Promise<ApiError> {
@@ -116,22 +141,6 @@ export async function eachLine<T>(path: string, init: RequestInit, take: (line: 
     rest = rest.slice(start);
   }
   if (rest.trim() !== "") take(JSON.parse(rest) as T);
-}
-
-/** Server-sent events, taken up again after a pause when they break off. Returns what ends them. */
-export function events(
-  path: string,
-  params: Params,
-  heard: Record<string, (data: unknown) => void>,
-): () => void {
-  const source = new EventSource(href(question(path, { ...params, tenant: param("tenant") })));
-  for (const [name, take] of Object.entries(heard)) {
-    source.addEventListener(name, (event) => take(JSON.parse((event as MessageEvent<string>).data)));
-  }
-  source.addEventListener("open", () => {
-    if (connection.peek().lost) connection.value = { lost: false };
-  });
-  return () => source.close();
 }
 
 let pause = 1000;

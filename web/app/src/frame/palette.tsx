@@ -9,6 +9,7 @@ import { getJson } from "./api";
 import { recents } from "./recents";
 import { link, navigate } from "./router";
 import { toggleTheme } from "./theme";
+import { chooseToken, logOut, token } from "./token";
 
 interface Choice {
   label: string;
@@ -112,6 +113,12 @@ function found(text: string, dashboards: readonly { uid: string; title: string }
     { label: "Alerts", hint: "page", icon: "warning", run: go("/alerts") },
     { label: "Import a dashboard", hint: "page", icon: "upload", run: go("/dashboards/import") },
     { label: "Dark or light", hint: "d", icon: "theme", run: toggleTheme },
+    ...(token.value === ""
+      ? []
+      : [
+          { label: "Log out", hint: "token", icon: "leave" as const, run: logOut },
+          { label: "Log in with another token", hint: "token", icon: "leave" as const, run: chooseToken },
+        ]),
   ];
   if (typed === "") return fixed.slice(0, MOST);
   const direct: Choice[] = [];

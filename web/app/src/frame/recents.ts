@@ -8,6 +8,8 @@ export interface Recent {
 
 const PAGES = "kymo.recents";
 const MOST = 30;
+/** What titles end with. */
+const SUFFIX = / · Kymograph$/;
 
 function stored<T>(key: string): T[] {
   try {
@@ -26,12 +28,28 @@ export function visit(path: string): () => void {
   const isThing = /^\/(trace|d|session|host|ci\/run)\//.test(path);
   const timer = setTimeout(() => {
     if (!isThing) return;
-    const title = document.title.replace(/ · Kymograph$/, "");
+    const title = document.title.replace(SUFFIX, "");
     const rest = recents.peek().filter((one) => one.path !== path);
     recents.value = [{ path, title }, ...rest].slice(0, MOST);
     localStorage.setItem(PAGES, JSON.stringify(recents.peek()));
   }, 1500);
   return () => clearTimeout(timer);
+}
+
+const PINS = "kymo.pins";
+
+/** Pages that somebody wants to have at hand, in the order in which they were pinned. */
+export const pins = signal<readonly Recent[]>(stored<Recent>(PINS));
+
+export function isPinned(path: string): boolean {
+  return pins.value.some((one) => one.path === path);
+}
+
+/** Pins a page, by the title that it has now if none is given, or does so no more. */
+export function togglePin(path: string, title = document.title.replace(SUFFIX, "")): void {
+  const rest = pins.peek().filter((one) => one.path !== path);
+  pins.value = rest.length < pins.peek().length ? rest : [...rest, { path, title }].slice(-MOST);
+  localStorage.setItem(PINS, JSON.stringify(pins.peek()));
 }
 
 /** Queries of a language that were run, the newest first. */

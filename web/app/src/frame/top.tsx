@@ -1,23 +1,13 @@
-/** The bar at the top: search, time range, live mode, sharing, theme, help. */
+/** The bar at the top: search, time range, live mode, sharing, theme, logging out, help. */
 import { useState } from "preact/hooks";
-import { Button, copyText } from "../ui/button";
+import { Button } from "../ui/button";
 import { TextField } from "../ui/field";
 import { Icon } from "../ui/icon";
 import { Popover } from "../ui/popover";
-import { href } from "./base";
-import { link, place } from "./router";
+import { SharePicker } from "./share";
 import { theme, toggleTheme } from "./theme";
-import {
-  liveMillis,
-  parseTime,
-  QUICK,
-  range,
-  rangeLabel,
-  rangeText,
-  refresh,
-  setLive,
-  setRange,
-} from "./time";
+import { liveMillis, parseTime, QUICK, rangeLabel, rangeText, refresh, setLive, setRange } from "./time";
+import { logOut, token } from "./token";
 
 const LIVE = ["1s", "5s", "15s", "1m", "5m"] as const;
 
@@ -39,6 +29,9 @@ export function Top({ onSearch, onHelp }: { onSearch: () => void; onHelp: () => 
           label={theme.value === "dark" ? "Light theme" : "Dark theme"}
           onClick={toggleTheme}
         />
+        {token.value !== "" && (
+          <Button kind="quiet" icon="leave" label="Log out: forget the token" onClick={logOut} />
+        )}
         <Button kind="quiet" icon="info" label="Keyboard and help" onClick={onHelp} />
       </div>
     </header>
@@ -143,49 +136,5 @@ function LivePicker() {
         )}
       </Popover>
     </span>
-  );
-}
-
-function SharePicker() {
-  return (
-    <Popover label="Share" align="right" kind="quiet" button={<Icon name="share" />}>
-      {(close) => (
-        <div>
-          <button
-            type="button"
-            class="menu-item"
-            onClick={() => {
-              copyLink();
-              close();
-            }}
-          >
-            Copy link, time as written
-          </button>
-          <button
-            type="button"
-            class="menu-item"
-            onClick={() => {
-              copyLink(true);
-              close();
-            }}
-          >
-            Copy link, time frozen
-          </button>
-        </div>
-      )}
-    </Popover>
-  );
-}
-
-/** Copies the address of what is shown; `frozen` with the time that it is about now. */
-export function copyLink(frozen = false): void {
-  const query = new URLSearchParams(place.peek().query);
-  if (frozen) {
-    query.set("from", String(Math.round(range.peek().from)));
-    query.set("to", String(Math.round(range.peek().to)));
-    query.delete("refresh");
-  }
-  void copyText(
-    window.location.origin + href(link(place.peek().path, {})) + (query.size > 0 ? `?${query}` : ""),
   );
 }

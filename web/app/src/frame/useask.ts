@@ -4,6 +4,7 @@
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { connection } from "./api";
+import { token } from "./token";
 
 /** How a question stands. */
 export interface Asked<T> {
@@ -45,7 +46,7 @@ export function useAsk<T>(
       },
     );
     return () => controller.abort();
-    // A server that is back is asked again.
-  }, [...about, turn, isLost]);
+    // A server that is back is asked again, and one that wanted to know who asks.
+  }, [...about, turn, isLost, token.value]);
   return { ...state, again: () => setTurn((before) => before + 1) };
 }

@@ -41,6 +41,7 @@ export const ROUTES: readonly PageRoute[] = [
   { path: "/dashboards/import", load: () => import("./dashboards/import") },
   { path: "/d/:uid", load: () => import("./dashboards/show") },
   { path: "/d/:uid/:slug", load: () => import("./dashboards/show") },
+  { path: "/s/:code", load: () => import("./short") },
   { path: "/admin", load: () => import("./admin") },
   { path: "/admin/:part", load: () => import("./admin") },
 ];

@@ -1,4 +1,5 @@
 /** The icons, drawn here: lines of 1.6 in a square of 20. */
+const STAR = "M10 3l2.2 4.6 5 .7-3.6 3.5.8 5-4.4-2.4-4.4 2.4.8-5L2.8 8.3l5-.7z";
 const PATHS = {
   home: "M3 9.5 10 3l7 6.5V17h-4.5v-4.5h-5V17H3z",
   live: "M7 5.5v9l7-4.5z",
@@ -37,8 +38,10 @@ const PATHS = {
   columns: "M3 4h14v12H3zM8 4v12M13 4v12",
   flag: "M5 17V3h9l-2 3.5 2 3.5H5",
   compare: "M7 4 3 8h9M13 16l4-4H8",
-  star: "M10 3l2.2 4.6 5 .7-3.6 3.5.8 5-4.4-2.4-4.4 2.4.8-5L2.8 8.3l5-.7z",
+  star: STAR,
+  starred: STAR,
   menu: "M3 5h14M3 10h14M3 15h14",
+  leave: "M8 4H4v12h4M8 10h9M13 6l4 4-4 4",
   external: "M8 4H4v12h12v-4M11 3h6v6M17 3l-8 8",
 } as const;
 
@@ -47,7 +50,13 @@ export type IconName = keyof typeof PATHS;
 /** An icon; beside text that says what it means, or inside something with a label. */
 export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
   return (
-    <svg class="icon" width={size} height={size} viewBox="0 0 20 20" aria-hidden="true">
+    <svg
+      class={name === "starred" ? "icon icon-filled" : "icon"}
+      width={size}
+      height={size}
+      viewBox="0 0 20 20"
+      aria-hidden="true"
+    >
       <path d={PATHS[name]} />
     </svg>
   );

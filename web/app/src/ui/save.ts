@@ -1,6 +1,6 @@
-/** Hands a text to the browser as a file. */
-export function save(name: string, type: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type }));
+/** Hands text or bytes to the browser as a file. */
+export function save(name: string, type: string, content: BlobPart): void {
+  const address = URL.createObjectURL(new Blob([content], { type }));
   const anchor = document.createElement("a");
   anchor.href = address;
   anchor.download = name;

@@ -5,6 +5,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ApiError } from "../frame/api";
+import { chooseToken, token } from "../frame/token";
 import type { Asked } from "../frame/useask";
 import { Button } from "./button";
 import { Icon } from "./icon";
@@ -38,8 +39,9 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-/** What went wrong, with what was asked, and a way to try again. */
+/** What went wrong, and a way to try again, or as somebody who may. */
 export function ErrorBox({ error, again }: { error: Error; again?: () => void }) {
+  const isForbidden = error instanceof ApiError && error.status === 403;
   const status = error instanceof ApiError && error.status > 0 ? ` (${error.status})` : "";
   return (
     <div class="notice notice-error" role="alert">
@@ -47,6 +49,11 @@ export function ErrorBox({ error, again }: { error: Error; again?: () => void })
       <div class="grow">
         <span class="notice-text">{error.message + status}</span>
       </div>
+      {isForbidden && (
+        <Button onClick={chooseToken}>
+          {token.value === "" ? "Log in with a token" : "Log in with another token"}
+        </Button>
+      )}
       {again && <Button onClick={again}>Try again</Button>}
     </div>
   );

@@ -1,13 +1,14 @@
 /** What can be done with a dashboard: edit, save, its settings, its versions, its JSON. */
 import { useState } from "preact/hooks";
-import { ask } from "../../frame/api";
 import { navigate, param, setParams } from "../../frame/router";
 import { Button } from "../../ui/button";
+import { FileButton } from "../../ui/file";
 import { Icon, type IconName } from "../../ui/icon";
 import { Popover } from "../../ui/popover";
+import { save } from "../../ui/save";
 import { addPanel } from "./change";
 import { emptyPanel } from "./create";
-import { download, fileName } from "./csv";
+import { fileName } from "./csv";
 import { JsonDialog } from "./jsondialog";
 import { deleteDashboard, type Json, type Loaded } from "./model";
 import { SaveDialog } from "./save";
@@ -93,11 +94,7 @@ interface MoreProps {
 
 function More({ loaded, source, isOwn, onOpen }: MoreProps) {
   const uid = loaded.meta.uid;
-  const exported = async () => {
-    const response = uid === "" ? undefined : await ask(`/api/dashboards/${encodeURIComponent(uid)}/export`);
-    const text = response ? await response.text() : JSON.stringify(source, null, 2);
-    download(fileName(String(source.title ?? uid), "json"), "application/json", text);
-  };
+  const file = fileName(String(source.title ?? uid), "json");
   const remove = async () => {
     if (!window.confirm(`Delete “${String(source.title ?? uid)}”? Its versions go with it.`)) return;
     await deleteDashboard(uid);
@@ -123,7 +120,20 @@ function More({ loaded, source, isOwn, onOpen }: MoreProps) {
             {item("admin", "Settings and variables", () => onOpen("settings"))}
             {item("logs", "JSON", () => onOpen("json"))}
             {isOwn && item("clock", "Versions", () => onOpen("versions"))}
-            {item("download", "Export JSON", () => void exported())}
+            {uid === "" ? (
+              item("download", "Export JSON", () =>
+                save(file, "application/json", JSON.stringify(source, null, 2)),
+              )
+            ) : (
+              <FileButton
+                class="menu-item"
+                path={`/api/dashboards/${encodeURIComponent(uid)}/export`}
+                name={file}
+                onDone={close}
+              >
+                <Icon name="download" size={14} /> Export JSON
+              </FileButton>
+            )}
             {uid !== "" && item("copy", "Save a copy", () => onOpen("saveAs"))}
             {item("external", "Without frame", () => setParams({ kiosk: param("kiosk") === undefined }))}
             {isOwn && item("trash", "Delete", () => void remove())}

@@ -1,5 +1,5 @@
 /** Import of dashboards: a file, text, or a Kubernetes ConfigMap; what of it works is said before it is saved. */
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, ask, question } from "../../frame/api";
 import { href } from "../../frame/base";
 import { Button } from "../../ui/button";
@@ -37,7 +37,10 @@ interface Imported {
 
 type Way = "look" | "save" | "overwrite";
 
-async function send(text: string, way: Way): Promise<Imported[]> {
+/** What is being typed is looked at when its author pauses. */
+const PAUSE_MILLIS = 250;
+
+async function send(text: string, way: Way, signal?: AbortSignal): Promise<Imported[]> {
   const params = {
     dry_run: way === "look" ? "true" : undefined,
     overwrite: way === "overwrite" ? "true" : undefined,
@@ -46,24 +49,37 @@ async function send(text: string, way: Way): Promise<Imported[]> {
     method: "POST",
     headers: { "Content-Type": "text/plain" },
     body: text,
+    signal,
   });
   return ((await response.json()) as { dashboards: Imported[] }).dashboards;
 }
 
 export default function Page() {
   const [text, setText] = useState("");
+  const [looked, setLooked] = useState<{ text: string } | undefined>(undefined);
   const [reports, setReports] = useState<Imported[] | undefined>(undefined);
   const [saved, setSaved] = useState<Imported[] | undefined>(undefined);
   const [error, setError] = useState<Error | undefined>(undefined);
   const [isOver, setOver] = useState(false);
-  const look = async (next: string) => {
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const look = (next: string, pause = 0) => {
     setText(next);
     setReports(undefined);
     setSaved(undefined);
     setError(undefined);
-    if (next.trim() === "") return;
-    await send(next, "look").then(setReports, setError);
+    setLooked(undefined);
+    clearTimeout(timer.current);
+    if (next.trim() !== "") timer.current = setTimeout(() => setLooked({ text: next }), pause);
   };
+  useEffect(() => {
+    if (!looked) return;
+    const controller = new AbortController();
+    send(looked.text, "look", controller.signal).then(setReports, (failure: Error) => {
+      if (failure.name !== "AbortError") setError(failure);
+    });
+    return () => controller.abort();
+  }, [looked]);
+  useEffect(() => () => clearTimeout(timer.current), []);
   const save = (way: Way) => {
     setError(undefined);
     return send(text, way).then(setSaved, setError);
@@ -71,7 +87,7 @@ export default function Page() {
   const isTaken = error instanceof ApiError && error.status === 409;
   const take = async (files: FileList | null | undefined) => {
     const file = files?.[0];
-    if (file) await look(await file.text());
+    if (file) look(await file.text());
   };
   return (
     <PageBody title="Import dashboards">
@@ -105,7 +121,7 @@ export default function Page() {
           rows={8}
           placeholder="Or paste it"
           value={text}
-          onInput={(event) => void look(event.currentTarget.value)}
+          onInput={(event) => look(event.currentTarget.value, PAUSE_MILLIS)}
         />
       </div>
       {error && <ErrorBox error={error} />}
@@ -169,7 +185,7 @@ function ReportCard({ of }: { of: Imported }) {
           {full} of {full + partial + unsupported} panels work fully
         </b>
         {partial > 0 && `, ${partial} in part`}
-        {unsupported > 0 && `, ${unsupported} are shown as tables`}.
+        {unsupported > 0 && `, ${unsupported} not`}.
       </p>
       {report.notes.map(({ lost, text }) => (
         <p key={text} class={lost ? "warn" : "muted"}>

@@ -3,9 +3,10 @@ import { useState } from "preact/hooks";
 import { TablePanel } from "../../panels/table";
 import { Button, CopyButton } from "../../ui/button";
 import { Check, SelectField } from "../../ui/field";
+import { save } from "../../ui/save";
 import { Empty } from "../../ui/states";
 import { Tabs } from "../../ui/tabs";
-import { csv, download, fileName } from "./csv";
+import { csv, fileName } from "./csv";
 import { Dialog } from "./dialog";
 import type { PanelState } from "./loader";
 import type { Json, Placed } from "./model";
@@ -72,7 +73,7 @@ function Data({
         <Check label="Values as shown" checked={isFormatted} onChange={setFormatted} />
         <Button
           icon="download"
-          onClick={() => download(fileName(panel.title, "csv"), "text/csv", csv(frame, isFormatted))}
+          onClick={() => save(fileName(panel.title, "csv"), "text/csv", csv(frame, isFormatted))}
         >
           Download CSV
         </Button>

@@ -3,7 +3,8 @@
 import { param } from "../../frame/router";
 import { Icon, type IconName } from "../../ui/icon";
 import { Popover } from "../../ui/popover";
-import { csv, download, fileName } from "./csv";
+import { save } from "../../ui/save";
+import { csv, fileName } from "./csv";
 import type { PanelState } from "./loader";
 import type { Placed } from "./model";
 import { type PanelContext, viewAlone } from "./panel";
@@ -60,7 +61,7 @@ export function PanelMenu({ panel, state, context, isTable, onTable }: PanelMenu
                 () =>
                   frames.forEach((frame, at) => {
                     const name = frames.length > 1 ? `${panel.title}-${frame.refId ?? at + 1}` : panel.title;
-                    if (at < MOST_FILES) download(fileName(name, "csv"), "text/csv", csv(frame, false));
+                    if (at < MOST_FILES) save(fileName(name, "csv"), "text/csv", csv(frame, false));
                   }),
                 frames.length === 0,
               )}

@@ -13,6 +13,7 @@ import { safeAddress } from "../../panels/links";
 import { TablePanel } from "../../panels/table";
 import { Marked } from "../../panels/text";
 import { useSize } from "../../panels/usesize";
+import { wrongRange } from "../../ui/editor/errors";
 import { Icon } from "../../ui/icon";
 import { Popover } from "../../ui/popover";
 import { watch } from "./insight";
@@ -225,13 +226,13 @@ function PanelFailure({
 
 /** A query with the place that is wrong underlined. */
 function QueryAt({ query, offset }: { query: string; offset?: number }) {
-  if (offset === undefined || offset >= query.length) return <code class="panel-query">{query}</code>;
-  const length = Math.max(1, query.slice(offset).search(/[\s(){}|,]|$/));
+  if (offset === undefined) return <code class="panel-query">{query}</code>;
+  const { from, to } = wrongRange(query, offset);
   return (
     <code class="panel-query">
-      {query.slice(0, offset)}
-      <mark class="query-wrong">{query.slice(offset, offset + length)}</mark>
-      {query.slice(offset + length)}
+      {query.slice(0, from)}
+      <mark class="query-wrong">{query.slice(from, to)}</mark>
+      {query.slice(to)}
     </code>
   );
 }

@@ -33,9 +33,9 @@ export function VariableBar({ variables }: { variables: readonly Variable[] }) {
           {variable.hide !== 1 && <span class="field-label">{variable.label || variable.name}</span>}
           <Control variable={variable} />
           {variable.error && (
-            <span class="bad" role="alert" title={variable.error}>
+            <span class="bad variable-error" role="alert" title={variable.error}>
               <Icon name="error" size={14} />
-              <span class="hidden">{variable.error}</span>
+              <span class="ellipsis">{variable.error}</span>
             </span>
           )}
         </div>

@@ -1,10 +1,11 @@
 /** The page when there is data: what runs, what fails, what comes in, where one was. */
 import { getJson } from "../../frame/api";
 import { href } from "../../frame/base";
-import { queries, recents } from "../../frame/recents";
+import { pins, queries, type Recent, recents, togglePin } from "../../frame/recents";
 import { link } from "../../frame/router";
 import { range, refreshes } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
+import { Button } from "../../ui/button";
 import { count, duration, percent } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Card, Figure, PageBody } from "../../ui/page";
@@ -221,17 +222,25 @@ function Concerns({ concerns }: { concerns: readonly Concern[] }) {
 
 /** Pages and queries that were looked at, as the browser remembers them. */
 function Lately() {
-  const pages = recents.value.slice(0, SHOWN);
+  const pinned = pins.value;
+  const isPin = ({ path }: Recent) => pinned.some((pin) => pin.path === path);
+  const pages = recents.value.filter((one) => !isPin(one)).slice(0, SHOWN);
   const asked = queries("traceql").slice(0, 3);
-  if (pages.length === 0 && asked.length === 0)
+  if (pages.length === 0 && asked.length === 0 && pinned.length === 0)
     return <Empty title="Traces, sessions and dashboards that you open are listed here" />;
   return (
     <ul class="home-list">
-      {pages.map(({ path, title }) => (
-        <li key={path}>
-          <a class="ellipsis grow" href={href(path)}>
-            {title}
+      {[...pinned, ...pages].map((page, at) => (
+        <li key={page.path}>
+          <a class="ellipsis grow" href={href(page.path)}>
+            {page.title}
           </a>
+          <Button
+            kind="quiet"
+            icon={at < pinned.length ? "starred" : "star"}
+            label={at < pinned.length ? `Unpin ${page.title}` : `Pin ${page.title}`}
+            onClick={() => togglePin(page.path, page.title)}
+          />
         </li>
       ))}
       {asked.map((query) => (

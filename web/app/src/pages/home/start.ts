@@ -1,6 +1,6 @@
 /** What the server says of itself at the start (`/api/start`), and each second (`/api/live`). */
 import { useEffect, useState } from "preact/hooks";
-import { events } from "../../frame/api";
+import { events } from "../../frame/events";
 
 export interface Address {
   address: string;

@@ -184,7 +184,7 @@ function QueryBar(props: { query: string; whole: string; levels: readonly Level[
         placeholder='{service_name="…"} |= "…"'
         onChange={setDraft}
         onRun={run}
-        error={wrong && { ...wrong, position: Math.min(wrong.position ?? 0, query.length) }}
+        error={wrong && { ...wrong, position: wrong.position && Math.min(wrong.position, query.length) }}
       />
       {error && draft === query && <p class="bad">{error.message}</p>}
     </section>

@@ -96,7 +96,8 @@ export function joined(newer: readonly LogLine[], older: readonly LogLine[], mos
   return [...fresh, ...older].slice(0, most);
 }
 
-function identity({ nanos, text, labels }: LogLine): string {
+/** What makes a line the same as another. */
+export function identity({ nanos, text, labels }: LogLine): string {
   return `${nanos}\u0000${text}\u0000${labels.span_id ?? ""}${labels.service_name ?? ""}`;
 }
 

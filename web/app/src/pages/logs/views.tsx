@@ -121,6 +121,7 @@ export function Tailed({ query, ...rest }: ViewProps) {
         <DownloadButton lines={tail.lines} />
       </div>
       {tail.dropped > 0 && <Warning>{count(tail.dropped)} lines came too fast and were left out.</Warning>}
+      {tail.isCut && <Warning>Lines come faster than they can be asked for: some are left out.</Warning>}
       {tail.lines.length === 0 ? (
         <Empty title="No line has come yet">
           <p>Lines that match are shown as they come.</p>

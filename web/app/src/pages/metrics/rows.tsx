@@ -27,7 +27,9 @@ export function QueryRow(props: QueryRowProps) {
   useEffect(() => setLegend(query.legend), [query.legend]);
   const run = (next = text) => onChange({ ...query, text: next.trim(), legend });
   const wrong =
-    text === query.text ? queryError(filled(query.text, props.step, props.rangeSeconds), error) : undefined;
+    text === query.text
+      ? queryError(query.text, error, filled(query.text, props.step, props.rangeSeconds))
+      : undefined;
   return (
     <div class="metric-query">
       <button

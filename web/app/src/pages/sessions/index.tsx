@@ -2,7 +2,7 @@
  * The board of a session: where tasks stand, how fast they go, where they run, what stands out; as it is
  * now, heard live, or as it was at a moment of a replay.
  */
-import { getJson } from "../../frame/api";
+import { getJson, needsHeaders } from "../../frame/api";
 import { href } from "../../frame/base";
 import { useKeys } from "../../frame/keys";
 import { link, param, setParams } from "../../frame/router";
@@ -10,6 +10,7 @@ import { refreshes } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { colorAt } from "../../ui/colors";
+import { FileButton } from "../../ui/file";
 import { count, fullTime } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Card, Figure, PageBody } from "../../ui/page";
@@ -207,14 +208,7 @@ export default function Page({ params }: PageProps) {
                 <Icon name="traces" /> Trace
               </a>
             )}
-            <a
-              class="button"
-              href={href(`/api/sessions/${encodeURIComponent(id)}/report`)}
-              target="_blank"
-              rel="noreferrer"
-            >
-              <Icon name="external" /> Report
-            </a>
+            <Report id={id} />
             <a class="button" href={href(link("/sessions/compare", { a: id }))}>
               <Icon name="compare" /> Compare
             </a>
@@ -226,5 +220,22 @@ export default function Page({ params }: PageProps) {
         {(told) => <Parts board={told} version={told} />}
       </Answer>
     </PageBody>
+  );
+}
+
+/** The analysis as a page of its own: in another tab, or as a file where a tab could not ask for it. */
+function Report({ id }: { id: string }) {
+  const path = `/api/sessions/${encodeURIComponent(id)}/report`;
+  if (needsHeaders()) {
+    return (
+      <FileButton path={path} name={`session-${id.replace(/[^\w.-]+/g, "-")}.html`}>
+        <Icon name="download" /> Report
+      </FileButton>
+    );
+  }
+  return (
+    <a class="button" href={href(path)} target="_blank" rel="noreferrer">
+      <Icon name="external" /> Report
+    </a>
   );
 }

@@ -3,7 +3,7 @@
  * again, not more often than every so often.
  */
 import { useEffect, useRef } from "preact/hooks";
-import { events } from "../../frame/api";
+import { events } from "../../frame/events";
 
 /** How often a board is asked for while much happens, and while only time goes on. */
 const BUSY_MILLIS = 1500;

@@ -12,9 +12,10 @@ import { Editor } from "../../ui/editor";
 import { queryError } from "../../ui/editor/errors";
 import { QueryMenu, useQueryKeys } from "../../ui/editor/queries";
 import { sqlColumns } from "../../ui/editor/sql";
+import { FileButton } from "../../ui/file";
 import { count, fullTime } from "../../ui/format";
+import { Icon } from "../../ui/icon";
 import { Card, PageBody } from "../../ui/page";
-import { save } from "../../ui/save";
 import { Answer, Empty, ErrorBox, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { TimeChart } from "../../ui/timechart";
@@ -43,19 +44,14 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   ["Newest lines of logs", "select time, severity, body\nfrom logs\norder by time desc\nlimit 100"],
 ];
 
-function post(query: string, accept: string, signal?: AbortSignal): Promise<Response> {
+function posted(query: string, accept: string): RequestInit {
   const body = JSON.stringify({ query: withTime(query, range.peek()) });
-  return ask("/api/sql", {
-    method: "POST",
-    body,
-    signal,
-    headers: { "Content-Type": "application/json", Accept: accept },
-  });
+  return { method: "POST", body, headers: { "Content-Type": "application/json", Accept: accept } };
 }
 
 async function rowsOf(query: string, signal: AbortSignal): Promise<SqlAnswer & { millis: number }> {
   const began = performance.now();
-  const response = await post(query, "application/json", signal);
+  const response = await ask("/api/sql", { ...posted(query, "application/json"), signal });
   const reader = new RowReader();
   const pieces = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
@@ -101,7 +97,7 @@ function QueryBox({ query, error }: { query: string; error?: Error }) {
     ran("sql", text);
     setParams({ q: text.trim() });
   };
-  const wrong = draft === query ? queryError(query, error) : undefined;
+  const wrong = draft === query ? queryError(query, error, withTime(query, range.peek())) : undefined;
   return (
     <section class="card query-card" aria-label="Query">
       <Editor
@@ -143,10 +139,6 @@ function Examples() {
 function Rows({ answer, query }: { answer: SqlAnswer & { millis: number }; query: string }) {
   const columns = useMemo(() => columnsOf(answer.columns), [answer]);
   const chart = useMemo(() => plotted(answer), [answer]);
-  const download = async () => {
-    const response = await post(query, "text/csv");
-    save("rows.csv", "text/csv", await response.text());
-  };
   return (
     <div class="stack">
       <div class="traces-status">
@@ -154,9 +146,9 @@ function Rows({ answer, query }: { answer: SqlAnswer & { millis: number }; query
           {count(answer.rows.length)} rows · {(answer.millis / 1000).toFixed(2)} s
         </span>
         <span class="page-actions">
-          <Button icon="download" onClick={download}>
-            CSV
-          </Button>
+          <FileButton path="/api/sql" name="rows.csv" init={() => posted(query, "text/csv")}>
+            <Icon name="download" /> CSV
+          </FileButton>
         </span>
       </div>
       {answer.isCut && <Warning>The first {count(MOST_ROWS)} rows are shown; the file has all.</Warning>}

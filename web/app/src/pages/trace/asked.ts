@@ -1,6 +1,5 @@
 /** What the page asks about a trace besides its columns, and the shapes of the answers. */
 import { ask, getJson, question } from "../../frame/api";
-import { param } from "../../frame/router";
 import type { FlameAnswer } from "../../ui/canvas/flamenodes";
 import { readColumns, type Trace } from "./columns";
 
@@ -149,8 +148,7 @@ export function askFlame(id: string, signal?: AbortSignal): Promise<FlameAnswer>
 
 /** Where a trace can be downloaded from. */
 export function exportPath(id: string, format: "otlp" | "perfetto"): string {
-  // A link has no headers: whose trace it is must be in it.
-  return question(path(id, "/export"), { format, tenant: param("tenant") });
+  return question(path(id, "/export"), { format });
 }
 
 /** A value as text: what is a list or a map, as JSON. */

@@ -1,11 +1,11 @@
 /** What a trace is, above its views: its figures, what is odd about it, what can be done with it. */
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { href } from "../../frame/base";
 import { link, navigate } from "../../frame/router";
+import { copyLink } from "../../frame/share";
 import { setLive } from "../../frame/time";
-import { copyLink } from "../../frame/top";
 import { Button, CopyButton } from "../../ui/button";
+import { FileButton } from "../../ui/file";
 import { count, duration, fullTime, millisOf } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Popover } from "../../ui/popover";
@@ -170,22 +170,22 @@ export function HeadActions({ id, trace }: { id: string; trace: Trace }) {
       >
         {(close) => (
           <div>
-            <a
+            <FileButton
               class="menu-item"
-              href={href(exportPath(id, "otlp"))}
-              download={`${id}.otlp.json`}
-              onClick={close}
+              path={exportPath(id, "otlp")}
+              name={`${id}.otlp.json`}
+              onDone={close}
             >
               OTLP JSON
-            </a>
-            <a
+            </FileButton>
+            <FileButton
               class="menu-item"
-              href={href(exportPath(id, "perfetto"))}
-              download={`${id}.perfetto.json`}
-              onClick={close}
+              path={exportPath(id, "perfetto")}
+              name={`${id}.perfetto.json`}
+              onDone={close}
             >
               For Perfetto or Chrome
-            </a>
+            </FileButton>
             <button
               type="button"
               class="menu-item"

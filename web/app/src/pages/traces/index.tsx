@@ -47,7 +47,7 @@ function orderOf({ column, descending }: Sorting): "newest" | "duration" | "span
   return column === "duration" ? "duration" : column === "matched" ? "spans" : "newest";
 }
 
-function search(q: string, also: Record<string, undefined> = {}): void {
+function search(q: string, also: Record<string, string | undefined> = {}): void {
   ran("traceql", q);
   setParams({ q, ...also });
 }
@@ -69,6 +69,8 @@ export default function TracesPage() {
     limit,
     order: orderOf(sorting),
   });
+  // What is wrong with the numbers that a query asks for.
+  const [failure, setFailure] = useState<Error | undefined>(undefined);
   const filter = filterOf(query);
   useQueryKeys("Traces", "traceql", query, (q) => setParams({ q }));
   return (
@@ -89,12 +91,12 @@ export default function TracesPage() {
         </>
       }
     >
-      <QueryBar query={query} error={found.error} />
+      <QueryBar query={query} error={found.error ?? failure} />
       {isMetrics(query) &&
         (/\|\s*compare\s*\(/.test(query) ? (
           <Warning>What a selection has that others have not is shown by a box on the heat map.</Warning>
         ) : (
-          <Numbers query={query} />
+          <Numbers query={query} onError={setFailure} />
         ))}
       {found.error && !queryError(query, found.error) && <ErrorBox error={found.error} again={found.again} />}
       {!found.error && (
@@ -195,8 +197,12 @@ function QueryBar({ query, error }: { query: string; error?: Error }) {
   useEffect(() => setDraft(query), [query]);
   const built = parse(draft);
   const wanted = param("mode") === "code" ? "code" : "builder";
-  const mode = built ? wanted : "code";
-  const run = (text = draft) => search(text.trim() || "{}", { box: undefined, sel: undefined });
+  const wrong = draft === query ? queryError(query, error) : undefined;
+  // What was run tells how it is shown: the editor stays while somebody types in it.
+  const isCode = wanted === "code" || !built || !parse(query) || queryError(query, error) !== undefined;
+  const mode = isCode ? "code" : "builder";
+  const run = (text = draft) =>
+    search(text.trim() || "{}", { box: undefined, sel: undefined, mode: isCode ? "code" : undefined });
   return (
     <section class="card query-card" aria-label="Query">
       <div class="query-head">
@@ -237,12 +243,12 @@ function QueryBar({ query, error }: { query: string; error?: Error }) {
           placeholder='{ resource.service.name = "…" && duration > 1s }'
           onChange={setDraft}
           onRun={run}
-          error={draft === query ? queryError(query, error) : undefined}
+          error={wrong}
         />
       ) : (
         <code class="query-text">{draft}</code>
       )}
-      {draft === query && queryError(query, error) && <p class="bad">{error?.message}</p>}
+      {wrong && <p class="bad">{wrong.message}</p>}
     </section>
   );
 }

@@ -1,6 +1,8 @@
 /** The answer of a TraceQL query that asks for numbers over time, as a chart. */
+import { useEffect } from "preact/hooks";
 import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
+import { queryError } from "../../ui/editor/errors";
 import { Card } from "../../ui/page";
 import { Answer, Empty } from "../../ui/states";
 import { Chart } from "../metrics/chart";
@@ -13,10 +15,16 @@ import "../metrics/metrics.css";
 const POINTS = 120;
 const MOST_SERIES = 500;
 
-export function Numbers({ query }: { query: string }) {
+export function Numbers({ query, onError }: { query: string; onError: (error?: Error) => void }) {
   const shown = range.value;
   const step = stepSeconds(shown, POINTS);
   const asked = useAsk((signal) => askOverTime(query, shown, step, signal), [query, shown.from, shown.to]);
+  useEffect(() => {
+    onError(asked.error);
+    return () => onError(undefined);
+  }, [asked.error]);
+  // What is wrong with the query is shown where it is written.
+  if (asked.error && queryError(query, asked.error)) return null;
   // Points are at whole numbers of their step.
   const from = Math.floor(shown.from / 1000 / step) * step * 1000;
   const to = Math.ceil(shown.to / 1000 / step) * step * 1000;

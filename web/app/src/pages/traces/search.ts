@@ -4,6 +4,7 @@
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, connection, eachLine, question } from "../../frame/api";
+import { token } from "../../frame/token";
 import { type FoundTrace, foundTrace, type SearchedTrace } from "./found";
 
 export interface Search {
@@ -132,7 +133,7 @@ export function useSearch({ query, select, from, to, limit, order }: Asked): Sea
       clearInterval(timer);
       controller.abort();
     };
-    // One that is back is asked again.
-  }, [query, select, from, to, limit, order, turn, isLost]);
+    // One that is back is asked again, and one that wanted to know who asks.
+  }, [query, select, from, to, limit, order, turn, isLost, token.value]);
   return { ...state, stop: () => running.current?.stop(), again: () => setTurn(turn + 1) };
 }

@@ -14,6 +14,7 @@ import { lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { EditorState, Prec } from "@codemirror/state";
 import { drawSelection, EditorView, keymap, placeholder } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
+import { wrongRange } from "./errors";
 import type { Language } from "./index";
 import { languageOf } from "./languages";
 
@@ -86,24 +87,10 @@ export function mount(host: HTMLElement, options: Mounted): EditorHandle {
       isSetting = false;
     },
     showError: (error) => {
-      const length = view.state.doc.length;
-      const from = Math.min(error?.position ?? 0, length);
-      const end = view.state.doc
-        .toString()
-        .slice(from)
-        .search(/[\s(){}|,]/);
-      const to =
-        error?.position === undefined ? length : Math.min(length, from + Math.max(1, end < 0 ? length : end));
-      const diagnostics = error
-        ? [
-            {
-              from: Math.min(from, Math.max(0, to - 1)),
-              to,
-              severity: "error" as const,
-              message: error.message,
-            },
-          ]
-        : [];
+      const query = view.state.doc.toString();
+      const place =
+        error?.position === undefined ? { from: 0, to: query.length } : wrongRange(query, error.position);
+      const diagnostics = error ? [{ ...place, severity: "error" as const, message: error.message }] : [];
       view.dispatch(setDiagnostics(view.state, diagnostics));
     },
     destroy: () => view.destroy(),

@@ -1,6 +1,7 @@
 /** The queries of a panel, each with the editor of its language. */
 import { Button } from "../../../ui/button";
 import { Editor } from "../../../ui/editor";
+import { type QueryError, writtenPlace } from "../../../ui/editor/errors";
 import { Check, SelectField, TextField } from "../../../ui/field";
 import { emptyTarget, SOURCES, type Source } from "../create";
 import type { PanelError } from "../loader";
@@ -125,9 +126,12 @@ function Query({ target, panel, error, onChange, onRemove, onRun }: QueryProps) 
   );
 }
 
-/** The place of an error holds only if the query was asked as it is written, without variables. */
-function placedError(error: PanelError, written: string): { message: string; position?: number } {
-  return { message: error.message, position: error.query === written ? error.offset : undefined };
+/** An error is of the query as it was asked, with values in the places of variables. */
+function placedError({ message, query, offset }: PanelError, written: string): QueryError | undefined {
+  if (query === undefined || offset === undefined) return { message };
+  const position = writtenPlace(written, query, offset);
+  // What is written by now was not asked yet.
+  return position === undefined ? undefined : { message, position };
 }
 
 const FORMATS = [

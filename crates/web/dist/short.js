@@ -1,0 +1,1 @@
+import{a as e,x as t,z as n}from"./api.js";import{t as r}from"./useask.js";import{i,p as a,r as o}from"./page.js";function s({params:s}){let c=s.code,l=r(t=>e(`/api/links/${encodeURIComponent(c)}`,{},t),[c]),u=l.data?.path;return n(()=>{u!==void 0&&t(u,{replace:!0})},[u]),a(o,{title:`Short link`,children:a(i,{of:l,children:()=>null})})}export{s as default};

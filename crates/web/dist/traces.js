@@ -1,2 +1,0 @@
-var e=[/\bline:? (\d+),? (?:col|column):? (\d+)/i,/(?:^|\s)(\d+):(\d+): /];function t(t,n){for(let r of e){let e=r.exec(n);if(!e)continue;let i=t.split(`
-`),a=Math.min(Number(e[1]),i.length)-1,o=i.slice(0,Math.max(0,a)).reduce((e,{length:t})=>e+t+1,0);return Math.min(o+Number(e[2])-1,t.length)}}function n(e,n){if(!n||n.status!==400&&n.status!==422)return;let r=n.position??t(e,n.message);return{message:n.message,position:r}}export{n as t};

@@ -1,0 +1,141 @@
+// Dashboards for tests with a browser: how they are saved and asked, and what their panels show.
+import assert from "node:assert/strict";
+
+export const METRICS = { type: "prometheus", uid: "kymo-prometheus" };
+export const TRACES = { type: "tempo", uid: "kymo-tempo" };
+export const LOGS = { type: "loki", uid: "kymo-loki" };
+
+/** A panel over one query of metrics. */
+export function chart(id, title, expr, more = {}) {
+  return {
+    id,
+    type: "timeseries",
+    title,
+    datasource: METRICS,
+    targets: [{ refId: "A", datasource: METRICS, expr }],
+    gridPos: { x: ((id - 1) % 2) * 12, y: Math.floor((id - 1) / 2) * 8, w: 12, h: 8 },
+    ...more,
+  };
+}
+
+/** A dashboard of panels and variables, over the last hour. */
+export function board(uid, panels, variables = [], more = {}) {
+  return {
+    uid,
+    title: `Board ${uid}`,
+    schemaVersion: 42,
+    time: { from: "now-1h", to: "now" },
+    templating: { list: variables },
+    panels,
+    ...more,
+  };
+}
+
+/** Asks the server; a body is sent as JSON. */
+export async function ask(server, path, body) {
+  const response = await fetch(server.url + path, {
+    method: body === undefined ? "GET" : "POST",
+    headers: body === undefined ? {} : { "Content-Type": "application/json" },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  const text = await response.text();
+  assert.ok(response.ok, `${path}: ${response.status} ${text.slice(0, 300)}`);
+  return text.trimEnd().includes("\n") ? text.trimEnd().split("\n").map(JSON.parse) : JSON.parse(text);
+}
+
+export async function save(server, dashboard) {
+  return (await ask(server, "/api/dashboards", { dashboard, message: "first" })).uid;
+}
+
+/** Asks again until something holds, or fails when it has not for long. */
+export async function until(holds, what, millis = 60_000) {
+  for (const end = Date.now() + millis; Date.now() < end; ) {
+    if (await holds()) return;
+    await new Promise((done) => setTimeout(done, 200));
+  }
+  assert.fail(`${what}: not within ${millis} ms`);
+}
+
+/** Whether the newest answer for a panel has a value at all. */
+export function hasValues({ frames = [] }) {
+  const isValue = (value) => value !== null && value !== "" && value !== "NaN";
+  return frames.some(({ fields }) =>
+    fields.some(({ type, values }) => type !== "time" && values.some(isValue)),
+  );
+}
+
+/** The panel of a title. */
+export function panelOf(page, title) {
+  return page.locator(".panel").and(page.getByRole("group", { name: title, exact: true }));
+}
+
+/**
+ * Keeps what is asked for panels, and what is answered: `answers()` waits for what is under way, and is the
+ * newest answer of each panel by its key.
+ */
+export function heard(page) {
+  const bodies = [];
+  const texts = [];
+  page.on("request", (request) => {
+    if (!request.url().endsWith("/api/dashboards/query")) return;
+    bodies.push(request.postDataJSON());
+    // One that is given up has no answer.
+    texts.push(
+      request.response().then(
+        (response) => response?.text().catch(() => "") ?? "",
+        () => "",
+      ),
+    );
+  });
+  return {
+    bodies,
+    keys: () => bodies.flatMap(({ panels }) => panels.map(({ key }) => key)),
+    async answers() {
+      const lines = (await Promise.all(texts)).join("\n").split("\n").filter(Boolean);
+      return new Map(lines.map((line) => JSON.parse(line)).map((line) => [line.panel, line]));
+    },
+  };
+}
+
+/** Waits until every panel in the window has its answer and is drawn. */
+export async function drawn(page, { least = 1, timeout = 30_000 } = {}) {
+  await page.waitForFunction(
+    (wanted) => {
+      const window = document.querySelector(".outlet").getBoundingClientRect();
+      const inSight = [...document.querySelectorAll(".panel")].filter((panel) => {
+        const { top, bottom } = panel.getBoundingClientRect();
+        return bottom > window.top && top < window.bottom;
+      });
+      const isDrawn = (panel) =>
+        !panel.querySelector(".panel-progress") && panel.querySelector(".panel-content")?.firstElementChild;
+      return inSight.length >= wanted && inSight.every(isDrawn);
+    },
+    least,
+    { timeout },
+  );
+}
+
+/** What each panel in the document shows: an error, nothing, or data. */
+export function standing(page) {
+  return page.locator(".panel").evaluateAll((panels) => {
+    const isPainted = (canvas) => {
+      if (canvas.width === 0 || canvas.height === 0) return false;
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      return data.some((byte, at) => at % 4 === 3 && byte > 0);
+    };
+    const showsData = (content) => {
+      const nothing = ".panel-nodata, .panel-failure:not(.panel-failure-over)";
+      if (content === null || content.querySelector(nothing)) return false;
+      const grid = content.querySelector("[role=grid]");
+      if (grid) return grid.querySelectorAll("[role=row]").length > 1;
+      const canvases = [...content.querySelectorAll("canvas")];
+      return canvases.length > 0 ? canvases.some(isPainted) : content.textContent.trim() !== "";
+    };
+    return panels.map((panel) => ({
+      title: panel.getAttribute("aria-label"),
+      error: panel.querySelector(".panel-failure")?.textContent,
+      isShown: panel.querySelector(".panel-content") !== null,
+      hasData: showsData(panel.querySelector(".panel-content")),
+    }));
+  });
+}

@@ -1,0 +1,248 @@
+// Dashboards of others: what of them works is said before they are saved, what is not known is shown as such,
+// and all of it is given back as it came.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { ask, drawn, panelOf, standing } from "./boards.mjs";
+import { browse, demo, serve, settled, shots, watched } from "./harness.mjs";
+
+let server;
+let browser;
+
+before(async () => {
+  server = await serve();
+  browser = await browse();
+  await demo(server, { history: "1h", seconds: 3 });
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const ELSEWHERE = { type: "prometheus", uid: "a1b2c3" };
+
+function panel(id, title, expr, more = {}) {
+  const gridPos = { x: ((id - 1) % 2) * 12, y: Math.floor((id - 1) / 2) * 8, w: 12, h: 8 };
+  return {
+    id,
+    type: "timeseries",
+    title,
+    datasource: ELSEWHERE,
+    targets: [{ refId: "A", expr }],
+    gridPos,
+    ...more,
+  };
+}
+
+/** A dashboard of another place: some of it works, some in part, and some is not known at all. */
+const MIXED = {
+  uid: "mixed",
+  title: "Mixed",
+  schemaVersion: 39,
+  version: 17,
+  invented: { kept: [1, 2.5, null, "x"] },
+  time: { from: "now-1h", to: "now" },
+  templating: {
+    list: [
+      {
+        name: "host",
+        type: "query",
+        datasource: ELSEWHERE,
+        query: "label_values(node_load1, instance)",
+        current: {},
+      },
+      { name: "by", type: "groupby", datasource: ELSEWHERE },
+    ],
+  },
+  panels: [
+    panel(1, "Load", 'node_load1{instance="$host"}'),
+    panel(2, "Flowers", "node_load5", { type: "vendor-flower-panel", options: { petals: { count: 7 } } }),
+    panel(3, "Changed", "count(node_load1)", {
+      type: "stat",
+      transformations: [{ id: "vendorTransform", options: {} }],
+    }),
+    panel(4, "Elsewhere", "", {
+      datasource: { type: "influxdb", uid: "x" },
+      targets: [{ refId: "A", query: "from(bucket)" }],
+    }),
+  ],
+};
+
+/** Lets a file fall onto the page. */
+async function drop(page, text) {
+  const dataTransfer = await page.evaluateHandle((content) => {
+    const made = new DataTransfer();
+    made.items.add(new File([content], "dashboard.json", { type: "application/json" }));
+    return made;
+  }, text);
+  await page.dispatchEvent(".drop", "drop", { dataTransfer });
+}
+
+/** The report that is shown: name, kind, state and notes of panels and variables. */
+async function reported(page) {
+  await page.waitForSelector("table.report tbody tr");
+  return page
+    .locator("table.report tbody tr")
+    .evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+}
+
+/** Saves what is reported, and follows the link to it. */
+async function saveAndOpen(page, title) {
+  await page.getByRole("button", { name: "Save the dashboard" }).click();
+  await page.getByRole("link", { name: title, exact: true }).click();
+  await page.waitForURL(/\/d\//);
+}
+
+async function exported(page) {
+  await page.getByRole("button", { name: "More" }).click();
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Export JSON" }).click(),
+  ]);
+  return JSON.parse(readFileSync(await file.path(), "utf8"));
+}
+
+test("a file that is dropped is reported panel by panel, saved, and given back unchanged", async () => {
+  const { page, context, complaints } = await watched(browser);
+  await page.goto(`${server.url}/dashboards/import`);
+  await settled(page);
+  await drop(page, JSON.stringify(MIXED));
+  const rows = await reported(page);
+  assert.deepEqual(
+    rows.map(([name, , state]) => [name, state]),
+    [
+      ["$host", "works"],
+      ["$by", "works in part"],
+      ["Load", "works"],
+      ["Flowers", "not supported"],
+      ["Changed", "works in part"],
+      ["Elsewhere", "not supported"],
+    ],
+  );
+  const notes = Object.fromEntries(rows.map(([name, , , text]) => [name, text]));
+  assert.match(notes.Flowers, /vendor-flower-panel/);
+  assert.match(notes.Changed, /vendorTransform/);
+  assert.match(notes.Elsewhere, /influxdb/);
+  assert.match(await page.textContent("main"), /1 of 4 panels work fully, 1 in part, 2 not\./);
+  await page.screenshot({ path: join(shots, "dashboards-import-report.png") });
+
+  await saveAndOpen(page, "Mixed");
+  await drawn(page, { least: 4 });
+  const shown = Object.fromEntries((await standing(page)).map((one) => [one.title, one]));
+  assert.ok(shown.Load.hasData && !shown.Load.error, JSON.stringify(shown.Load));
+  assert.ok(shown.Changed.hasData && !shown.Changed.error, JSON.stringify(shown.Changed));
+  // A kind that nobody knows is said to be so, with its data below.
+  const flowers = panelOf(page, "Flowers");
+  assert.match(await flowers.locator(".panel-unsupported").textContent(), /vendor-flower-panel/);
+  assert.ok((await flowers.locator("[role=grid] [role=row]").count()) > 5, "rows of its data");
+  // What is asked of a system that is not here has no data, and says so.
+  assert.match(await panelOf(page, "Elsewhere").textContent(), /notices.*No data/);
+  await page.screenshot({ path: join(shots, "dashboard-imported.png") });
+  assert.deepEqual(await exported(page), MIXED);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("text that is pasted is reported too, one that is there already is saved over only if asked", async () => {
+  const { page, context } = await watched(browser);
+  await page.goto(`${server.url}/dashboards/import`);
+  await page.getByLabel("Or paste it").fill('{ "title": ');
+  await page.waitForSelector(".notice-error");
+  const renamed = { ...MIXED, title: "Mixed again", uid: "again" };
+  for (const title of ["First", "Second"]) {
+    await page.getByLabel("Or paste it").fill(JSON.stringify({ ...renamed, title }));
+    assert.equal((await reported(page)).length, 6);
+    await page.getByRole("button", { name: "Save the dashboard" }).click();
+    if (title === "Second")
+      await page.getByRole("button", { name: "Save over the one that is there" }).click();
+    await page.getByRole("link", { name: title, exact: true }).waitFor();
+  }
+  const { dashboards } = await ask(server, "/api/dashboards");
+  assert.deepEqual(
+    dashboards.filter(({ uid }) => uid === "again").map(({ title, version }) => [title, version]),
+    [["Second", 2]],
+  );
+  await context.close();
+});
+
+const data = process.env.KYMO_TEST_DATA;
+const skip = data === undefined && "KYMO_TEST_DATA names no directory of test data";
+const given = (name) => readFileSync(join(data, "dashboards", name), "utf8");
+
+/** Imports a dashboard through the page, where all of its panels work fully. */
+async function importWhole(page, text) {
+  await page.goto(`${server.url}/dashboards/import`);
+  await settled(page);
+  const buffer = Buffer.from(text);
+  await page.setInputFiles("input[type=file]", { name: "it.json", mimeType: "application/json", buffer });
+  const rows = await reported(page);
+  assert.deepEqual(
+    rows.filter(([, , state]) => state !== "works"),
+    [],
+  );
+  const isPanel = ([, type]) => !type.startsWith("variable");
+  return rows.filter(isPanel).length;
+}
+
+test("NVIDIA's dashboard of the DCGM exporter works fully, and shows data in every panel", {
+  skip,
+}, async () => {
+  const text = given("dcgm-exporter-dashboard.json");
+  const { page, context, complaints } = await watched(browser);
+  assert.equal(await importWhole(page, text), 8);
+  await saveAndOpen(page, "NVIDIA DCGM Exporter Dashboard");
+  await page.setViewportSize({ width: 1400, height: 2600 });
+  await drawn(page, { least: 8 });
+  const all = await standing(page);
+  assert.equal(all.length, 8);
+  assert.deepEqual(
+    all.filter(({ error, hasData }) => error || !hasData),
+    [],
+  );
+  await page.screenshot({ path: join(shots, "dcgm-exporter.png") });
+  assert.deepEqual(await exported(page), JSON.parse(text));
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+/** Panels of Node Exporter Full that the metrics of demo's machines are enough for. */
+const LEAST_WITH_DATA = 40;
+
+test("Node Exporter Full works fully, and no panel fails with all rows open", { skip }, async (t) => {
+  const { page, context, complaints } = await watched(browser);
+  const count = await importWhole(page, given("node-exporter-full.json"));
+  await saveAndOpen(page, "Node Exporter Full");
+  await page.goto(`${page.url().split("?")[0]}?from=now-1h&to=now&refresh=`);
+  await drawn(page, { least: 10 });
+  const rows = page.locator(".board-row-button");
+  for (let at = 0; at < (await rows.count()); at += 1) {
+    const row = rows.nth(at);
+    if ((await row.getAttribute("aria-expanded")) === "false") await row.click();
+  }
+  // Panels are drawn when they are scrolled to, and stay drawn for as long as they are in sight.
+  const found = new Map();
+  const panels = page.locator(".panel");
+  assert.equal(await panels.count(), count);
+  for (let at = 0; at < count; at += 4) {
+    await panels.nth(at).scrollIntoViewIfNeeded();
+    await drawn(page, { least: 1 });
+    const isNew = ({ isShown }, index) => isShown && !found.get(index)?.hasData;
+    for (const [index, one] of (await standing(page)).entries()) if (isNew(one, index)) found.set(index, one);
+  }
+  await panels.last().scrollIntoViewIfNeeded();
+  await drawn(page);
+  for (const [index, one] of (await standing(page)).entries()) if (one.isShown) found.set(index, one);
+  const all = [...found.values()];
+  assert.equal(all.length, count);
+  const shown = all.filter(({ hasData }) => hasData).length;
+  t.diagnostic(`${shown} of ${count} panels show data`);
+  assert.ok(shown >= LEAST_WITH_DATA, `${shown} panels`);
+  assert.deepEqual(
+    all.filter(({ error }) => error),
+    [],
+  );
+  assert.deepEqual(complaints, []);
+  await context.close();
+});

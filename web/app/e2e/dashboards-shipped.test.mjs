@@ -1,0 +1,81 @@
+// Every dashboard that comes with the program, on living data and in both themes: it opens without
+// complaint, no panel fails, and every panel shows data.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { ask, drawn, hasValues, heard, standing, until } from "./boards.mjs";
+import { browse, demo, serve, shots, watched } from "./harness.mjs";
+
+let server;
+let browser;
+
+before(async () => {
+  server = await serve();
+  browser = await browse();
+  await demo(server, { history: "2h", seconds: 3 });
+  // What the server says about itself: a rate is of two readings, which it takes now and then.
+  const rate = encodeURIComponent("rate(kymo_process_cpu_seconds_total[1m])");
+  await until(async () => {
+    const { data } = await ask(server, `/prometheus/api/v1/query?query=${rate}`);
+    return data.result.length > 0;
+  }, "two readings of the server's own metrics");
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const SHIPPED = [
+  "kymo-ci-cache",
+  "kymo-ci-durations",
+  "kymo-ci-resources",
+  "kymo-gpus",
+  "kymo-hosts",
+  "kymo-server",
+  "kymo-services",
+  "kymo-sessions",
+  "kymo-training",
+];
+
+test("the dashboards that are listed are those that are looked at here", async () => {
+  const { dashboards } = await ask(server, "/api/dashboards");
+  const shipped = dashboards.filter(({ kind }) => kind === "shipped").map(({ uid }) => uid);
+  assert.deepEqual(shipped.sort(), SHIPPED);
+});
+
+for (const colorScheme of ["dark", "light"]) {
+  describe(`dashboards that come with the program, in ${colorScheme}`, () => {
+    for (const uid of SHIPPED) {
+      test(`${uid} shows data in every panel`, async () => {
+        // Higher than all of its panels, so that all are in sight.
+        const { page, context, complaints } = await watched(browser, {
+          colorScheme,
+          viewport: { width: 1400, height: 4000 },
+        });
+        const { answers } = heard(page);
+        await page.goto(`${server.url}/d/${uid}`);
+        await drawn(page, { least: 5 });
+        const all = await standing(page);
+        assert.deepEqual(
+          all.filter(({ error, isShown, hasData }) => error || !isShown || !hasData),
+          [],
+          "panels that show no data",
+        );
+        const lines = [...(await answers()).values()];
+        assert.equal(lines.length, all.length, "all panels were asked for");
+        assert.deepEqual(
+          lines.filter((line) => line.error || !hasValues(line)),
+          [],
+          "answers without a value",
+        );
+        const high = await page.locator(".board").evaluate((board) => board.getBoundingClientRect().bottom);
+        await page.setViewportSize({ width: 1400, height: Math.ceil(high) + 24 });
+        await drawn(page, { least: 5 });
+        await page.screenshot({ path: join(shots, `${uid}-${colorScheme}.png`) });
+        assert.deepEqual(complaints, []);
+        await context.close();
+      });
+    }
+  });
+}
