@@ -227,7 +227,7 @@ impl Gate {
             let why = "the certificate of the connection is not accepted any more";
             return Err(Denied::Wrong { accepted, claimed: None, why });
         }
-        if self.methods.is_open() || need == Need::Nothing {
+        if self.methods.is_open() || matches!(need, Need::Nothing | Need::Page) {
             return Ok(Grant::open());
         }
         let peer = PeerInfo {
@@ -242,7 +242,7 @@ impl Gate {
 fn authorize(request: &mut Request<Body>, grant: &Grant, need: Need) -> Result<(), Denied> {
     let lacks = |role| Err(Denied::Role { role });
     let role = match need {
-        Need::Nothing => return Ok(()),
+        Need::Nothing | Need::Page => return Ok(()),
         Need::WriteOrRead if grant.has(Role::Write) => return Ok(()),
         Need::WriteOrRead if grant.has(Role::Read) => return Ok(()),
         Need::WriteOrRead => return lacks(Role::Read),

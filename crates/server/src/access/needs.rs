@@ -29,6 +29,9 @@ use crate::page;
 pub(super) enum Need {
     /// Nothing.
     Nothing,
+    /// No login, but a name that is the server's: a page is nobody's data, and yet not for pages that
+    /// only pretend to be here.
+    Page,
     /// To write, for the tenant that the request names. Web pages of others may send, too.
     Send,
     /// A role, for the tenants that the request names.
@@ -169,7 +172,7 @@ pub(super) fn need(method: &Method, path: &str) -> Need {
     // Browsers ask for the icon by themselves; there is none, which is no news for the audit.
     let is_page = page::is_one(path) || page::is_link(path) || path == "/favicon.ico";
     if is_looked_at && is_page {
-        return Need::Nothing;
+        return Need::Page;
     }
     Need::Role(match *method {
         Method::GET | Method::HEAD if is_any(&ASKED) => Role::Read,
@@ -228,9 +231,9 @@ mod tests {
             (Method::POST, "/api/span-metrics/flush", Need::Server(Role::Admin)),
             (Method::GET, "/api/tokens", Need::Held(Role::Admin)),
             (Method::DELETE, "/api/tokens/x", Need::Held(Role::Admin)),
-            (Method::GET, "/admin/audience", Need::Nothing),
+            (Method::GET, "/admin/audience", Need::Page),
             (Method::GET, "/admin/audience/more", role(Role::Admin)),
-            (Method::GET, "/admin/storage", Need::Nothing),
+            (Method::GET, "/admin/storage", Need::Page),
             (Method::GET, "/api/audience/flags", Need::Server(Role::Admin)),
             (Method::GET, "/api/destinations", Need::Server(Role::Admin)),
             (Method::GET, "/api/start", Need::Held(Role::Read)),
@@ -271,16 +274,16 @@ mod tests {
             (Method::POST, "/loki/api/v1/label/app/values", role(Role::Read)),
             (Method::POST, "/loki/api/v1/delete", role(Role::Admin)),
             (Method::POST, "/arrow.flight.protocol.FlightService/DoGet", role(Role::Read)),
-            (Method::GET, "/", Need::Nothing),
-            (Method::GET, "/trace/1", Need::Nothing),
-            (Method::GET, "/grafana/d/x", Need::Nothing),
-            (Method::GET, "/prometheus/graph", Need::Nothing),
+            (Method::GET, "/", Need::Page),
+            (Method::GET, "/trace/1", Need::Page),
+            (Method::GET, "/grafana/d/x", Need::Page),
+            (Method::GET, "/prometheus/graph", Need::Page),
             (Method::GET, "/prometheus/else", role(Role::Read)),
             (Method::GET, "/api/links/x", role(Role::Read)),
             (Method::POST, "/api/links", role(Role::Read)),
             (Method::GET, "/prometheus/federate", role(Role::Read)),
-            (Method::GET, "/favicon.ico", Need::Nothing),
-            (Method::GET, "/jaeger/search", Need::Nothing),
+            (Method::GET, "/favicon.ico", Need::Page),
+            (Method::GET, "/jaeger/search", Need::Page),
             (Method::GET, "/jaeger/api/traces/1", role(Role::Read)),
         ] {
             assert_eq!(need(&method, path), expected, "{method} {path}");
