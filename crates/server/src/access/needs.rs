@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `/ready`, `/healthz` and those of Tempo, Loki and Prometheus | none |
 //! | `/api/ci/github` | none: GitHub signs what it sends |
-//! | pages, their files in `/_a`, and links of other systems that lead to pages | none: they are the same for everybody, and have nobody's data |
+//! | pages, their files in `/_a`, and links of other systems that lead to pages | none: they are the same for everybody, and have nobody's data; pages are told only to who asks by a name of the server |
 //! | OTLP, remote-write, what is pushed to Loki | `write` |
 //! | queries, posted ones too | `read` |
 //! | dashboards that are saved or deleted | `write` |
