@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { ask, drawn, panelOf, standing } from "./boards.mjs";
+import { ask, chart, drawn, panelOf, standing } from "./boards.mjs";
+import { given, missing } from "./given.mjs";
 import { browse, demo, serve, settled, shots, watched } from "./harness.mjs";
 
 let server;
@@ -23,18 +24,9 @@ after(async () => {
 
 const ELSEWHERE = { type: "prometheus", uid: "a1b2c3" };
 
-function panel(id, title, expr, more = {}) {
-  const gridPos = { x: ((id - 1) % 2) * 12, y: Math.floor((id - 1) / 2) * 8, w: 12, h: 8 };
-  return {
-    id,
-    type: "timeseries",
-    title,
-    datasource: ELSEWHERE,
-    targets: [{ refId: "A", expr }],
-    gridPos,
-    ...more,
-  };
-}
+/** A panel as another place has it: its data source has an identity that is not known here. */
+const panel = (id, title, expr, more) =>
+  chart(id, title, expr, { datasource: ELSEWHERE, targets: [{ refId: "A", expr }], ...more });
 
 /** A dashboard of another place: some of it works, some in part, and some is not known at all. */
 const MIXED = {
@@ -138,7 +130,7 @@ test("a file that is dropped is reported panel by panel, saved, and given back u
   assert.match(await flowers.locator(".panel-unsupported").textContent(), /vendor-flower-panel/);
   assert.ok((await flowers.locator("[role=grid] [role=row]").count()) > 5, "rows of its data");
   // What is asked of a system that is not here has no data, and says so.
-  assert.match(await panelOf(page, "Elsewhere").textContent(), /notices.*No data/);
+  assert.match(await panelOf(page, "Elsewhere").locator(".panel-nodata").textContent(), /influxdb/);
   await page.screenshot({ path: join(shots, "dashboard-imported.png") });
   assert.deepEqual(await exported(page), MIXED);
   assert.deepEqual(complaints, []);
@@ -167,10 +159,6 @@ test("text that is pasted is reported too, one that is there already is saved ov
   await context.close();
 });
 
-const data = process.env.KYMO_TEST_DATA;
-const skip = data === undefined && "KYMO_TEST_DATA names no directory of test data";
-const given = (name) => readFileSync(join(data, "dashboards", name), "utf8");
-
 /** Imports a dashboard through the page, where all of its panels work fully. */
 async function importWhole(page, text) {
   await page.goto(`${server.url}/dashboards/import`);
@@ -187,7 +175,7 @@ async function importWhole(page, text) {
 }
 
 test("NVIDIA's dashboard of the DCGM exporter works fully, and shows data in every panel", {
-  skip,
+  skip: missing,
 }, async () => {
   const text = given("dcgm-exporter-dashboard.json");
   const { page, context, complaints } = await watched(browser);
@@ -203,46 +191,6 @@ test("NVIDIA's dashboard of the DCGM exporter works fully, and shows data in eve
   );
   await page.screenshot({ path: join(shots, "dcgm-exporter.png") });
   assert.deepEqual(await exported(page), JSON.parse(text));
-  assert.deepEqual(complaints, []);
-  await context.close();
-});
-
-/** Panels of Node Exporter Full that the metrics of demo's machines are enough for. */
-const LEAST_WITH_DATA = 40;
-
-test("Node Exporter Full works fully, and no panel fails with all rows open", { skip }, async (t) => {
-  const { page, context, complaints } = await watched(browser);
-  const count = await importWhole(page, given("node-exporter-full.json"));
-  await saveAndOpen(page, "Node Exporter Full");
-  await page.goto(`${page.url().split("?")[0]}?from=now-1h&to=now&refresh=`);
-  await drawn(page, { least: 10 });
-  const rows = page.locator(".board-row-button");
-  for (let at = 0; at < (await rows.count()); at += 1) {
-    const row = rows.nth(at);
-    if ((await row.getAttribute("aria-expanded")) === "false") await row.click();
-  }
-  // Panels are drawn when they are scrolled to, and stay drawn for as long as they are in sight.
-  const found = new Map();
-  const panels = page.locator(".panel");
-  assert.equal(await panels.count(), count);
-  for (let at = 0; at < count; at += 4) {
-    await panels.nth(at).scrollIntoViewIfNeeded();
-    await drawn(page, { least: 1 });
-    const isNew = ({ isShown }, index) => isShown && !found.get(index)?.hasData;
-    for (const [index, one] of (await standing(page)).entries()) if (isNew(one, index)) found.set(index, one);
-  }
-  await panels.last().scrollIntoViewIfNeeded();
-  await drawn(page);
-  for (const [index, one] of (await standing(page)).entries()) if (one.isShown) found.set(index, one);
-  const all = [...found.values()];
-  assert.equal(all.length, count);
-  const shown = all.filter(({ hasData }) => hasData).length;
-  t.diagnostic(`${shown} of ${count} panels show data`);
-  assert.ok(shown >= LEAST_WITH_DATA, `${shown} panels`);
-  assert.deepEqual(
-    all.filter(({ error }) => error),
-    [],
-  );
   assert.deepEqual(complaints, []);
   await context.close();
 });

@@ -6,6 +6,9 @@ import { after, before, describe, test } from "node:test";
 import { ask, drawn, hasValues, heard, standing, until } from "./boards.mjs";
 import { browse, demo, serve, shots, watched } from "./harness.mjs";
 
+/** A multiple of the steps that panels of an hour have. */
+const STEP_SECONDS = 30;
+
 let server;
 let browser;
 
@@ -13,10 +16,13 @@ before(async () => {
   server = await serve();
   browser = await browse();
   await demo(server, { history: "2h", seconds: 3 });
-  // What the server says about itself: a rate is of two readings, which it takes now and then.
-  const rate = encodeURIComponent("rate(kymo_process_cpu_seconds_total[1m])");
+  // What the server says about itself: a rate is of two readings, which it takes now and then, and panels ask
+  // at times that are multiples of their step.
+  const query = encodeURIComponent("rate(kymo_process_cpu_seconds_total[1m])");
   await until(async () => {
-    const { data } = await ask(server, `/prometheus/api/v1/query?query=${rate}`);
+    const end = Math.floor(Date.now() / 1000 / STEP_SECONDS) * STEP_SECONDS;
+    const times = `start=${end - 10 * STEP_SECONDS}&end=${end}&step=${STEP_SECONDS}`;
+    const { data } = await ask(server, `/prometheus/api/v1/query_range?query=${query}&${times}`);
     return data.result.length > 0;
   }, "two readings of the server's own metrics");
 });

@@ -111,11 +111,7 @@ function LivePicker() {
         label="Live mode"
         align="right"
         kind="quiet"
-        button={
-          <>
-            <span class={isLive ? "good" : "muted"}>{isLive ? "● live" : "○ live"}</span>
-          </>
-        }
+        button={<span class={isLive ? "good" : "muted"}>{isLive ? "● live" : "○ live"}</span>}
       >
         {(close) => (
           <div>

@@ -1,7 +1,16 @@
 /** That a panel has nothing to draw, and why if something is known. */
 import type { Field, Frame } from "./frame";
 
-export function NoData({ frames, field, why }: { frames: readonly Frame[]; field?: Field; why?: string }) {
+interface NoDataProps {
+  frames: readonly Frame[];
+  field?: Field;
+  /** Why what came cannot be drawn. */
+  why?: string;
+  /** What is said about nothing having come. */
+  notices?: readonly string[];
+}
+
+export function NoData({ frames, field, why, notices = [] }: NoDataProps) {
   const hasRows = frames.some((frame) => frame.fields.some(({ values }) => values.length > 0));
   const text = field?.config?.noValue;
   return (
@@ -12,6 +21,11 @@ export function NoData({ frames, field, why }: { frames: readonly Frame[]; field
           {why ?? "The answer has no times with numbers. See it as a table in the menu of the panel."}
         </p>
       )}
+      {notices.map((text) => (
+        <p key={text} class="muted">
+          {text}
+        </p>
+      ))}
     </div>
   );
 }

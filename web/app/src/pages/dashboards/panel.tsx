@@ -10,6 +10,7 @@ import { durationMillis, type Range, setRange } from "../../frame/time";
 import { needsData, viewOf } from "../../panels";
 import type { Annotation } from "../../panels/kinds";
 import { safeAddress } from "../../panels/links";
+import { NoData } from "../../panels/nodata";
 import { TablePanel } from "../../panels/table";
 import { Marked } from "../../panels/text";
 import { useSize } from "../../panels/usesize";
@@ -74,17 +75,22 @@ interface HeadProps {
   onTable: (isTable: boolean) => void;
 }
 
-function Head({ panel, state, context, isTable, onTable }: HeadProps) {
+/** What there is to say of a panel: what of it is not supported, and what its answers came with. */
+function noticesOf(panel: Placed, state: PanelState): string[] {
   const reasons = panel.status === "full" ? [] : (panel.reasons ?? []);
   const said = [...state.notices, ...(state.frames ?? []).flatMap((frame) => frame.notices ?? [])];
-  const notices = [...new Set([...reasons, ...said.map(({ text }) => text)])];
+  return [...new Set([...reasons, ...said.map(({ text }) => text)])];
+}
+
+function Head({ panel, state, context, isTable, onTable }: HeadProps) {
+  const notices = noticesOf(panel, state);
   return (
     <header class="panel-head">
       {state.loading && <span class="panel-progress" role="status" aria-label="Loading" />}
       {notices.length > 0 && (
         <Popover
           kind="quiet"
-          label={`${notices.length} notices`}
+          label={notices.length === 1 ? "1 notice" : `${notices.length} notices`}
           button={
             <span class="warn">
               <Icon name="warning" size={14} />
@@ -171,6 +177,8 @@ function Body({ panel, state, context, isTable }: BodyProps) {
   const View = isTable ? TablePanel : viewOf(panel.type);
   const wantsData = needsData(panel.type);
   const isReady = size.width > 0 && (!wantsData || state.frames !== undefined);
+  const isEmpty = wantsData && (state.frames ?? []).length === 0;
+  const notices = isEmpty ? noticesOf(panel, state) : [];
   return (
     <div
       class={state.loading && state.frames && wantsData ? "panel-content panel-old" : "panel-content"}
@@ -183,7 +191,8 @@ function Body({ panel, state, context, isTable }: BodyProps) {
           isOver={state.frames !== undefined && state.frames.length > 0}
         />
       )}
-      {isReady && !(state.error && (state.frames ?? []).length === 0 && wantsData) && (
+      {isReady && isEmpty && !state.error && notices.length > 0 && <NoData frames={[]} notices={notices} />}
+      {isReady && !(isEmpty && (state.error || notices.length > 0)) && (
         <Guard key={panel.type} of={state.frames}>
           <View
             panel={panel}
