@@ -1,4 +1,5 @@
-//! What the server gathers itself: metrics of its machine, and of targets that it scrapes.
+//! What the server gathers itself: metrics of its machine, its own, and those of targets that it
+//! scrapes.
 
 #![allow(clippy::unwrap_used, clippy::panic, unreachable_pub, reason = "a test")]
 
@@ -8,6 +9,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
+use harness::sessions::Client;
 use harness::{Answer, Server, eventually};
 use serde_json::{Value, json};
 
@@ -34,6 +36,50 @@ fn the_machine_is_looked_at_under_the_names_of_its_exporters() {
     eventually(PATIENCE, "it looks again and again", || !query(&server, rate).is_empty());
     let metadata = server.get("/prometheus/api/v1/metadata?metric=node_load1").expect(200).json();
     assert_eq!(metadata["data"]["node_load1"][0]["type"], "gauge");
+}
+
+#[test]
+fn the_servers_own_metrics_are_stored_without_names_of_tenants() {
+    let server = Server::with(&[
+        "--probe",
+        "--no-probe-host",
+        "--no-probe-gpu",
+        "--probe-interval",
+        "200ms",
+        "--probe-instance",
+        "here",
+    ]);
+    let of_server = "job=\"kymo\", instance=\"here\"";
+    let connections = format!("kymo_connections_total{{{of_server}}}");
+    eventually(PATIENCE, "it has looked at itself", || !query(&server, &connections).is_empty());
+    for tenant in ["red", "blue"] {
+        let mut client = Client::new(&server, "s", 0xa1, Duration::from_secs(60));
+        client.tenant = tenant;
+        client.events(client.life());
+    }
+    // Both are one series, and what it rose by when it appeared counts.
+    let logs = format!("signal=\"logs\", {of_server}");
+    let total = format!("kymo_received_requests_total{{{logs}}}");
+    let both = || query(&server, &total).iter().any(|series| series["value"][1] == "2");
+    eventually(PATIENCE, "requests of all tenants are counted", both);
+    assert_eq!(query(&server, &total).len(), 1);
+    let rate = format!("rate({total}[1m]) > 0");
+    eventually(PATIENCE, "they have a rate", || !query(&server, &rate).is_empty());
+    let quantile = format!(
+        "histogram_quantile(0.5, sum by (le) (rate(kymo_acknowledge_seconds_bucket{{{logs}}}[1m]))) \
+         > 0"
+    );
+    eventually(PATIENCE, "and times", || !query(&server, &quantile).is_empty());
+    let all = query(&server, "{__name__=~\".+\"}");
+    assert!(all.len() > 50, "{}", all.len());
+    for series in &all {
+        let labels = series["metric"].as_object().unwrap();
+        assert_eq!((&labels["job"], &labels["instance"]), (&json!("kymo"), &json!("here")));
+        assert!(!labels.contains_key("tenant"), "{series}");
+        assert!(!labels.values().any(|value| value == "red" || value == "blue"), "{series}");
+    }
+    let shown = server.get("/metrics").expect(200).text();
+    assert!(shown.contains("tenant=\"red\""), "whoever may read all tenants is told");
 }
 
 #[test]

@@ -592,3 +592,27 @@ fn spans_that_have_not_ended_are_in_their_trace_until_they_arrive() {
     assert_eq!(shown.len(), 5);
     assert!(shown.iter().all(|(_, is_open)| !is_open), "{shown:?}");
 }
+
+#[test]
+fn sessions_that_run_are_counted_however_long_ago_they_began() {
+    let server = Server::start();
+    let long = Client::new(&server, "train.1", 0xa1, Duration::from_secs(3_600));
+    long.events(long.life());
+    long.gauge("tasks_running", 3_590.0, 1.0);
+    let ended = Client::new(&server, "train.2", 0xa2, Duration::from_secs(60));
+    ended.events(vec![
+        ended.event("SessionStarted", 0.0, ROOT, &[]),
+        ended.event("SessionEnded", 50.0, ROOT, &[]),
+    ]);
+    let lost = Client::new(&server, "train.3", 0xa3, Duration::from_secs(3_600));
+    lost.events(vec![lost.event("SessionStarted", 0.0, ROOT, &[])]);
+
+    let live = server.client.get(server.url("/api/live")).send().unwrap();
+    let lines = BufReader::new(live).lines().map(Result::unwrap);
+    let told = lines.filter_map(|line| {
+        let told: Value = serde_json::from_str(line.strip_prefix("data: ")?).unwrap();
+        told["sessions_running"].as_u64()
+    });
+    // It is counted beside what is told each second.
+    assert_eq!(told.take(60).next(), Some(1));
+}

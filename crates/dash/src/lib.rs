@@ -16,6 +16,7 @@
 //! | [`variables`], [`interpolate`] | what is chosen, and texts with it put in |
 //! | [`layout`] | where panels go once they are repeated |
 //! | [`frame`], [`transform`], [`reduce`], [`fields`] | data as panels show it |
+//! | `natural` | the order of names with numbers |
 //! | [`configmap`], [`shipped`] | files that hold dashboards; those that come with the program |
 //! | [`limits`] | every bound, with its reason |
 
@@ -27,6 +28,7 @@ pub mod layout;
 pub mod limits;
 pub mod migrate;
 pub mod model;
+mod natural;
 pub mod reduce;
 pub mod report;
 pub mod shipped;

@@ -8,7 +8,7 @@ pub const MAX_FILE_BYTES: usize = 16 << 20;
 pub const MAX_DASHBOARDS_PER_FILE: usize = 100;
 /// Panels of a dashboard as it is written. The largest known have a few hundred.
 pub const MAX_PANELS: usize = 2_000;
-/// Panels once they are repeated: each costs a query when it is seen.
+/// Panels and headings of rows once they are repeated: each costs a query when it is seen.
 pub const MAX_LAID_OUT_PANELS: usize = 5_000;
 /// Copies of one panel or row. Grafana repeats without bound; nobody scrolls through more.
 pub const MAX_REPEATS: usize = 500;
@@ -22,6 +22,9 @@ pub const MAX_OPTIONS: usize = 10_000;
 pub const MAX_CHOSEN: usize = 10_000;
 /// A text after variables are put in: a variable with all its values may stand in it many times.
 pub const MAX_INTERPOLATED_BYTES: usize = 4 << 20;
+/// What stands between the braces of a variable: a name, a path, a format with its arguments. Who looks
+/// further for a brace that is missing takes time with the square of the text.
+pub const MAX_NAMED_BYTES: usize = 500;
 /// How often a value may itself name variables.
 pub const MAX_INTERPOLATION_DEPTH: usize = 8;
 /// How deep the JSON of a dashboard is looked into. What is deeper is kept but not understood.
@@ -35,7 +38,7 @@ pub const MAX_GRID_ROWS: i64 = 100_000;
 pub const MAX_POINTS: i64 = 11_000;
 /// Transformations of one panel. The most that a known dashboard has is about a dozen.
 pub const MAX_TRANSFORMATIONS: usize = 100;
-/// Frames that a panel works on. A query with more series than this is cut before it gets here.
+/// Frames that a panel works on. More, of several queries together, are cut.
 pub const MAX_FRAMES: usize = 10_000;
 /// Fields of one frame. Transformations turn rows into fields, and nobody reads wider tables.
 pub const MAX_FIELDS: usize = 2_000;
@@ -49,6 +52,8 @@ pub const MAX_MATCHER_DEPTH: usize = 8;
 pub const DEFAULT_SHOWN_VALUES: usize = 25;
 /// Values that a panel may ask to be shown one by one.
 pub const MAX_SHOWN_VALUES: usize = 10_000;
+/// Overrides of a panel. Each is compared with every field. The most that a known dashboard has is 50.
+pub const MAX_OVERRIDES: usize = 1_000;
 /// Links on one value.
 pub const MAX_LINKS: usize = 20;
 /// Rows of a field that get links. Tables show a page at a time, and each row costs a text.

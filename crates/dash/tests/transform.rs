@@ -74,13 +74,13 @@ fn read(text: &str, file: &str) -> Vec<Case> {
 fn outline(frames: &[Frame]) -> Vec<Json> {
     let names = Names::new(frames);
     let frame = |(index, frame): (usize, &Frame)| {
-        let seen = names.of_frame(frames, index);
+        let seen = names.of_frame(index);
         let field = |(field, shown): (&kymo_dash::frame::Field, &String)| {
             let values: Vec<Json> = field.values.iter().map(without_nan).collect();
             json!({"name": field.name, "shown": shown, "type": field.kind,
                 "labels": field.labels, "values": values})
         };
-        json!({"fields": frame.fields.iter().zip(&seen).map(field).collect::<Vec<_>>()})
+        json!({"fields": frame.fields.iter().zip(seen).map(field).collect::<Vec<_>>()})
     };
     frames.iter().enumerate().map(frame).collect()
 }

@@ -13,6 +13,8 @@
 //! | `/api/links…` | `links` | short links to pages |
 //! | `/api/runs…` | `runs` | trainings and the like, overlaid |
 //! | `/api/dashboards…` | `dashboards` | dashboards: kept, imported, asked |
+//!
+//! `machines` says what is asked of hosts and GPUs, for all who ask.
 
 mod answer;
 mod board;
@@ -20,6 +22,7 @@ mod ci;
 mod dashboards;
 mod fleet;
 mod links;
+pub mod machines;
 mod runs;
 mod sql;
 #[cfg(test)]
@@ -31,7 +34,7 @@ mod traces;
 use axum::Router;
 use kymo_engine::Engine;
 
-pub use answer::Asker;
+pub use answer::{Asker, retry, status_of};
 pub use board::{StoredError, StoredSession};
 pub use dashboards::Dashboards;
 

@@ -54,7 +54,7 @@ async fn shorten(
     Whose(tenants): Whose,
     link: Result<Json<Link>, JsonRejection>,
 ) -> Result<Response, Failed> {
-    let Json(link) = link.map_err(|error| Failed::Invalid(error.body_text()))?;
+    let Json(link) = link?;
     check(&link.path)?;
     let tenant = one_tenant(&tenants, "a link")?;
     for seed in 0..TRIES {
@@ -172,6 +172,7 @@ mod tests {
     async fn links_lead_nowhere_else() {
         let place = Place::new();
         let long = format!("/{}", "x".repeat(MAX_PATH_BYTES));
+        let longer = long.repeat(3);
         for (path, status) in [
             ("", StatusCode::BAD_REQUEST),
             ("traces", StatusCode::BAD_REQUEST),
@@ -180,6 +181,7 @@ mod tests {
             ("https://evil.example/", StatusCode::BAD_REQUEST),
             ("/\t/evil.example", StatusCode::BAD_REQUEST),
             (long.as_str(), StatusCode::PAYLOAD_TOO_LARGE),
+            (longer.as_str(), StatusCode::PAYLOAD_TOO_LARGE),
         ] {
             let (answered, document) = place.post("/api/links", &json!({"path": path})).await;
             assert_eq!(answered, status, "{path:.20}: {document}");

@@ -75,6 +75,10 @@ pub const INLINE_DECODE_BYTES: usize = 16 << 10;
 /// Tenants with metrics of their own. Names come from senders; metrics must not grow with them.
 pub const MAX_METRIC_TENANTS: usize = 200;
 
+/// Series of the server's own metrics that are stored. There are some hundreds: each protocol, kind
+/// of query and reason has its own, and latencies have one for each bucket.
+pub const MAX_OWN_SERIES: usize = 10_000;
+
 /// Time that senders are asked to wait while the disk is full or the server stops.
 pub const UNAVAILABLE_RETRY: Duration = Duration::from_secs(10);
 
@@ -239,6 +243,10 @@ pub const DEFAULT_SESSIONS: usize = 100;
 pub const MAX_SESSIONS: usize = 1000;
 /// Sessions that are looked at for a list, those of the latest records: all of them are in memory.
 pub const MAX_SESSIONS_FOUND: usize = 10_000;
+/// Records of sessions whose tasks and spans are counted by their ids, over a whole list: a query
+/// holds each id, with a hundred bytes or two. What the largest sessions have beyond is counted as
+/// records.
+pub const SESSION_RECORDS_BY_ID: i64 = 1_000_000;
 /// Bytes of the name of a session: it stands in URLs, and a list of them in a query.
 pub const SESSION_ID_MAX_BYTES: usize = 256;
 /// A session of which nothing was heard for so long, and which has not said that it ends, is lost.
@@ -264,7 +272,9 @@ pub const TASK_NAMES: usize = 5000;
 pub const TASK_NAMES_BYTES: usize = 256 << 10;
 
 /// Pages that are told each second what comes in, at once. Each costs a connection and little else.
-pub const MAX_LIVE_PAGES: usize = 256;
+pub const MAX_LIVE_PAGES: usize = 512;
+/// Those of one tenant, which leaves places for others.
+pub const MAX_TENANT_LIVE_PAGES: usize = 256;
 /// How often they are told: as fast as numbers can be read.
 pub const LIVE_RATES_EVERY: Duration = Duration::from_secs(1);
 /// How often sessions that run are counted for them: that is a query.
@@ -288,7 +298,9 @@ pub const ADMIN_MAX_VALUES: usize = 100_000;
 
 /// Those who watch sessions at once. Each may hold what [`LIVE_WAITING_BYTES`] and
 /// [`LIVE_MAX_REQUEST_BYTES`] say.
-pub const LIVE_MAX_LISTENERS: usize = 64;
+pub const LIVE_MAX_LISTENERS: usize = 96;
+/// Those of one tenant, which leaves places for others.
+pub const LIVE_MAX_TENANT_LISTENERS: usize = 64;
 /// Requests that wait for one of them.
 pub const LIVE_WAITING_REQUESTS: usize = 256;
 /// Their bytes, as they came.

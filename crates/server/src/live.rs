@@ -13,7 +13,9 @@ use kymo_admit::{Compression, Signal};
 use kymo_engine::Tenants;
 use tokio::sync::{mpsc, watch};
 
-use crate::limits::{LIVE_MAX_LISTENERS, LIVE_WAITING_BYTES, LIVE_WAITING_REQUESTS};
+use crate::limits::{
+    LIVE_MAX_LISTENERS, LIVE_MAX_TENANT_LISTENERS, LIVE_WAITING_BYTES, LIVE_WAITING_REQUESTS,
+};
 
 /// A request of OTLP in protobuf, as it was stored.
 #[derive(Debug, Clone)]
@@ -68,6 +70,8 @@ struct FeedState {
 pub(crate) enum Refused {
     #[error("{LIVE_MAX_LISTENERS} are watching already: try again later")]
     TooMany,
+    #[error("{LIVE_MAX_TENANT_LISTENERS} are watching this tenant already: try again later")]
+    TooManyOfTenant,
     #[error("the server stops")]
     Stopping,
 }
@@ -85,6 +89,13 @@ impl Live {
         }
         if feeds.all.len() >= LIVE_MAX_LISTENERS {
             return Err(Refused::TooMany);
+        }
+        let of_tenant = |name: &str| {
+            let watched = |feed: &&Feed| feed.tenants.names().any(|of| of == name);
+            feeds.all.iter().filter(watched).count()
+        };
+        if tenants.names().any(|name| of_tenant(name) >= LIVE_MAX_TENANT_LISTENERS) {
+            return Err(Refused::TooManyOfTenant);
         }
         let number = feeds.next_number;
         feeds.next_number += 1;
@@ -239,9 +250,18 @@ mod tests {
     #[tokio::test]
     async fn the_number_of_watchers_is_bounded_and_all_end_with_the_server() {
         let live = Arc::new(Live::default());
-        let mut watching: Vec<Watching> =
-            (0..LIVE_MAX_LISTENERS).map(|_| live.watch(Tenants::from("a")).unwrap()).collect();
-        assert_eq!(live.watch(Tenants::from("a")).unwrap_err(), Refused::TooMany);
+        let mut watching: Vec<Watching> = (0..LIVE_MAX_TENANT_LISTENERS)
+            .map(|_| live.watch(Tenants::from("a")).unwrap())
+            .collect();
+        let both = Tenants::new(["a", "b"].map(str::to_owned));
+        for full in [Tenants::from("a"), both] {
+            assert_eq!(live.watch(full).unwrap_err(), Refused::TooManyOfTenant);
+        }
+        let left = LIVE_MAX_LISTENERS - LIVE_MAX_TENANT_LISTENERS;
+        watching.extend((0..left).map(|_| live.watch(Tenants::from("b")).unwrap()));
+        assert_eq!(live.watch(Tenants::from("c")).unwrap_err(), Refused::TooMany);
+        watching.pop();
+        watching.push(live.watch(Tenants::from("c")).unwrap());
         live.close();
         assert!(watching[0].next().await.is_none());
         assert_eq!(live.watch(Tenants::from("a")).unwrap_err(), Refused::Stopping);

@@ -45,7 +45,7 @@ fn file(name: &str, headers: &HeaderMap, kept: HeaderValue) -> Response {
         return json_error(StatusCode::NOT_FOUND, &format!("the page has no file {name}"));
     };
     let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
-    let is_packed = accepted.is_some_and(|accepted| accepted.contains("gzip"));
+    let is_packed = accepted.is_some_and(takes_gzip);
     let bytes = if is_packed { file.gzip } else { file.bytes };
     let mut response = typed(StatusCode::OK, file.content_type(), bytes);
     let headers = response.headers_mut();
@@ -55,6 +55,15 @@ fn file(name: &str, headers: &HeaderMap, kept: HeaderValue) -> Response {
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     response
+}
+
+/// Whether gzip is among what a client takes, and not what it refuses.
+fn takes_gzip(accepted: &str) -> bool {
+    accepted.split(',').any(|one| {
+        let mut parts = one.split(';').map(str::trim);
+        let is_gzip = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
+        is_gzip && !parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+    })
 }
 
 /// The document of a page, if the request is for one.
@@ -170,5 +179,10 @@ mod tests {
         assert_eq!(packed.headers()[CONTENT_ENCODING], "gzip");
         assert_eq!(packed.headers()[CACHE_CONTROL], FOR_EVER);
         assert_eq!(file("nothing.js", &headers, FOR_EVER).status(), StatusCode::NOT_FOUND);
+        for (accepted, takes) in
+            [("br, GZIP;q=0.5", true), ("gzip;q=0", false), ("identity", false), ("gzipped", false)]
+        {
+            assert_eq!(takes_gzip(accepted), takes, "{accepted}");
+        }
     }
 }

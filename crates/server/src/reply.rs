@@ -1,17 +1,20 @@
 //! How queries are answered: errors, small texts, and what is sent piece by piece.
 
 use std::io;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use futures::{Stream, StreamExt};
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 use kymo_engine::EngineError;
+use kymo_page::status_of;
 
 use crate::answer::Failure;
+
+/// Says when to try again.
+pub(crate) use kymo_page::retry;
 
 /// An answer of some type.
 pub(crate) fn typed(
@@ -65,24 +68,5 @@ pub(crate) fn refused(
     match failure.retry_after {
         Some(after) => retry(response, after),
         None => response,
-    }
-}
-
-/// Says when to try again: in whole seconds, at least one.
-pub(crate) fn retry(mut response: Response, after: Duration) -> Response {
-    let secs = after.as_secs() + u64::from(after.subsec_nanos() > 0);
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(secs.max(1)));
-    response
-}
-
-fn status_of(error: &EngineError) -> StatusCode {
-    match error {
-        EngineError::Invalid(_) => StatusCode::BAD_REQUEST,
-        EngineError::NotAllowed(_) => StatusCode::FORBIDDEN,
-        EngineError::Memory { .. } | EngineError::Rows { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-        EngineError::Timeout { .. } => StatusCode::GATEWAY_TIMEOUT,
-        EngineError::Busy { .. } => StatusCode::TOO_MANY_REQUESTS,
-        EngineError::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

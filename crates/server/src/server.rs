@@ -107,7 +107,7 @@ impl Server {
         let deriving = start_deriving(&options, &store, &receiver).await?;
         let destinations = start_destinations(&options, &store).await?;
         let url = format!("http://{}{base_path}/prometheus", addresses.http);
-        let collecting = if options.is_recording {
+        let mut collecting = if options.is_recording {
             Collecting::start(&options.collect, &receiver, &engine, url).await?
         } else {
             tracing::warn!(
@@ -136,6 +136,9 @@ impl Server {
             destinations: destinations.clone(),
             derived: deriving.as_ref().map(|deriving| deriving.status().clone()),
         });
+        if options.is_recording {
+            collecting.watch_itself(&options.collect, &receiver, &telemetry);
+        }
         let upkeep = Upkeep::start(store.clone(), receiver.clone(), engine.clone(), &options)?;
 
         let mut watching = JoinSet::new();

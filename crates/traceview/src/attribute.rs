@@ -105,6 +105,24 @@ impl<'t> Reader<'t> {
             }
         }
     }
+
+    /// Whether a row has a value that fits. Of its events any may have it.
+    pub(crate) fn has(
+        &self,
+        row: usize,
+        fits: impl Fn(&AnyValueView<'_>) -> bool,
+    ) -> Result<bool, WireError> {
+        if self.key.scope != Scope::Event {
+            return Ok(self.at(row)?.is_some_and(|value| fits(&value)));
+        }
+        for event in self.tree.view(row)?.events {
+            let value = lookup(event?.attributes, self.key.name.as_bytes())?;
+            if value.is_some_and(|value| fits(&value)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
 /// The value of a key in a list of attributes.

@@ -20,7 +20,7 @@ use crate::limits::{
 };
 use crate::pairs::{Member, pair};
 use crate::tree::TraceTree;
-use crate::value::json_of;
+use crate::value::{hex, json_of};
 
 /// Two traces, compared.
 #[derive(Debug, Serialize)]
@@ -80,6 +80,9 @@ struct OperationNumbers {
 struct SpanDelta {
     a_row: usize,
     b_row: usize,
+    /// Ids, by which both can be opened whatever was added to their traces since.
+    a_id: String,
+    b_id: String,
     service: String,
     name: String,
     a_nanos: i64,
@@ -145,7 +148,7 @@ fn members<'t>(
 fn summary(tree: &TraceTree) -> Summary {
     let (name, service) = title(tree).unzip();
     Summary {
-        trace_id: crate::value::hex(&tree.trace_id),
+        trace_id: hex(&tree.trace_id),
         name: name.map(Into::into),
         service: service.map(Into::into),
         start: tree.start_nanos.to_string(),
@@ -180,8 +183,8 @@ fn operations(a: &TraceTree, b: &TraceTree) -> Vec<OperationDelta> {
     let mut operations: Vec<OperationDelta> = found.into_iter().map(delta).collect();
     operations.sort_unstable_by(|one, other| {
         let by = |delta: &OperationDelta| std::cmp::Reverse(delta.delta_self_nanos.unsigned_abs());
-        let text = |delta: &OperationDelta| (delta.service.clone(), delta.name.clone());
-        by(one).cmp(&by(other)).then_with(|| text(one).cmp(&text(other)))
+        let order = by(one).cmp(&by(other));
+        order.then_with(|| (&one.service, &one.name).cmp(&(&other.service, &other.name)))
     });
     operations.truncate(COMPARE_MAX_OPERATIONS);
     operations
@@ -197,6 +200,8 @@ fn span_deltas(a: &TraceTree, b: &TraceTree, paired: &[Option<usize>]) -> Vec<Sp
     let of_pair = |(a_row, b_row): (usize, usize)| SpanDelta {
         a_row,
         b_row,
+        a_id: hex(&a.spans[a_row].place.span_id),
+        b_id: hex(&b.spans[b_row].place.span_id),
         service: shown(b.service(b_row)),
         name: shown(b.name(b_row)),
         a_nanos: a.nanos(a_row),
@@ -275,6 +280,11 @@ mod tests {
             .map(|span| (&span["name"], &span["deltaNanos"]))
             .collect();
         assert_eq!(shown, [(&json!("GET"), &json!(200)), (&json!("auth"), &json!(200))]);
+        let second = &found["spans"][1];
+        assert_eq!(
+            (&second["aId"], &second["bId"]),
+            (&json!("0000000000000002"), &json!("000000000000000c"))
+        );
         assert_eq!(found["onlyInA"], json!({"total": 1, "rows": [2]}));
         assert_eq!(found["onlyInB"], json!({"total": 2, "rows": [2, 3]}));
         assert_eq!(found["attributes"], json!([{"key": "span.v", "a": 1, "b": 2}]));

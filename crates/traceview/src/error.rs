@@ -14,10 +14,10 @@ pub enum TraceError {
         /// Its size.
         bytes: usize,
     },
-    /// What was uploaded is neither of the formats.
+    /// What was uploaded is none of the formats.
     #[error(
         "expected OTLP as JSON (one object, or one in each line) or protobuf, Jaeger's JSON with a \
-         member data, or Zipkin's list of spans: {0}"
+         member data, Zipkin's list of spans, or Chrome's trace events: {0}"
     )]
     Format(String),
     /// What was uploaded is OTLP in JSON with a mistake.

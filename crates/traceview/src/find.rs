@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::attribute::{Key, Reader};
 use crate::error::TraceError;
-use crate::limits::{FIND_MAX_ROWS, FIND_MAX_WORDS};
+use crate::limits::{FIND_MAX_BYTES, FIND_MAX_ROWS, FIND_MAX_WORDS};
 use crate::tree::TraceTree;
 use crate::value::{hex, text_of};
 
@@ -29,6 +29,10 @@ pub struct FoundRows {
 
 /// Finds rows.
 pub fn find(tree: &TraceTree, query: &str) -> Result<FoundRows, TraceError> {
+    if query.len() > FIND_MAX_BYTES {
+        let message = format!("more than {FIND_MAX_BYTES} bytes are too much to look for");
+        return Err(TraceError::Query(message));
+    }
     let words = words_of(query);
     if words.len() > FIND_MAX_WORDS {
         let message = format!("more than {FIND_MAX_WORDS} words are too many for one search");
@@ -105,10 +109,9 @@ impl<'t> Word<'t> {
         let span = &tree.spans[row];
         match self {
             Self::Attribute { reader, value, text } => {
-                let found = reader.at(row)?;
-                let is_equal = found.is_some_and(|found| {
-                    text_of(&found).as_bytes().eq_ignore_ascii_case(value.as_bytes())
-                });
+                let is_equal = reader.has(row, |found| {
+                    text_of(found).as_bytes().eq_ignore_ascii_case(value.as_bytes())
+                })?;
                 // A name may have an equals sign, too.
                 Ok(is_equal || contains(tree.name(row), text))
             }
@@ -199,6 +202,8 @@ mod tests {
             ("http.route=\"/cart items\"", &[1]),
             ("resource.service.name=db", &[2]),
             ("a=b", &[2]),
+            ("event.n=3", &[2]),
+            ("event.n=4", &[]),
             ("nothing", &[]),
             ("", &[]),
             ("  \"\" ", &[]),
@@ -208,7 +213,9 @@ mod tests {
     }
 
     #[test]
-    fn too_many_words_are_refused() {
+    fn too_many_words_and_too_long_ones_are_refused() {
         assert!(find(&example(), &"a ".repeat(17)).is_err());
+        assert!(find(&example(), &"a".repeat(4_096)).is_ok());
+        assert!(find(&example(), &"a".repeat(4_097)).is_err());
     }
 }

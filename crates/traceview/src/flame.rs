@@ -123,8 +123,9 @@ impl Flames {
             if let Some(known) = self.nodes.get_mut(node as usize) {
                 if node == above {
                     // There was no room for a node: its time is part of the one above.
-                    let own = tree.laid[row].self_nanos as f64;
-                    known.numbers[side].self_nanos += own;
+                    let numbers = &mut known.numbers[side];
+                    numbers.self_nanos += laid.self_nanos as f64;
+                    numbers.critical_nanos += laid.critical_nanos as f64;
                 } else {
                     known.numbers[side].add(tree, row);
                 }
@@ -321,6 +322,8 @@ mod tests {
         assert_eq!((deep.nodes.len(), deep.truncated), (FLAME_MAX_NODES, true));
         let whole = deep.nodes[0].a;
         assert_eq!(whole.weight_nanos, whole.total_nanos);
+        let critical_nanos: f64 = deep.nodes.iter().map(|node| node.a.critical_nanos).sum();
+        assert_eq!(critical_nanos, whole.total_nanos);
         let wide = (2..=60_000).map(|id| sent(id, 1, "s", &format!("n{id}"), id, id + 1));
         let wide: Vec<Sent> = wide.chain([sent(1, 0, "s", "root", 1, 60_001)]).collect();
         let wide = flame(&tree(&wide));

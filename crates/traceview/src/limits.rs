@@ -26,6 +26,8 @@ pub const COLUMN_MAX_BYTES: usize = 64 << 20;
 pub const FIND_MAX_ROWS: usize = 100_000;
 /// Words of such a search: each is looked for in every span.
 pub const FIND_MAX_WORDS: usize = 16;
+/// Bytes of all of them: what is compared with every value of a trace is what somebody typed.
+pub const FIND_MAX_BYTES: usize = 4 << 10;
 /// Groups of statistics, those that took longest first.
 pub const STATISTICS_MAX_GROUPS: usize = 10_000;
 /// Keys of attributes that are listed.

@@ -1,1 +1,1 @@
-import{FleetPage as e}from"./hosts2.js";import{p as t}from"./page.js";function n(){return t(e,{of:`gpu`})}export{n as default};
+import{FleetPage as e}from"./hosts2.js";import{y as t}from"./states.js";function n(){return t(e,{of:`gpu`})}export{n as default};

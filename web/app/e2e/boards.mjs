@@ -1,5 +1,7 @@
 // Dashboards for tests with a browser: how they are saved and asked, and what their panels show.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { attributes, nanosAgo, send } from "./harness.mjs";
 
 export const METRICS = { type: "prometheus", uid: "kymo-prometheus" };
 export const TRACES = { type: "tempo", uid: "kymo-tempo" };
@@ -95,6 +97,73 @@ export function heard(page) {
       return new Map(lines.map((line) => JSON.parse(line)).map((line) => [line.panel, line]));
     },
   };
+}
+
+/** Does something of a panel's menu. */
+export async function choose(page, title, item) {
+  await panelOf(page, title)
+    .getByRole("button", { name: `Menu of ${title}` })
+    .click();
+  await page.getByRole("button", { name: item, exact: true }).click();
+}
+
+/** The data of a panel as its menu's "View as table" shows it: an object for each row, by the heads of its columns. */
+export async function asTable(page, title) {
+  await choose(page, title, "View as table");
+  const grid = panelOf(page, title).locator("[role=grid]");
+  await grid.locator("[role=row]").nth(1).waitFor();
+  const rows = await grid
+    .locator("[role=row]")
+    .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent.trim())));
+  await choose(page, title, "View as drawn");
+  const [heads, ...cells] = rows;
+  return cells.map((row) => Object.fromEntries(row.map((text, at) => [heads[at], text])));
+}
+
+/** The bar of variables' button of one of them. */
+export function variable(page, name) {
+  const bar = page.getByRole("group", { name: "Variables" });
+  return bar.getByRole("button", { name: new RegExp(`^${name} `) });
+}
+
+/** Chooses values of a variable: one that takes a single value is closed by that. */
+export async function pick(page, name, texts, { isSeveral = true } = {}) {
+  await variable(page, name).click();
+  const open = page.getByRole("dialog", { name, exact: true });
+  if (isSeveral) await open.getByRole("button", { name: "None" }).click();
+  for (const text of texts) await open.getByRole("option", { name: text, exact: true }).click();
+  if (isSeveral) await open.getByRole("button", { name: "Apply" }).click();
+  await open.waitFor({ state: "detached" });
+}
+
+/** The file that the dashboard's menu exports. */
+export async function exported(page) {
+  await page.getByRole("button", { name: "More" }).click();
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Export JSON" }).click(),
+  ]);
+  return JSON.parse(readFileSync(await file.path(), "utf8"));
+}
+
+/** Sends points of a gauge with labels, of a while ago: panels ask at steps, the last of which may lie behind. */
+export async function sendGauges(server, name, points) {
+  const dataPoints = points.map(({ value, labels = {}, ...more }) => ({
+    timeUnixNano: nanosAgo(60_000),
+    asDouble: value,
+    attributes: attributes(labels),
+    ...more,
+  }));
+  const scopeMetrics = [{ metrics: [{ name, gauge: { dataPoints } }] }];
+  await send(server, "metrics", { resourceMetrics: [{ resource: { attributes: [] }, scopeMetrics }] });
+  // What was sent is found when an answer has it.
+  await until(async () => {
+    const { data } = await ask(
+      server,
+      `/prometheus/api/v1/query?query=${encodeURIComponent(`count(${name})`)}`,
+    );
+    return Number(data.result[0]?.value[1]) === points.length;
+  }, `${points.length} series of ${name}`);
 }
 
 /** Waits until every panel in the window has its answer and is drawn. */

@@ -1,10 +1,9 @@
 // Dashboards of others: what of them works is said before they are saved, what is not known is shown as such,
 // and all of it is given back as it came.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { ask, chart, drawn, panelOf, standing } from "./boards.mjs";
+import { ask, chart, drawn, exported, panelOf, standing } from "./boards.mjs";
 import { given, missing } from "./given.mjs";
 import { browse, demo, serve, settled, shots, watched } from "./harness.mjs";
 
@@ -87,15 +86,6 @@ async function saveAndOpen(page, title) {
   await page.waitForURL(/\/d\//);
 }
 
-async function exported(page) {
-  await page.getByRole("button", { name: "More" }).click();
-  const [file] = await Promise.all([
-    page.waitForEvent("download"),
-    page.getByRole("button", { name: "Export JSON" }).click(),
-  ]);
-  return JSON.parse(readFileSync(await file.path(), "utf8"));
-}
-
 test("a file that is dropped is reported panel by panel, saved, and given back unchanged", async () => {
   const { page, context, complaints } = await watched(browser);
   await page.goto(`${server.url}/dashboards/import`);
@@ -155,6 +145,31 @@ test("text that is pasted is reported too, one that is there already is saved ov
   assert.deepEqual(
     dashboards.filter(({ uid }) => uid === "again").map(({ title, version }) => [title, version]),
     [["Second", 2]],
+  );
+  await context.close();
+});
+
+test("several files are reported and saved each, and one that is no dashboard keeps out no other", async () => {
+  const { page, context } = await watched(browser);
+  await page.goto(`${server.url}/dashboards/import`);
+  await settled(page);
+  const file = (name, text) => ({ name, mimeType: "application/json", buffer: Buffer.from(text) });
+  const made = (uid) => JSON.stringify({ ...MIXED, uid, title: `File ${uid}` });
+  await page.setInputFiles("input[type=file]", [
+    file("one.json", made("one")),
+    file("broken.json", '{ "title": '),
+    file("two.json", made("two")),
+  ]);
+  assert.equal((await reported(page)).length, 12);
+  assert.match(await page.textContent(".notice-error"), /^broken\.json: /);
+  await page.getByRole("button", { name: "Save 2 dashboards" }).click();
+  for (const uid of ["one", "two"])
+    await page.getByRole("link", { name: `File ${uid}`, exact: true }).waitFor();
+  const { dashboards } = await ask(server, "/api/dashboards");
+  const uids = dashboards.map(({ uid }) => uid);
+  assert.ok(
+    ["one", "two"].every((uid) => uids.includes(uid)),
+    uids.join(),
   );
   await context.close();
 });

@@ -1,8 +1,10 @@
 // What the page reaches, measured in a browser on a server with large and living data: prints a table. For a
 // release build on a quiet machine; what has to hold everywhere is asserted by the tests beside it.
 import { readFileSync } from "node:fs";
-import { large } from "./generate.mjs";
-import { browse, demo, serve, settled, watched } from "./harness.mjs";
+import { save } from "./boards.mjs";
+import { large, moved, quantile } from "./generate.mjs";
+import { drawnAfter, given, missing, withRowsOpen } from "./given.mjs";
+import { browse, demo, heededAfter, serve, settled, watched } from "./harness.mjs";
 
 const rows = [];
 const say = (what, value) => {
@@ -10,7 +12,8 @@ const say = (what, value) => {
   console.log(`| ${what} | ${value} |`);
 };
 const millis = (value) => `${value.toFixed(0)} ms`;
-const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+const median = (values) => quantile(values, 0.5);
+const ROUNDS = 5;
 
 function residentBytes(pid) {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
@@ -23,6 +26,7 @@ try {
   await demo(server, { history: "24h", seconds: 2 });
   await interactive();
   await questions();
+  await panels();
   await opened("100,000", await large(server, 1000, 100_000));
   await opened("1,000,000", await large(server, 2000, 1_000_000));
   say("resident memory of the server after it", `${(residentBytes(server.pid) / 2 ** 20).toFixed(0)} MiB`);
@@ -34,21 +38,7 @@ try {
 /** From the beginning of a navigation until a key is heeded. */
 async function interactive() {
   const times = [];
-  for (let turn = 0; turn < 5; turn += 1) {
-    const { page, context } = await watched(browser);
-    await page.addInitScript(() => {
-      const press = () => {
-        if (document.querySelector("[role=dialog]")) window.heeded ??= performance.now();
-        else document.body?.dispatchEvent(new KeyboardEvent("keydown", { key: "?", bubbles: true }));
-        if (!window.heeded) requestAnimationFrame(press);
-      };
-      requestAnimationFrame(press);
-    });
-    await page.goto(server.url);
-    await page.waitForFunction(() => window.heeded);
-    times.push(await page.evaluate(() => window.heeded));
-    await context.close();
-  }
+  for (let turn = 0; turn < 5; turn += 1) times.push(await heededAfter(browser, server.url));
   say("Home heeds keys after", millis(median(times)));
 }
 
@@ -66,6 +56,39 @@ async function questions() {
   }
 }
 
+/** The first forty panels of Node Exporter Full, over an hour of the machines of the living data. */
+async function panels() {
+  if (missing) return say("the first 40 panels of Node Exporter Full", `not measured: ${missing}`);
+  const dashboard = JSON.parse(given("node-exporter-full.json"));
+  await save(server, withRowsOpen({ ...dashboard, uid: "forty", title: "Forty" }, 40));
+  const times = [];
+  for (let turn = 0; turn < 5; turn += 1) {
+    const { page, context } = await watched(browser);
+    times.push(await drawnAfter(page, `${server.url}/d/forty?from=now-1h&to=now&refresh=`, 40));
+    await context.close();
+  }
+  say("the first 40 panels of Node Exporter Full, an hour: drawn after", millis(median(times)));
+}
+
+/** Frames while a trace is moved through: the middle of several rounds. */
+async function frames(count, page) {
+  const rounds = [];
+  for (let round = 0; round < ROUNDS; round += 1) rounds.push(await moved(page));
+  const middle = (of) => `${median(rounds.map(of)).toFixed(1)} ms`;
+  say(
+    `${count} spans: moved through, 1 frame in 20 after more than`,
+    middle(({ gaps }) => quantile(gaps, 0.95)),
+  );
+  say(
+    `${count} spans: moved through, the longest gap of ${rounds[0].gaps.length} frames`,
+    middle(({ gaps }) => Math.max(...gaps)),
+  );
+  say(
+    `${count} spans: moved through, the slowest drawing`,
+    middle(({ drawings }) => Math.max(...drawings)),
+  );
+}
+
 /** Opens a trace, pans and zooms it, and asks for a span of it. */
 async function opened(count, id) {
   const opening = [];
@@ -79,6 +102,7 @@ async function opened(count, id) {
     opening.push([await at("kymo:trace-answer"), await at("kymo:trace-painted")]);
     if (turn === 2) {
       await settled(page);
+      await frames(count, page);
       const start = performance.now();
       await page.locator(".span-row:visible").nth(2).click();
       await page.waitForSelector(".panel-title, aside h2", { timeout: 60_000 });

@@ -1,7 +1,8 @@
 // What tests with a browser stand on: a real server on free ports, living data in it, and a Chromium that
 // asks nobody else. Everything is ended with the test that began it.
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
@@ -137,4 +138,88 @@ export async function settled(page) {
     if (open.size > 0) quietSince = Date.now();
   }
   await page.waitForFunction(() => document.querySelectorAll(".skeleton").length === 0, { timeout: 20_000 });
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What axe finds serious or worse in what is shown: a line for each rule. */
+export async function findings(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() =>
+    window.axe.run(document, { resultTypes: ["violations"], rules: { "color-contrast": { enabled: true } } }),
+  );
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .slice(0, 3)
+          .map((node) => node.html.slice(0, 160))
+          .join(" | ")}`,
+    );
+}
+
+/** Milliseconds from the beginning of a navigation until a press of `?` opens the list of keys. */
+export async function heededAfter(browser, address) {
+  const { page, context } = await watched(browser);
+  await page.addInitScript(() => {
+    const press = () => {
+      if (document.querySelector("[role=dialog]")) window.heeded ??= performance.now();
+      else document.body?.dispatchEvent(new KeyboardEvent("keydown", { key: "?", bubbles: true }));
+      if (!window.heeded) requestAnimationFrame(press);
+    };
+    requestAnimationFrame(press);
+  });
+  await page.goto(address);
+  await page.waitForFunction(() => window.heeded);
+  const millis = await page.evaluate(() => window.heeded);
+  await context.close();
+  return millis;
+}
+
+const attribute = (key, value) => ({
+  key,
+  value: typeof value === "number" ? { intValue: String(value) } : { stringValue: value },
+});
+
+/** Attributes of OTLP, of an object. */
+export const attributes = (of) => Object.entries(of).map(([key, value]) => attribute(key, value));
+
+/** Nanoseconds of so many milliseconds before now, as OTLP has them. */
+export const nanosAgo = (millis = 0) => `${BigInt(Math.round(Date.now() - millis)) * 1_000_000n}`;
+
+/** Sends spans of a resource; what a span leaves open is made up, and a second long. */
+export function sendSpans(server, resource, spans) {
+  const made = spans.map(({ attributes: own = {}, ...span }) => ({
+    kind: 2,
+    startTimeUnixNano: nanosAgo(2000),
+    endTimeUnixNano: nanosAgo(1000),
+    ...span,
+    attributes: attributes(own),
+  }));
+  return send(server, "traces", {
+    resourceSpans: [{ resource: { attributes: attributes(resource) }, scopeSpans: [{ spans: made }] }],
+  });
+}
+
+/** Sends records of logs of a resource, which are events if they have a name. */
+export function sendLogs(server, resource, records) {
+  const made = records.map(({ attributes: own = {}, body, ...record }) => ({
+    timeUnixNano: nanosAgo(),
+    ...record,
+    ...(body === undefined ? {} : { body: { stringValue: body } }),
+    attributes: attributes(own),
+  }));
+  return send(server, "logs", {
+    resourceLogs: [{ resource: { attributes: attributes(resource) }, scopeLogs: [{ logRecords: made }] }],
+  });
+}
+
+/** Sends one point of a gauge, with labels. */
+export function sendGauge(server, resource, name, value, labels = {}) {
+  const point = { timeUnixNano: nanosAgo(), asDouble: value, attributes: attributes(labels) };
+  const scopeMetrics = [{ metrics: [{ name, gauge: { dataPoints: [point] } }] }];
+  return send(server, "metrics", {
+    resourceMetrics: [{ resource: { attributes: attributes(resource) }, scopeMetrics }],
+  });
 }

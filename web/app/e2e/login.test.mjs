@@ -186,3 +186,35 @@ test("a token that is revoked is asked for again, and what was being written is 
   await page.waitForSelector(ROWS);
   await context.close();
 });
+
+test("a token that is made in the page opens it as far as its role goes, until it is revoked there", async () => {
+  const { page, context, complaints } = await watched(browser);
+  await page.goto(`${server.url}/admin/tokens`);
+  await page.waitForSelector(FORM);
+  await logIn(page, tokens.admin);
+  await page.getByLabel("What it is for").fill("visitor");
+  await page.getByRole("checkbox", { name: "write" }).uncheck();
+  await page.getByRole("checkbox", { name: "read" }).check();
+  await page.getByRole("button", { name: "Make it" }).click();
+  const told = page.getByRole("status").filter({ hasText: "shown once" });
+  const made = await told.locator("code").textContent();
+  const row = page.locator(ROWS).filter({ hasText: "visitor" });
+  await row.getByText(`…${made.slice(-4)}`).waitFor();
+  await page.reload();
+  await row.waitFor();
+  assert.ok(!(await page.textContent("main")).includes(made), "it is shown once");
+
+  const answers = async (path) => {
+    const headers = { Authorization: `Bearer ${made}` };
+    return (await fetch(server.url + path, { headers })).status;
+  };
+  assert.deepEqual([await answers("/api/fleet"), await answers("/api/tokens")], [200, 403]);
+  await page.getByRole("button", { name: "Revoke visitor" }).click();
+  await page.getByRole("button", { name: "Keep" }).click();
+  await page.getByRole("button", { name: "Revoke visitor" }).click();
+  await page.getByRole("button", { name: "Revoke it" }).click();
+  await row.waitFor({ state: "detached" });
+  assert.equal(await answers("/api/fleet"), 401);
+  assert.deepEqual(unexpected(complaints), []);
+  await context.close();
+});

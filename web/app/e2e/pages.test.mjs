@@ -1,44 +1,57 @@
 // Every page on living data, in both themes: it opens, says nothing bad, has no serious findings of axe, and
 // has its picture taken.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { browse, demo, serve, settled, shots, watched } from "./harness.mjs";
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+import { ask, board, chart, METRICS, save } from "./boards.mjs";
+import { browse, demo, findings, serve, settled, shots, watched } from "./harness.mjs";
 
 let server;
 let browser;
-const found = {};
+/** What the data has: traces, sessions, hosts. */
+let known;
 
-async function ask(path, init) {
-  const response = await fetch(server.url + path, init);
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-  return response.json();
-}
-
-async function firstTrace(q) {
-  const { traces } = await ask(`/tempo/api/search?limit=1&q=${encodeURIComponent(q)}`);
-  assert.ok(traces?.length > 0, `a trace that matches ${q}`);
-  return traces[0].traceID.padStart(32, "0");
+/** Ids of traces that match, and of a span in each that does. */
+async function found(query, limit = 1) {
+  const { traces = [] } = await ask(
+    server,
+    `/tempo/api/search?limit=${limit}&q=${encodeURIComponent(query)}`,
+  );
+  assert.equal(traces.length, limit, `traces that match ${query}`);
+  return traces.map(({ traceID, spanSets }) => ({
+    trace: traceID.padStart(32, "0"),
+    span: spanSets[0].spans[0].spanID.padStart(16, "0"),
+  }));
 }
 
 before(async () => {
   server = await serve();
   browser = await browse();
   await demo(server, { history: "2h", seconds: 3 });
-  found.trace = await firstTrace('{ resource.service.name = "frontend" }');
-  found.failed = await firstTrace("{ status = error && kind = server }");
-  found.run = await firstTrace('{ span.ci.kind = "run" }');
-  found.runs = (
-    await ask(`/tempo/api/search?limit=2&q=${encodeURIComponent('{ span.ci.kind = "run" }')}`)
-  ).traces.map((trace) => trace.traceID.padStart(32, "0"));
-  const { sessions } = await ask("/api/sessions?since=3h");
-  found.session = sessions[0].id;
-  found.other = sessions.at(-1).id;
-  found.host = (await ask("/api/fleet")).hosts.find((host) => host.gpus.length > 0).name;
+  const [shop] = await found('{ resource.service.name = "frontend" && kind = server }');
+  const [failed] = await found("{ status = error && kind = server }");
+  const [logged] = await found("{ event:name != nil }");
+  const runs = await found('{ span.ci.kind = "run" }', 2);
+  const { sessions } = await ask(server, "/api/sessions?since=3h");
+  const named = (wanted) => sessions.filter(({ name }) => name === wanted).map(({ id }) => id);
+  const [session, other] = named("protein-screen");
+  known = {
+    trace: shop.trace,
+    span: shop.span,
+    failed: failed.trace,
+    logged: logged.trace,
+    run: runs[0].trace,
+    runs: runs.map(({ trace }) => trace),
+    session,
+    other,
+    trainings: named("train-llama").slice(0, 2),
+    host: (await ask(server, "/api/fleet")).hosts.find(({ gpus }) => gpus.length > 0).name,
+  };
+  const load = { format: "table", instant: true, datasource: METRICS, refId: "A", expr: "node_load1" };
+  await save(
+    server,
+    board("pages", [chart(1, "Load", "node_load1"), chart(2, "Now", "", { type: "table", targets: [load] })]),
+  );
 });
 
 after(async () => {
@@ -46,91 +59,121 @@ after(async () => {
   await server?.stop();
 });
 
-/** Pages: a name, a path, and what has to be seen. */
+/** A row of a table, or of the one that is named. */
+const row = (text, label) =>
+  `[role=grid]${label ? `[aria-label="${label}"]` : ""} [role=row]:has([role=gridcell]):has-text("${text}")`;
+const q = (query) => `q=${encodeURIComponent(query)}`;
+const said = (text) => `main :text("${text}")`;
+
+/** Pages: a name, a path, and what living data gives: all of it has to be there. */
 const PAGES = [
-  ["home", () => "/", "main"],
-  ["live", () => "/live", "main"],
-  ["session", () => `/session/${encodeURIComponent(found.session)}`, "main"],
+  ["home", () => "/", '.home-list a[href*="/session/"]', '.home-list a[href*="/ci/pipeline"]'],
+  ["live", () => "/live", row("protein-screen"), row("train-llama")],
+  ["session", () => `/session/${known.session}`, row("completed"), ".lanes-canvas", ".funnel"],
   [
     "sessions-compare",
-    () => `/sessions/compare?a=${encodeURIComponent(found.session)}&b=${encodeURIComponent(found.other)}`,
-    "main",
+    () => `/sessions/compare?a=${known.session}&b=${known.other}`,
+    row("", "Figures of both"),
+    row("dock", "Tasks by name"),
+    "main canvas",
   ],
-  ["traces", () => "/traces", "[role=grid]"],
-  ["traces-query", () => `/traces?q=${encodeURIComponent("{ status = error }")}`, "[role=grid]"],
+  ["traces", () => "/traces", row("frontend"), "main canvas", ".facets .facet"],
+  ["traces-query", () => `/traces?${q("{ status = error }")}`, row("frontend")],
+  ["traces-flame", () => `/traces/flame?${q('{ resource.service.name = "frontend" }')}`, "main canvas"],
+  ["trace", () => `/trace/${known.trace}`, "[role=treegrid] [role=row]", "main canvas"],
+  ["trace-failed", () => `/trace/${known.failed}`, "[role=treegrid] [role=row]"],
+  ["trace-span", () => `/trace/${known.trace}?span=${known.span}`, "aside.panel .value-row"],
+  ["trace-flame", () => `/trace/${known.trace}?view=flame`, ".trace-view canvas"],
+  ["trace-graph", () => `/trace/${known.trace}?view=graph`, '.graph-node:has-text("frontend")'],
+  ["trace-table", () => `/trace/${known.trace}?view=table`, row("frontend")],
+  ["trace-stats", () => `/trace/${known.trace}?view=stats`, row("frontend", "Groups of spans")],
+  ["trace-logs", () => `/trace/${known.logged}?view=logs`, row("", "Log records and events")],
   [
-    "traces-flame",
-    () => `/traces/flame?q=${encodeURIComponent('{ resource.service.name = "frontend" }')}`,
-    "canvas",
+    "trace-critical",
+    () => `/trace/${known.trace}?view=critical`,
+    row("frontend", "Spans of the critical path"),
   ],
-  ["trace", () => `/trace/${found.trace}`, "[role=treegrid]"],
-  ["trace-failed", () => `/trace/${found.failed}`, "[role=treegrid]"],
-  ["trace-flame", () => `/trace/${found.trace}?view=flame`, "canvas"],
-  ["trace-table", () => `/trace/${found.trace}?view=table`, "[role=grid]"],
-  ["trace-stats", () => `/trace/${found.trace}?view=stats`, "[role=grid]"],
-  ["trace-logs", () => `/trace/${found.trace}?view=logs`, "main"],
-  ["compare", () => `/compare?a=${found.trace}&b=${found.failed}`, "main"],
-  ["ci", () => "/ci", "main"],
-  ["ci-run", () => `/ci/run/${found.run}`, "main"],
-  ["ci-compare", () => `/ci/compare?a=${found.runs[0]}&b=${found.runs[1]}`, "main"],
-  ["runs", () => "/runs", "main"],
-  ["metrics", () => "/explore/metrics", "main"],
   [
-    "metrics-query",
-    () => `/explore/metrics?q=${encodeURIComponent("rate(node_cpu_seconds_total[5m])")}`,
-    "canvas",
+    "compare",
+    () => `/compare?a=${known.trace}&b=${known.failed}`,
+    ".compare-verdict",
+    row("", "Paths of both traces"),
   ],
-  ["logs", () => "/explore/logs", "main"],
+  ["ci", () => "/ci", row("orbital/lattice", "Workflows"), row("orbital/quill", "Workflows")],
+  [
+    "ci-pipeline",
+    () => `/ci/pipeline?workflow=pr&repository=${encodeURIComponent("orbital/quill")}`,
+    row("success", "Runs"),
+    ".ci-trends canvas",
+  ],
+  ["ci-run", () => `/ci/run/${known.run}`, '.gantt-name:has-text("build")', ".ci-figures"],
+  ["ci-compare", () => `/ci/compare?a=${known.runs[0]}&b=${known.runs[1]}`, row("", "Jobs of both runs")],
+  ["runs", () => "/runs", row("train-llama", "Runs"), ".run-charts canvas"],
+  ["runs-chosen", () => `/runs?ids=${known.trainings.join(",")}`, ".run-charts canvas"],
+  ["metrics", () => "/explore/metrics", '.finder .metric-name:has-text("node_")'],
+  ["metrics-query", () => `/explore/metrics?${q("rate(node_cpu_seconds_total[5m])")}`, "main canvas"],
+  ["logs", () => "/explore/logs", ".lines .line", "main canvas"],
+  ["logs-patterns", () => "/explore/logs?view=patterns", row("<_>", "Patterns")],
   [
     "sql",
-    () =>
-      `/explore/sql?q=${encodeURIComponent("SELECT name, count(*) FROM spans GROUP BY 1 ORDER BY 2 DESC")}`,
-    "main",
+    () => `/explore/sql?${q("SELECT name, count(*) FROM spans GROUP BY 1 ORDER BY 2 DESC")}`,
+    row("all_reduce", "Rows"),
+    ".facets .facet",
   ],
-  ["hosts", () => "/hosts", "[role=grid]"],
-  ["gpu", () => "/gpu", "[role=grid]"],
-  ["host", () => `/host/${encodeURIComponent(found.host)}`, "canvas"],
-  ["alerts", () => "/alerts", "main"],
-  ["targets", () => "/targets", "main"],
-  ["dashboards", () => "/dashboards", "main"],
-  ["dashboards-import", () => "/dashboards/import", "main"],
-  ...[
-    "overview",
-    "storage",
-    "ingest",
-    "cardinality",
-    "queries",
-    "tokens",
-    "audience",
-    "destinations",
-    "config",
-    "about",
-  ].map((part) => [`admin-${part}`, () => `/admin/${part}`, "main"]),
+  ["hosts", () => "/hosts", row("hpc-2", "Hosts")],
+  ["gpu", () => "/gpu", row("gpu-2")],
+  ["host", () => `/host/${encodeURIComponent(known.host)}`, ".host-charts canvas"],
+  ["alerts", () => "/alerts", said("No rules are set up")],
+  ["targets", () => "/targets", said("Nothing is scraped")],
+  ["dashboards", () => "/dashboards", 'a.dash-title:text-is("Board pages")', ".dash-item:nth-child(3)"],
+  ["dashboards-import", () => "/dashboards/import", ".drop"],
+  ["dashboard", () => "/d/pages", ".panel-content canvas", '.panel [role=gridcell]:has-text("hpc-2")'],
+  ["dashboard-new", () => "/d/new", said("This dashboard has no panels")],
+  ["dashboard-edit", () => "/d/pages?editPanel=1", ".edit-preview canvas", ".edit-left .cm-content"],
+  ["dashboard-kiosk", () => "/d/pages?kiosk", "html.kiosk .panel-content canvas"],
+  ["admin-overview", () => "/admin/overview", said("Listens on")],
+  ["admin-storage", () => "/admin/storage", said("Journal")],
+  ["admin-ingest", () => "/admin/ingest", row("traces", "Senders"), row("metrics", "Senders")],
+  ["admin-cardinality", () => "/admin/cardinality", row("node_", "Metrics by series")],
+  ["admin-queries", () => "/admin/queries", said("Running now")],
+  ["admin-tokens", () => "/admin/tokens", said("There are no tokens")],
+  ["admin-audience", () => "/admin/audience", said("There is no flag: everybody is recorded")],
+  ["admin-destinations", () => "/admin/destinations", said("Records are kept here and sent nowhere else")],
+  ["admin-config", () => "/admin/config", '.admin-text:has-text("listeners")'],
+  ["admin-about", () => "/admin/about", '.admin-text:has-text("preact")', said("Apache-2.0")],
 ];
 
-async function findings(page) {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() =>
-    window.axe.run(document, { resultTypes: ["violations"], rules: { "color-contrast": { enabled: true } } }),
-  );
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes
-          .slice(0, 3)
-          .map((node) => node.html.slice(0, 160))
-          .join(" | ")}`,
-    );
-}
+/** What opens over a page: a name, the page, what opens it, and what is open then. */
+const DIALOGS = [
+  ["help", () => "/traces", (page) => page.keyboard.press("?"), "[role=dialog][aria-label=Keyboard] kbd"],
+  ["palette", () => "/", (page) => page.keyboard.press("Control+k"), ".palette-list [role=option]"],
+  [
+    "time",
+    () => "/traces",
+    (page) => page.getByRole("button", { name: /^Time range/ }).click(),
+    "[role=dialog] .range-quick",
+  ],
+  [
+    "share",
+    () => "/traces",
+    (page) => page.getByRole("button", { name: "Share" }).click(),
+    "[role=dialog][aria-label=Share]",
+  ],
+  [
+    "span",
+    () => `/trace/${known.failed}`,
+    (page) => page.locator(".span-row:visible").first().click(),
+    "aside.panel .value-row",
+  ],
+];
 
 for (const colorScheme of ["dark", "light"]) {
   describe(`every page in ${colorScheme}`, () => {
-    for (const [name, path, wanted] of PAGES) {
+    for (const [name, path, ...wanted] of PAGES) {
       test(`${name} opens without complaint`, async () => {
         const { page, context, complaints } = await watched(browser, { colorScheme });
         await page.goto(server.url + path());
-        await page.waitForSelector(wanted, { timeout: 20_000 });
+        for (const one of wanted) await page.locator(one).first().waitFor({ timeout: 20_000 });
         await settled(page);
         await page.screenshot({ path: join(shots, `${name}-${colorScheme}.png`) });
         assert.deepEqual(complaints, []);
@@ -140,6 +183,25 @@ for (const colorScheme of ["dark", "light"]) {
           await page.locator(".notice-error").allTextContents(),
         );
         assert.deepEqual(await findings(page), []);
+        await context.close();
+      });
+    }
+  });
+
+  describe(`what opens over a page in ${colorScheme}`, () => {
+    for (const [name, path, open, wanted] of DIALOGS) {
+      test(`${name} opens without complaint, and Escape closes it`, async () => {
+        const { page, context, complaints } = await watched(browser, { colorScheme });
+        await page.goto(server.url + path());
+        await settled(page);
+        await open(page);
+        await page.locator(wanted).first().waitFor({ timeout: 20_000 });
+        await settled(page);
+        await page.screenshot({ path: join(shots, `open-${name}-${colorScheme}.png`) });
+        assert.deepEqual(await findings(page), []);
+        await page.keyboard.press("Escape");
+        await page.locator(wanted).first().waitFor({ state: "detached" });
+        assert.deepEqual(complaints, []);
         await context.close();
       });
     }

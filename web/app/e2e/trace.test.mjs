@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { large, strange } from "./generate.mjs";
+import { FRAMES, large, moved, quantile, SCRIPT, strange } from "./generate.mjs";
 import { browse, serve, settled, shots, watched } from "./harness.mjs";
 
 let server;
@@ -32,84 +32,269 @@ function painted(page) {
 
 /** Two frames at 60 Hz, with what clocks of browsers are off by. */
 const FRAME_MILLIS = 34;
-/** Machines that tests share stall for moments: what no round reaches, the page does not reach. */
-const ROUNDS = 8;
-
+const DRAWING_MILLIS = 33;
 /**
- * Pans and zooms, a step with each frame, by keys and wheel. Events are made inside the page: what it takes to
- * bring them there is none of its work.
+ * Machines that tests share stall for moments, and a stall is nobody's work. It meets another step each time,
+ * while a step that is slow is slow in every round: so each step is judged by the round in the middle.
  */
-function moved(page) {
-  return page.evaluate(async () => {
-    const frame = () => new Promise((drawn) => requestAnimationFrame(drawn));
-    const keys = ["ArrowUp", "d", "d", "a", "ArrowUp", "d", "a", "ArrowDown", "ArrowDown", "a"];
-    const under = document.elementFromPoint(900, 500);
-    const step = (at) => {
-      if (at % 2 === 0)
-        document.body.dispatchEvent(
-          new KeyboardEvent("keydown", { key: keys[(at / 2) % 10], bubbles: true }),
-        );
-      else
-        under.dispatchEvent(
-          new WheelEvent("wheel", {
-            deltaY: at % 40 < 20 ? 400 : -400,
-            clientX: 900,
-            clientY: 500,
-            bubbles: true,
-            cancelable: true,
-          }),
-        );
-    };
-    window.kymoFrames.length = 0;
-    const gaps = [];
-    let last = await frame();
-    for (let at = 0; at < 120; at += 1) {
-      step(at);
-      const now = await frame();
-      gaps.push(now - last);
-      last = now;
-    }
-    return { gaps, drawings: [...window.kymoFrames] };
+const LEAST_ROUNDS = 5;
+const MOST_ROUNDS = 15;
+
+/** Waits until the waterfall is painted. */
+async function shown(page, id, timeout = 30_000) {
+  await page.goto(`${server.url}/trace/${id}`);
+  await page.waitForFunction(() => performance.getEntriesByName("kymo:trace-painted").length > 0, {
+    timeout,
   });
 }
 
+/** The slowest step, each as it is in the round in the middle. */
+function slowest(rounds, of) {
+  const steps = of(rounds[0]).map((_, step) =>
+    quantile(
+      rounds.map((round) => of(round)[step]),
+      0.5,
+    ),
+  );
+  return Math.max(...steps);
+}
+
+/** Moves through a trace round after round: no step does nothing, and none is slow. */
+async function isMovedThrough(page, t) {
+  const rounds = [];
+  const isSmooth = (gaps) => Math.max(...gaps) <= FRAME_MILLIS;
+  const gap = () => slowest(rounds, ({ gaps }) => gaps);
+  const drawing = () => slowest(rounds, ({ drawings }) => drawings);
+  const isGood = () =>
+    gap() <= FRAME_MILLIS && drawing() <= DRAWING_MILLIS && rounds.some(({ gaps }) => isSmooth(gaps));
+  while (rounds.length < LEAST_ROUNDS || (rounds.length < MOST_ROUNDS && !isGood())) {
+    const round = await moved(page);
+    rounds.push(round);
+    const { rest, gaps, drawings, did } = round;
+    assert.equal(gaps.length, FRAMES);
+    const drawn = drawings.filter((millis) => millis > 0).length;
+    assert.ok(drawn >= FRAMES * 0.9, `${drawn} drawings of ${FRAMES} steps`);
+    for (const kind of ["wheel", "keys", "drag"])
+      assert.notEqual(did[kind].after.looked, did[kind].before.looked, `${kind} changed what is looked at`);
+    assert.match(did.wheel.before.looked, /^All /);
+    assert.equal(did.rows.before.firstRow, 1);
+    assert.ok(did.rows.after.firstRow > 100, `scrolled to row ${did.rows.after.firstRow}`);
+    const told = (values) => `${Math.max(...values).toFixed(1)} ms`;
+    t.diagnostic(
+      `round ${rounds.length}: longest frame ${told(gaps)}, one in 20 over ${quantile(gaps, 0.95).toFixed(1)} ms, at rest ${told(rest)}; slowest of ${drawn} drawings ${told(drawings)}`,
+    );
+  }
+  t.diagnostic(`slowest step: ${gap().toFixed(1)} ms to the next frame, ${drawing().toFixed(1)} ms to draw`);
+  assert.ok(drawing() <= DRAWING_MILLIS, `a step takes ${drawing()} ms to draw`);
+  assert.ok(gap() <= FRAME_MILLIS, `the frame after a step comes ${gap()} ms later`);
+  // A round without a longer frame shows that none is needed, where a page at rest has such rounds.
+  const isCalm = rounds.some(({ rest }) => isSmooth(rest));
+  if (isCalm)
+    assert.ok(
+      rounds.some(({ gaps }) => isSmooth(gaps)),
+      "in every round a frame took longer",
+    );
+}
+
+const zoomOf = (page) => new URL(page.url()).searchParams.get("zoom");
+
 describe("a trace of 100,000 spans", () => {
-  test("is painted within 500 ms of the answer, and panned and zoomed without frames over 33 ms", async (t) => {
+  test("is painted within 500 ms of the answer, and moved through without frames over 33 ms", async (t) => {
     const { page, context, complaints } = await watched(browser);
-    await page.goto(`${server.url}/trace/${hundred}`);
-    await page.waitForFunction(() => performance.getEntriesByName("kymo:trace-painted").length > 0, {
-      timeout: 30_000,
-    });
+    await shown(page, hundred);
     const paint = await painted(page);
     t.diagnostic(`first paint ${paint.toFixed(0)} ms after the answer`);
     assert.ok(paint < 500, `${paint} ms`);
     await settled(page);
-    let best;
-    for (let round = 1; round <= ROUNDS && !(best?.gap <= FRAME_MILLIS); round += 1) {
-      const { gaps, drawings } = await moved(page);
-      const [gap, drawing] = [Math.max(...gaps), Math.max(...drawings)];
-      t.diagnostic(
-        `round ${round}: ${gaps.length} frames, the longest ${gap.toFixed(1)} ms; ${drawings.length} drawings, the slowest ${drawing.toFixed(1)} ms`,
-      );
-      assert.ok(drawings.length >= 60, `${drawings.length} drawings`);
-      assert.ok(drawing <= 33, `a drawing took ${drawing} ms`);
-      if (!best || gap < best.gap) best = { gap };
-    }
-    assert.ok(best.gap <= FRAME_MILLIS, `in every round a frame took longer, at best ${best.gap} ms`);
+    assert.equal(zoomOf(page), null);
+    await isMovedThrough(page, t);
+    // What is looked at comes into the address when it stays, and from there it is shown again.
+    await page.waitForFunction(() => {
+      const [from] = (new URLSearchParams(location.search).get("zoom") ?? "").split(",");
+      const before = document.querySelector(".minimap-before").style.width;
+      return Math.abs(Number(from) / 1e6 - Number.parseFloat(before)) < 0.001;
+    });
+    const zoom = zoomOf(page);
+    assert.match(zoom, /^\d+,\d+$/);
+    const shades = () =>
+      page
+        .locator(".minimap-shade")
+        .evaluateAll((all) => all.map((one) => Number.parseFloat(one.style.width).toFixed(3)));
+    const looked = await shades();
     await page.screenshot({ path: join(shots, "trace-100k.png") });
+    await shown(page, `${hundred}?zoom=${zoom}`);
+    assert.deepEqual(await shades(), looked);
     assert.deepEqual(complaints, []);
     await context.close();
   });
 });
 
+/**
+ * More spans than the list of rows may be high in pixels, so that scrolling is by our own scale. A million, which
+ * takes minutes to be sent to a debug build, is opened by `scripts/page figures` in a release build: within 4 s.
+ */
+const MANY = 400_000;
+/** Most that a debug build on a machine that it shares may take to answer and show them. */
+const MANY_MILLIS = 30_000;
+
+describe(`a trace of ${MANY.toLocaleString("en")} spans`, () => {
+  test("opens, is panned and scrolled to its end, and tells of a span", async (t) => {
+    const began = performance.now();
+    const many = await large(server, 2000, MANY);
+    t.diagnostic(`sent within ${((performance.now() - began) / 1000).toFixed(0)} s`);
+    const { page, context, complaints } = await watched(browser);
+    const opened = performance.now();
+    await shown(page, many, MANY_MILLIS * 2);
+    const millis = performance.now() - opened;
+    t.diagnostic(`opened within ${millis.toFixed(0)} ms`);
+    assert.ok(millis < MANY_MILLIS, `${millis} ms`);
+    assert.match(await page.textContent(".trace-facts"), /400 k spans/);
+    assert.equal(await page.locator(".timeline-names").getAttribute("aria-rowcount"), String(MANY));
+
+    // A fifth closer around the middle, then a tenth of that later.
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("d");
+    await page.waitForFunction(() => new URLSearchParams(location.search).has("zoom"));
+    const parts = zoomOf(page)
+      .split(",")
+      .map((nanos) => (Number(nanos) / (MANY * 1000)).toFixed(2));
+    assert.deepEqual(parts, ["0.18", "0.98"]);
+
+    await page.locator(".timeline-scroll").evaluate((element) => {
+      element.scrollTop = element.scrollHeight;
+    });
+    const last = page.locator(`.span-row[aria-rowindex="${MANY}"]`);
+    await last.waitFor();
+    await last.click();
+    const panel = page.getByRole("complementary", { name: "Span" });
+    await panel.getByText("server.address", { exact: true }).waitFor({ timeout: MANY_MILLIS });
+    assert.equal(
+      await panel.locator(".panel-name").textContent(),
+      await last.locator(".span-text").textContent(),
+    );
+    assert.match(await panel.textContent(), /node-\d+\.example\.com/);
+    await page.screenshot({ path: join(shots, "trace-many.png") });
+    assert.deepEqual(complaints, []);
+    await context.close();
+  });
+});
+
+const CUT = "Its parents led back to itself";
+const ORPHAN = "Its parent is not in the trace";
+const SKEWED = "Its times do not fit its parent's: clocks differ";
+const RUNNING = "Still running";
+const ERROR = "Error";
+
+/** What is shown of each as strange: how many rows, what is warned of, and which row has which mark. */
+const STRANGE = {
+  cycle: {
+    rows: 3,
+    warnings: [/^1 span .*themselves as an ancestor: the circle was cut/],
+    marks: [[/^[abc]$/, CUT]],
+  },
+  skew: {
+    rows: 2,
+    warnings: [/^1 span .*before their parent does or after it has ended/],
+    marks: [["child before its parent", SKEWED]],
+  },
+  decade: { rows: 2, warnings: [], marks: [] },
+  names: { rows: 2, warnings: [], marks: [] },
+  script: { rows: 1, warnings: [], marks: [[SCRIPT, ERROR]] },
+  orphans: {
+    rows: 2,
+    warnings: [/^1 span .*a parent that is not here/],
+    marks: [
+      ["orphan", ORPHAN],
+      ["below it", RUNNING],
+    ],
+  },
+  backwards: {
+    rows: 3,
+    warnings: [/^1 span .*ended before they began/, /^1 span .*the id of another span/],
+    marks: [
+      ["ends first", SKEWED],
+      [/^twice/, "Another span has the same id"],
+    ],
+  },
+  children: { rows: 50_001, warnings: [], marks: [] },
+};
+
+/** Everything that is marked: names of rows in sight, and what their marks are called. */
+function marked(page) {
+  return page
+    .locator(".span-row:not([hidden])")
+    .evaluateAll((rows) =>
+      rows.flatMap((row) =>
+        [...row.querySelectorAll(".span-marks [role=img]")].map((mark) => [
+          row.querySelector(".span-text").textContent,
+          mark.getAttribute("aria-label"),
+        ]),
+      ),
+    );
+}
+
+/** Whether a canvas has anything on it. */
+function isPainted(canvas) {
+  return canvas.evaluate((element) => {
+    const { data } = element.getContext("2d").getImageData(0, 0, element.width, element.height);
+    return data.some((byte, at) => at % 4 === 3 && byte > 0);
+  });
+}
+
+/** What each view shows of it; the views have to agree on how many spans there are. */
+const SHOWS = {
+  async timeline(page, { rows, warnings, marks }) {
+    assert.equal(await page.locator(".timeline-names").getAttribute("aria-rowcount"), String(rows));
+    const told = await page.locator(".trace-warning > span").allTextContents();
+    assert.equal(told.length, warnings.length, told.join("; "));
+    for (const [at, warning] of warnings.entries()) assert.match(told[at], warning);
+    const isOf = (wanted, text) => (typeof wanted === "string" ? wanted === text : wanted.test(text));
+    const found = (await marked(page)).filter(([, label]) => label !== "On the critical path");
+    assert.equal(found.length, marks.length, JSON.stringify(found));
+    for (const [name, label] of marks)
+      assert.ok(
+        found.some(([text, is]) => is === label && isOf(name, text)),
+        `${name} has the mark “${label}”: ${JSON.stringify(found)}`,
+      );
+    // A warning leads to the first span that it is about.
+    if (warnings.length > 0) {
+      await page.locator(".trace-warning").first().getByRole("button", { name: "Show" }).click();
+      await page.waitForSelector('.span-row[aria-selected="true"]');
+      const chosen = page.locator('.span-row[aria-selected="true"]');
+      assert.ok((await chosen.locator(".span-marks [role=img]").count()) > 0, "and that one has a mark");
+    }
+  },
+  async flame(page) {
+    const canvas = page.locator(".flame-view canvas").first();
+    await canvas.waitFor();
+    assert.ok(await isPainted(canvas), "boxes are drawn");
+  },
+  async table(page, { rows }) {
+    assert.equal(await page.locator(".span-table").getAttribute("aria-rowcount"), String(rows + 1));
+  },
+  async stats(page, { rows }) {
+    // Higher than its rows, so that all are in the document.
+    await page.setViewportSize({ width: 1400, height: 2200 });
+    const grid = page.getByRole("grid", { name: "Groups of spans" });
+    const head = await grid.getByRole("columnheader").allTextContents();
+    const at = head.findIndex((title) => /^(Count|Spans)/.test(title));
+    const counts = await grid
+      .locator(".table-row")
+      .evaluateAll((all, column) => all.map((row) => row.children[column].textContent), at);
+    const sum = counts.reduce((total, text) => total + Number(text.replace(/[^\d.]/g, "")), 0);
+    assert.equal(sum, rows, counts.join());
+  },
+};
+
 describe("a trace that is wrong or extreme", () => {
-  for (const name of ["cycle", "skew", "decade", "names", "script", "orphans", "children"]) {
-    for (const view of ["timeline", "flame", "table", "stats"]) {
+  for (const [name, expected] of Object.entries(STRANGE)) {
+    for (const [view, shows] of Object.entries(SHOWS)) {
       test(`${name} is shown as ${view}`, async () => {
         const { page, context, complaints } = await watched(browser);
         await page.goto(`${server.url}/trace/${traces[name]}?view=${view}`);
         await settled(page);
         await page.waitForSelector("main h1");
+        await shows(page, expected);
         if (view === "timeline") {
           await page.locator(".span-row:visible").first().click();
           await settled(page);
@@ -122,6 +307,85 @@ describe("a trace that is wrong or extreme", () => {
       });
     }
   }
+
+  /** Opens one, looks at the row of that number, and answers the panel. */
+  async function looksAt(page, name, row) {
+    await page.goto(`${server.url}/trace/${traces[name]}`);
+    await page.locator(`.span-row[aria-rowindex="${row}"]`).click();
+    const panel = page.getByRole("complementary", { name: "Span" });
+    await panel.getByText("Span id").waitFor();
+    return panel;
+  }
+
+  test("a name and a value of 10,000 letters are told whole beside the row that cuts them", async () => {
+    const { page, context } = await watched(browser);
+    const panel = await looksAt(page, "names", 1);
+    assert.match(
+      await page.locator('.span-row[aria-rowindex="1"] .span-text').textContent(),
+      /^n{900,1100}…$/,
+    );
+    const whole = panel.locator(".value-row").filter({ has: page.getByText("Whole name", { exact: true }) });
+    assert.equal(await whole.locator(".value").textContent(), "n".repeat(10_000));
+    await page.locator('.span-row[aria-rowindex="2"]').click();
+    const long = panel.locator(".value-row").filter({ has: page.getByText("long", { exact: true }) });
+    await long
+      .getByRole("button", { name: /more|all|whole/i })
+      .first()
+      .click();
+    assert.equal((await long.textContent()).match(/v{9000,}/)?.[0].length, 10_000);
+    await context.close();
+  });
+
+  test("text that is a script is shown as the text that it is", async () => {
+    const { page, context } = await watched(browser);
+    const panel = await looksAt(page, "script", 1);
+    assert.equal(await panel.locator(".panel-name").textContent(), SCRIPT);
+    assert.equal((await panel.locator(".panel-error").textContent()).trim(), SCRIPT);
+    assert.equal(await page.locator("main img, main script").count(), 0);
+    await context.close();
+  });
+
+  test("ten nanoseconds of ten years can be looked at closely", async () => {
+    const { page, context } = await watched(browser);
+    const panel = await looksAt(page, "decade", 2);
+    assert.match(await page.textContent(".trace-facts"), /^10 y/);
+    assert.match(await panel.locator(".panel-figures").textContent(), /Duration\s*10 ns/);
+    await panel.getByRole("button", { name: "Zoom to it" }).click();
+    await page.waitForFunction(() => new URLSearchParams(location.search).has("zoom"));
+    const [from, to] = zoomOf(page).split(",").map(Number);
+    // As closely as numbers of that size tell apart: some microseconds.
+    assert.ok(from <= 1e9 && from > 1e9 - 50_000 && to >= 1e9 + 10 && to < 1e9 + 50_000, zoomOf(page));
+    await context.close();
+  });
+
+  test("a span that goes on is counted as such, and can be followed live", async () => {
+    const { page, context } = await watched(browser);
+    await page.goto(`${server.url}/trace/${traces.orphans}`);
+    const running = page.locator(".trace-fact").filter({ hasText: "running" });
+    assert.match(await running.textContent(), /^▹ 1 running/);
+    await running.getByRole("button", { name: "Follow live" }).click();
+    await page.waitForFunction(() => new URLSearchParams(location.search).get("refresh") === "5s");
+    await page.getByText("running, followed live").waitFor();
+    await context.close();
+  });
+
+  test("50,000 children are below one row: they are folded, and the last is reached", async () => {
+    const { page, context } = await watched(browser);
+    await page.goto(`${server.url}/trace/${traces.children}`);
+    const names = page.locator(".timeline-names");
+    await page.locator('.span-row[aria-rowindex="1"]').getByRole("button", { name: "Fold" }).click();
+    await page.waitForFunction(
+      () => document.querySelector(".timeline-names").getAttribute("aria-rowcount") === "1",
+    );
+    assert.equal(await page.locator(".span-row:visible .span-hidden").first().textContent(), "+50 k");
+    await page.locator('.span-row[aria-rowindex="1"]').getByRole("button", { name: "Unfold" }).click();
+    await names.focus();
+    await page.keyboard.press("End");
+    const last = page.locator('.span-row[aria-rowindex="50001"]');
+    await last.waitFor();
+    assert.equal(await last.getAttribute("aria-selected"), "true");
+    await context.close();
+  });
 
   test("an id that nobody sent is said to be unknown", async () => {
     const { page, context } = await watched(browser);

@@ -1,8 +1,9 @@
 /** What Admin computes: flags, rates, tokens, where queries are asked again. */
 import { expect, test } from "vitest";
 import "./panels-browser";
+import { metricQuery } from "../src/pages/admin/cardinality";
 import { auditLines, changed, created, formOf, whom } from "../src/pages/admin/flag";
-import { flows } from "../src/pages/admin/ingest";
+import { countedFrom, flows } from "../src/pages/admin/ingest";
 import { pageOf } from "../src/pages/admin/queries";
 import { dayName } from "../src/pages/admin/storage";
 import { newToken } from "../src/pages/admin/tokens";
@@ -85,4 +86,17 @@ test("a token is asked for with what was said", () => {
 test("days are named, and what came late is", () => {
   expect(dayName(20_775)).toBe("2026-11-18");
   expect(dayName(-9_223_372_036_854)).toBe("late");
+});
+
+test("nothing is counted from an answer of a server that was started anew since", () => {
+  const state = (started_millis: number) => ({ started_millis }) as IngestState;
+  const before = state(1);
+  expect(countedFrom(state(1), before)).toBe(before);
+  expect(countedFrom(state(2), before)).toBeUndefined();
+  expect(countedFrom(state(2))).toBeUndefined();
+});
+
+test("a metric of any name can be asked for", () => {
+  expect(metricQuery("job:rate:5m")).toBe("job:rate:5m");
+  expect(metricQuery('http.server"duration')).toBe('{"http.server\\"duration"}');
 });

@@ -1,6 +1,7 @@
 /** Rows of a run's chart: what is folded, what is unfolded, and how several ends are one. */
 import { describe, expect, it } from "vitest";
-import { hasLeaves, rowsOf, segmentsOf, together } from "../src/pages/ci/gantt";
+import { FAILED, searchFor, slowest } from "../src/pages/ci/differences";
+import { hasLeaves, onPath, rowsOf, segmentsOf, together } from "../src/pages/ci/gantt";
 import type { Job, RunDocument } from "../src/pages/ci/types";
 
 function job(name: string, created: number, more: Partial<Job> = {}): Job {
@@ -103,6 +104,32 @@ describe("rows of a run", () => {
     expect(rowsOf(run(), new Set(["g:build"]), new Map(), true)).toHaveLength(2);
   });
 
+  it("are by runner or by place in a matrix, if that is asked for", () => {
+    const told = run();
+    told.jobs.push(job("package (a)", 200), job("package (b)", 200));
+    told.groups.push({ name: "package", jobs: [3, 4] });
+    told.jobs[0]!.labels = "gpu";
+    told.jobs[3]!.labels = "gpu";
+    const rows = (by: "runner" | "matrix", open: string[] = []) =>
+      rowsOf(told, new Set(open), new Map(), false, by).map(
+        (row) => `${row.depth} ${row.name} ${row.count ?? ""}`,
+      );
+    expect(rows("runner", ["g:runner:gpu"])).toEqual([
+      "0 gpu 2",
+      "1 build (a) ",
+      "1 package (a) ",
+      "0 without labels 3",
+    ]);
+    // What is of no matrix is a row of its own, as it is by job.
+    expect(rows("matrix", ["g:matrix:b"])).toEqual(["0 a 2", "0 b 2", "1 build ", "1 package ", "0 test "]);
+  });
+
+  it("of the critical path are without what is unfolded below other jobs", () => {
+    const open = new Set(["g:build", "span of build (a)"]);
+    const rows = onPath(rowsOf(run(), open, new Map(), false));
+    expect(rows.map((row) => row.name)).toEqual(["build", "b"]);
+  });
+
   it("know what has to be fetched", () => {
     expect(hasLeaves(run(), "step")).toBe(true);
     expect(hasLeaves(run(), "span of test")).toBe(false);
@@ -120,5 +147,21 @@ describe("a job", () => {
     expect(together(["success", null, "timed_out"])).toBe("timed_out");
     expect(together(["skipped", "success"])).toBe("success");
     expect(together(["skipped"])).toBe("skipped");
+  });
+});
+
+describe("what distinguishes runs", () => {
+  it("is asked of all runs of what is looked at", () => {
+    expect(searchFor("run", "pr", undefined, "")).toBe('{ span.ci.kind = "run" && span.ci.workflow = "pr" }');
+    expect(searchFor("job", 'a "b"', "o/r", "main")).toBe(
+      '{ span.ci.kind = "job" && span.ci.workflow = "a \\"b\\"" && span.ci.repository = "o/r" && span.ci.branch = "main" }',
+    );
+    expect(FAILED).toBe("{ status = error }");
+  });
+  it("selects the slowest fifth, if some are slower than others", () => {
+    expect(slowest([10, 50, 20, 30, 40])).toBe("{ duration > 40s }");
+    expect(slowest([60, 60, 60])).toBeUndefined();
+    expect(slowest([5])).toBeUndefined();
+    expect(slowest([])).toBeUndefined();
   });
 });

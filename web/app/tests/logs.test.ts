@@ -1,7 +1,11 @@
 /** Lines, levels and LogQL of the page for logs. */
 import { describe, expect, it } from "vitest";
+import "./panels-browser";
+import { wholeSteps } from "../src/pages/logs/ask";
+import { follow, resumedAt } from "../src/pages/logs/follow";
 import { joined, levelNamed, levelOf, linesOf, plain, volumes } from "../src/pages/logs/lines";
 import { allStreams, asked, isNumbers, matchers, withLabel, withPattern } from "../src/pages/logs/query";
+import { renumbered } from "../src/pages/logs/tail";
 
 describe("lines", () => {
   const streams = [
@@ -25,6 +29,29 @@ describe("lines", () => {
     const lines = linesOf(streams);
     expect(joined(lines, lines, 10)).toHaveLength(4);
     expect(joined(lines, [], 2).map(({ text }) => text)).toEqual(["third", "second"]);
+  });
+  it("that are there keep their keys when others of the same time come before them", () => {
+    const old = linesOf(streams);
+    const late = linesOf([
+      {
+        stream: { app: "c" },
+        values: [
+          ["200", "late"],
+          ["200", "later"],
+        ],
+      },
+    ]);
+    const all = renumbered([...late, ...old]);
+    expect(all.slice(2)).toEqual(old);
+    expect(new Set(all.map(({ key }) => key)).size).toBe(6);
+  });
+  it("are taken up again at the newest one, but not in the future", () => {
+    expect(resumedAt(5_000_000n, 7)).toBe("5000000");
+    expect(resumedAt(9_000_000n, 7)).toBe("7000000");
+  });
+  it("are counted in whole steps that hold all of the time", () => {
+    expect(wholeSteps({ from: 61_000, to: 119_000 }, 60)).toEqual({ from: 120_000, to: 120_000 });
+    expect(wholeSteps({ from: 60_000, to: 180_001 }, 60)).toEqual({ from: 60_000, to: 240_000 });
   });
   it("lose colours of terminals, not their text", () => {
     expect(plain("\u001b[1;31mred\u001b[0m and \u001b]8;;http://x\u0007link\u0000")).toBe("red and link");
@@ -68,11 +95,75 @@ describe("queries", () => {
     expect(withLabel('{a="b", c="d,e"}', "a", "!=", "b", true)).toBe('{c="d,e", a!="b"}');
     expect(withLabel('{a="b"}', "code", "=", 'say "5"', false)).toBe('{a="b"} | code="say \\"5\\""');
     expect(matchers('{a="x,y", b=~`z,`}')).toEqual(['a="x,y"', "b=~`z,`"]);
-    expect(withPattern('{a="b"}', "x <_>")).toBe('{a="b"} |> "x <_>"');
+    expect(withPattern('{a="b"}', "x <_>", false)).toBe('{a="b"} |> "x <_>"');
+    expect(withPattern('{a="b"}', 'say "<_>"', true)).toBe('{a="b"} !> "say \\"<_>\\""');
   });
   it("begin with a label that there is", () => {
     expect(allStreams(["env", "app"])).toBe('{app=~".+"}');
     expect(allStreams(["zone"])).toBe('{zone=~".+"}');
     expect(allStreams([])).toBe('{service_name=~".+"}');
+  });
+});
+
+describe("a live tail", () => {
+  /** A socket that is closed before it is open, as where the server refuses it. */
+  class Refused {
+    addEventListener(name: string, tell: () => void) {
+      if (name === "close") queueMicrotask(tell);
+    }
+    close() {}
+  }
+  const told = (status: number) =>
+    new Promise<string>((done) => {
+      const answer = () => Promise.resolve(new Response("no such label", { status }));
+      Object.assign(globalThis, { WebSocket: Refused, fetch: answer });
+      let turns = 0;
+      const stop = follow("{", {
+        opened: () => {},
+        came: () => {},
+        failed: (error) => end(error.message),
+        broke: () => ++turns === 2 && end("tries again"),
+      });
+      const end = (how: string) => {
+        stop();
+        done(how);
+      };
+    });
+  it("says what is wrong with its query, and does not go on asking", async () => {
+    expect(await told(400)).toBe("no such label");
+  });
+  it("is taken up again where the server cannot answer now", async () => {
+    expect(await told(503)).toBe("tries again");
+  });
+  it("is asked for where the server answers and yet no socket opens", async () => {
+    let [sockets, asked] = [0, 0];
+    class Counted extends Refused {
+      constructor() {
+        super();
+        sockets += 1;
+      }
+    }
+    const line = { stream: { app: "a" }, values: [[String(BigInt(Date.now()) * 1_000_000n), "comes"]] };
+    const answer = () => {
+      asked += 1;
+      return Promise.resolve(
+        new Response(JSON.stringify({ data: { resultType: "streams", result: [line] } })),
+      );
+    };
+    Object.assign(globalThis, { WebSocket: Counted, fetch: answer });
+    const lines = await new Promise<string[]>((done) => {
+      const stop = follow("{}", {
+        opened: () => {},
+        broke: () => {},
+        failed: () => {},
+        came: (found) => {
+          stop();
+          done(found.map(({ text }) => text));
+        },
+      });
+    });
+    expect(lines).toEqual(["comes"]);
+    // Each socket that did not open was asked about, then the lines were asked for.
+    expect([sockets, asked]).toEqual([2, 3]);
   });
 });

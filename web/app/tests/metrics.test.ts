@@ -1,9 +1,18 @@
 /** Series, heat maps and PromQL of the page for metrics. */
 import { describe, expect, it } from "vitest";
+import "./panels-browser";
+import { metricsPanel, tracesPanel } from "../src/pages/metrics/aspanel";
+import { stillThere } from "../src/pages/metrics/chart";
+import { logsOf, traceOf } from "../src/pages/metrics/exemplar";
 import { filled, letter, stepFor, unitOf, usualQuery } from "../src/pages/metrics/promql";
 import { aligned, heatOf, nameOf, numberOf, stacked, statistics } from "../src/pages/metrics/series";
 
 describe("series", () => {
+  it("that were chosen and are not answered any more hide no others", () => {
+    const drawn = [{ name: "a" }, { name: "b" }];
+    expect([...stillThere(new Set(["b", "gone"]), drawn)]).toEqual(["b"]);
+    expect(stillThere(new Set(["gone"]), drawn).size).toBe(0);
+  });
   it("are named by a format or by their labels", () => {
     const metric = { __name__: "up", job: "a", instance: "b:1" };
     expect(nameOf(metric, "{{job}} on {{ instance }}{{none}}", "q")).toBe("a on b:1");
@@ -75,6 +84,7 @@ describe("queries", () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is how a query names an interval.
     expect(filled("rate(a[$__rate_interval]) + b[${__interval}]", 60, 3600)).toBe("rate(a[75s]) + b[60s]");
     expect(filled("increase(a[$__range])", 5, 3600)).toBe("increase(a[3600s])");
+    expect(filled("$__range_s + $__range_ms / $__interval_ms", 5, 3600)).toBe("3600 + 3600000 / 5000");
     expect(stepFor(3_600_000, 1200)).toBe(10);
     expect(stepFor(1000, 1200)).toBe(1);
     expect(letter(2)).toBe("C");
@@ -84,5 +94,42 @@ describe("queries", () => {
     expect(unitOf("rate(process_cpu_seconds_total[5m])")).toBe("number");
     expect(unitOf("node_memory_free_bytes")).toBe("bytes");
     expect(unitOf("up")).toBe("number");
+  });
+});
+
+describe("a panel of what is explored", () => {
+  const query = (text: string, legend = "", isHidden = false) => ({ text, legend, isHidden });
+  it("has the queries with their names, drawn as they were", () => {
+    const list = [query("rate(x_seconds[$__rate_interval])", "{{host}}"), query(""), query("y", "", true)];
+    const panel = metricsPanel(list, "stacked");
+    expect(panel).toMatchObject({
+      type: "timeseries",
+      title: "rate(x_seconds[$__rate_interval])",
+      targets: [
+        { refId: "A", expr: "rate(x_seconds[$__rate_interval])", legendFormat: "{{host}}", range: true },
+        { refId: "B", expr: "y", legendFormat: "__auto", hide: true },
+      ],
+      fieldConfig: { defaults: { unit: "s", custom: { stacking: { mode: "normal" } } } },
+    });
+    expect(metricsPanel([query("up")], undefined)).not.toHaveProperty("fieldConfig.defaults.custom.stacking");
+  });
+  it("is a table of a search for traces, and a chart of numbers", () => {
+    const search = tracesPanel("{ status = error }", false, "traces");
+    expect(search).toMatchObject({
+      type: "table",
+      targets: [{ query: "{ status = error }", tableType: "traces" }],
+    });
+    const numbers = tracesPanel("{} | quantile_over_time(duration, .9)", true, "traces");
+    expect(numbers).toMatchObject({ type: "timeseries", fieldConfig: { defaults: { unit: "s" } } });
+  });
+});
+
+describe("an exemplar", () => {
+  it("leads to its trace by either name, and to the logs around it", () => {
+    const labels = { traceID: "ab", span_id: "1" };
+    expect(traceOf({ labels, value: "1", timestamp: 2 })).toEqual({ trace: "ab", span: "1" });
+    const query = new URLSearchParams(logsOf("ab", 1000).split("?")[1]);
+    expect(query.get("q")).toBe('{service_name=~".+"} | trace_id="ab"');
+    expect([query.get("from"), query.get("to")]).toEqual(["100000", "1900000"]);
   });
 });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import "./panels-browser";
 import { written } from "../src/pages/dashboards/adhoc";
+import { marksFor, switchesOf } from "../src/pages/dashboards/annotations";
 import {
   addPanel,
   duplicatePanel,
@@ -15,11 +16,14 @@ import {
 } from "../src/pages/dashboards/change";
 import { csv } from "../src/pages/dashboards/csv";
 import { contextOf, diffLines } from "../src/pages/dashboards/diff";
+import { changed } from "../src/pages/dashboards/drafts";
 import { sourceOf } from "../src/pages/dashboards/edit/queries";
+import { freeValue } from "../src/pages/dashboards/edit/steps";
 import { sectionsOf } from "../src/pages/dashboards/layout";
-import type { Json } from "../src/pages/dashboards/model";
+import type { Json, Loaded } from "../src/pages/dashboards/model";
 import { placed } from "../src/pages/dashboards/mover";
 import { ownRange } from "../src/pages/dashboards/panel";
+import { readJson } from "../src/pages/dashboards/readjson";
 import { variablesOf } from "../src/pages/dashboards/variables";
 
 const BOARD: Json = {
@@ -157,6 +161,69 @@ describe("variables", () => {
 
   it("of conditions are written with bars that are no separators", () => {
     expect(written({ key: "a", operator: "=~", value: "x|y" })).toBe("a|=~|x__gfp__y");
+    expect(written({ key: "a", operator: "=|", value: "x", values: ["x", "y"] })).toBe("a|=||x|y");
+  });
+});
+
+describe("annotations", () => {
+  const listed = [
+    { name: "Deploys", enable: true, hide: false },
+    { name: "Alarms", enable: false, hide: false },
+  ];
+
+  it("are as the dashboard has them, unless the address says otherwise", () => {
+    const asked = (query: string) =>
+      switchesOf(listed, new URLSearchParams(query)).map(({ name, isOn }) => [name, isOn]);
+    expect(asked("")).toEqual([
+      ["Deploys", true],
+      ["Alarms", false],
+    ]);
+    expect(asked("annotation-Deploys=0&annotation-Alarms=1")).toEqual([
+      ["Deploys", false],
+      ["Alarms", true],
+    ]);
+  });
+
+  it("are over the panels that they are meant for", () => {
+    const marks = [
+      { time: 1 },
+      { time: 2, panels: { exclude: false, ids: [1] } },
+      { time: 3, panels: { exclude: true, ids: [1] } },
+    ];
+    expect(marksFor(marks, 1).map(({ time }) => time)).toEqual([1, 2]);
+    expect(marksFor(marks, 2).map(({ time }) => time)).toEqual([1, 3]);
+  });
+});
+
+describe("drafts", () => {
+  const loaded = (version: number): Loaded => ({
+    meta: { uid: "x", kind: "own", version },
+    dashboard: BOARD,
+    model: BOARD,
+  });
+
+  it("stay of the version that they were begun with, whatever is loaded meanwhile", () => {
+    const first = changed(undefined, loaded(3), { title: "a" });
+    const next = changed(first, loaded(4), { title: "b" });
+    expect(next).toEqual({ dashboard: { title: "b" }, version: 3 });
+    expect(changed(next, loaded(4), undefined)).toBeUndefined();
+    expect(changed(undefined, loaded(4), BOARD)).toBeUndefined();
+  });
+});
+
+describe("JSON that is typed", () => {
+  it("is taken only if it is what is expected", () => {
+    expect(readJson('{"a": 1}', "object")).toEqual({ value: { a: 1 } });
+    for (const wrong of ["null", "1", "[]"]) expect(readJson(wrong, "object")).toHaveProperty("error");
+    expect(readJson("{}", "list")).toHaveProperty("error");
+    expect(readJson("{", "any")).toHaveProperty("error");
+  });
+});
+
+describe("values as words", () => {
+  it("begin with a number that has none yet", () => {
+    expect(freeValue([["1", {}]])).toBe("2");
+    expect(freeValue([])).toBe("0");
   });
 });
 

@@ -1,6 +1,7 @@
 /** Rows of SQL, read as they come, and drawn over time. */
 import { describe, expect, it } from "vitest";
 import { plotted, RowReader, withTime } from "../src/pages/sql/rows";
+import { nameOf } from "../src/ui/editor/sqlnames";
 
 const TEXT =
   '{"columns":[{"name":"t","type":"timestamp"},{"name":"n","type":"int64"}],"rows":[\n["2026-01-01T00:00:00Z",1],\n["2026-01-01T00:01:00Z",null]],"row_count":2}\n';
@@ -64,5 +65,13 @@ describe("rows over time", () => {
     expect(withTime("a > $from and b < $to and c = '$fromage'", { from: 0, to: 1000 })).toBe(
       "a > TIMESTAMP '1970-01-01T00:00:00.000Z' and b < TIMESTAMP '1970-01-01T00:00:01.000Z' and c = '$fromage'",
     );
+  });
+});
+
+describe("names of tables", () => {
+  it("stand between quotes where they are no plain words", () => {
+    expect(nameOf("spans")).toBe("spans");
+    expect(nameOf("Spans")).toBe('"Spans"');
+    expect(nameOf('a" limit 0; --')).toBe('"a"" limit 0; --"');
   });
 });

@@ -16,12 +16,15 @@ interface Part {
   type: string;
   values: ArrayLike<number> & { buffer: ArrayBufferLike };
   length: number;
+  /** The value of all rows, instead of values. */
+  fill?: number;
 }
 
 /** The bytes of an answer with these columns and some members of its header. */
 export function columnsFile(members: Partial<Header>, parts: readonly Part[], version = 1): ArrayBuffer {
   let offset = 0;
-  const columns = parts.map(({ name, type, values, length }) => {
+  const columns = parts.map(({ name, type, values, length, fill }) => {
+    if (fill !== undefined) return { name, type, length, fill, offset: undefined };
     const entry = { name, type, length, offset };
     offset += Math.ceil((values.buffer as ArrayBuffer).byteLength / 8) * 8;
     return entry;
@@ -35,13 +38,14 @@ export function columnsFile(members: Partial<Header>, parts: readonly Part[], ve
   view.setUint32(8, header.length, true);
   new Uint8Array(file).set(header, 16);
   parts.forEach(({ values }, index) => {
-    new Uint8Array(file).set(new Uint8Array(values.buffer as ArrayBuffer), base + columns[index]!.offset);
+    const at = columns[index]!.offset;
+    if (at !== undefined) new Uint8Array(file).set(new Uint8Array(values.buffer as ArrayBuffer), base + at);
   });
   return file;
 }
 
-/** A trace of these spans, which are in tree order. */
-export function made(spans: readonly MadeSpan[]): Trace {
+/** A trace of these spans, which are in tree order; some columns may have one value for all rows. */
+export function made(spans: readonly MadeSpan[], fills: Readonly<Record<string, number>> = {}): Trace {
   const count = spans.length;
   const subtree = new Uint32Array(count).fill(1);
   const depth = new Uint16Array(count);
@@ -93,6 +97,7 @@ export function made(spans: readonly MadeSpan[]): Trace {
     type,
     values,
     length: type === "bytes8" ? count : values.length,
+    fill: fills[name],
   }));
   return readColumns(columnsFile(header, list));
 }

@@ -1,6 +1,6 @@
 /** What the trace page computes: reading columns, rows shown, windows, marks of the axis, the overview. */
 import { describe, expect, it } from "vitest";
-import { nameOf, readColumns, rowOfSpan, spanId } from "../src/pages/trace/columns";
+import { nameOf, readColumns, rowOfSpan, rowsOfSpans, spanId } from "../src/pages/trace/columns";
 import { overview } from "../src/pages/trace/overview";
 import { carryFolds, Rows } from "../src/pages/trace/rows";
 import { offset, roundStep, ticks } from "../src/ui/canvas/ticks";
@@ -33,8 +33,25 @@ describe("columns", () => {
   });
 
   it("fill columns that have one value", () => {
-    const file = columnsFile({ spans: 3 }, []);
-    expect(() => readColumns(file)).toThrow("no column");
+    const trace = made(TREE, { kind: 3, slack: 2.5, message: 0 });
+    expect([...trace.kind]).toEqual([3, 3, 3, 3, 3]);
+    expect([...trace.slack]).toEqual([2.5, 2.5, 2.5, 2.5, 2.5]);
+    expect([...trace.message]).toEqual([0, 0, 0, 0, 0]);
+    expect([...trace.duration]).toEqual([100, 40, 10, 40, 10]);
+  });
+
+  it("that are missing are refused", () => {
+    expect(() => readColumns(columnsFile({ spans: 3 }, []))).toThrow("no column");
+  });
+
+  it("find many spans in one pass, among many", () => {
+    const trace = made(Array.from({ length: 200_000 }, (_, at) => ({ start: at, duration: 1 })));
+    const wanted = Array.from({ length: 5000 }, (_, at) => spanId(trace, at * 40));
+    const began = performance.now();
+    const rows = rowsOfSpans(trace, [...wanted, "ffffffffffffffff", "not an id", ""]);
+    expect(rows.size).toBe(5000);
+    expect(rows.get(wanted[4999]!)).toBe(4999 * 40);
+    expect(performance.now() - began).toBeLessThan(2000);
   });
 
   it("of another version or kind are refused", () => {

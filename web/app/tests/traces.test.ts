@@ -1,17 +1,24 @@
 /** The builder's TraceQL, and the ranking of differences. */
 import { describe, expect, it } from "vitest";
+import "./panels-browser";
 import { byField, certainty, compared, literal, type TempoSeries } from "../src/pages/traces/difference";
 import { foundTrace, valueIn, valuesIn } from "../src/pages/traces/found";
 import { heatOf, stepSeconds, totalOf } from "../src/pages/traces/overtime";
+import { byOwnTime } from "../src/pages/traces/owntime";
 import {
   durationText,
+  fieldsOf,
   filterOf,
-  isMetrics,
+  metricsFunction,
   parse,
+  typedOf,
   withCondition,
   write,
+  writtenField,
   writtenValue,
 } from "../src/pages/traces/query";
+import { brokenOff, heard } from "../src/pages/traces/search";
+import { boxesOf } from "../src/ui/canvas/flamenodes";
 import { boxAt } from "../src/ui/heatgeometry";
 
 describe("the builder", () => {
@@ -48,10 +55,51 @@ describe("the builder", () => {
       '({ .a = 1 || .b = 2 }) && { span.region = "eu" } | count() > 2',
     );
   });
+  it("keeps both ends of a range, also of one that is a point", () => {
+    const low = withCondition("{}", { field: "duration", operator: ">=", value: "5ms" });
+    expect(withCondition(low, { field: "duration", operator: "<=", value: "5ms" })).toBe(
+      "{ duration >= 5ms && duration <= 5ms }",
+    );
+  });
+  it("shows values so that taking them back writes the same", () => {
+    for (const value of [
+      '"eu"',
+      '"12.9"',
+      "12.9",
+      '"nil"',
+      "nil",
+      '"true"',
+      '"5s"',
+      '"say \\"hi\\""',
+      "`a`",
+      '""',
+    ]) {
+      const condition = { field: "span.x", operator: "=", value };
+      expect(writtenValue("span.x", typedOf(condition)), value).toBe(value);
+    }
+    expect(typedOf({ field: "span.x", operator: "=", value: '"12.9"' })).toBe('"12.9"');
+    expect(typedOf({ field: "name", operator: "=", value: '"404"' })).toBe("404");
+  });
+  it("takes expressions as texts, and quotes as such only where they are of the whole", () => {
+    expect(writtenValue("span.code", "404", "=~")).toBe('"404"');
+    expect(writtenValue("span.code", "4..", "!~")).toBe('"4.."');
+    expect(writtenValue("span.x", '"a" || "b"')).toBe('"\\"a\\" || \\"b\\""');
+    expect(writtenValue("span.x", '"a\\"')).toBe('"\\"a\\\\\\""');
+  });
+  it("reads names of columns, also of those with commas in them", () => {
+    expect(fieldsOf('name,span."a,b",.c')).toEqual(["name", 'span."a,b"', ".c"]);
+    expect(fieldsOf("")).toEqual([]);
+  });
+  it("leaves spaces in quoted names of fields, and nowhere else", () => {
+    expect(writtenField(' span."a b" ')).toBe('span."a b"');
+    expect(writtenField("span. http .code ")).toBe("span.http.code");
+  });
   it("knows the filter of a query, and queries for numbers", () => {
     expect(filterOf('{ name = "a|b" } >> {} | rate()')).toBe('{ name = "a|b" } >> {}');
-    expect(isMetrics("{} | rate() by (status)")).toBe(true);
-    expect(isMetrics("{} | select(span.rate)")).toBe(false);
+    expect(metricsFunction("{} | rate() by (status)")).toBe("rate");
+    expect(metricsFunction("{} | quantile_over_time(duration, .9)")).toBe("quantile_over_time");
+    expect(metricsFunction("{} | select(span.rate)")).toBeUndefined();
+    expect(metricsFunction('{ name = "a | rate()" }')).toBeUndefined();
   });
   it("writes values as the field wants them", () => {
     expect(writtenValue("status", "error")).toBe("error");
@@ -103,6 +151,7 @@ describe("differences", () => {
     expect(literal({ field: "status", value: "error", isText: true })).toBe("error");
     expect(literal({ field: "span.code", value: "500", isText: false })).toBe("500");
     expect(literal({ field: "span.code", value: "500", isText: true })).toBe('"500"');
+    expect(literal({ field: "span.x", value: 'a\n"b"\\', isText: true })).toBe('"a\\n\\"b\\"\\\\"');
   });
 });
 
@@ -174,5 +223,70 @@ describe("found traces", () => {
     expect(valuesIn(trace, "region")).toEqual(["eu", "us"]);
     expect(valueIn(trace.spans[0]!, 'span."region"')).toBe("eu");
     expect(trace.service).toBe("");
+  });
+});
+
+describe("a search that breaks off", () => {
+  const trace = { id: "t", rootService: null, rootName: null, start: "1", durationNanos: 1 };
+  const more = { spanCount: 1, errorCount: 0, matched: 1, spanSets: [] };
+  const state = {
+    traces: [],
+    inspectedSpans: 0,
+    inspectedBytes: 0,
+    elapsedMillis: 0,
+    isRunning: true,
+    isStopped: false,
+    isTruncated: false,
+    damagedBlocks: 0,
+  };
+  it("keeps what it found, or else what the one before had found", () => {
+    const found = heard(state, { traces: [{ ...trace, ...more }] });
+    const why = new Error("gone");
+    expect(brokenOff(found, state, why)).toEqual({ ...found, isRunning: false, error: why });
+    expect(brokenOff(state, found).traces).toBe(found.traces);
+  });
+  it("is told by a line of the answer too", () => {
+    expect(() => heard(state, { error: "a block is damaged" })).toThrow("a block is damaged");
+  });
+});
+
+describe("a flame by own time", () => {
+  const numbers = (selfNanos: number, weightNanos = selfNanos) => ({
+    count: 1,
+    errors: 0,
+    totalNanos: weightNanos,
+    selfNanos,
+    weightNanos,
+    criticalNanos: 0,
+  });
+  const node = (parent: number, depth: number, service: string, name: string, self: number, all: number) => ({
+    parent,
+    depth,
+    service,
+    name,
+    a: numbers(self, all),
+  });
+  it("has an operation once, as wide as its own time wherever it is", () => {
+    const nodes = [
+      node(-1, 0, "web", "GET", 10, 100),
+      node(0, 1, "db", "query", 30, 30),
+      node(0, 1, "web", "render", 20, 60),
+      node(2, 2, "db", "query", 40, 40),
+    ];
+    const merged = byOwnTime(nodes);
+    expect(merged.map(({ name, depth, parent }) => [name, depth, parent])).toEqual([
+      ["db", 0, -1],
+      ["query", 1, 0],
+      ["web", 0, -1],
+      ["render", 1, 2],
+      ["GET", 1, 2],
+    ]);
+    expect(merged.map(({ a }) => a.weightNanos)).toEqual([70, 70, 30, 20, 10]);
+    expect(boxesOf(merged).length).toBe(100);
+  });
+  it("keeps both sides apart", () => {
+    const both = { ...node(-1, 0, "web", "GET", 10, 10), b: numbers(25) };
+    expect(byOwnTime([both])[1]).toMatchObject({ a: { selfNanos: 10 }, b: { selfNanos: 25 } });
+    expect(byOwnTime([])).toEqual([]);
   });
 });

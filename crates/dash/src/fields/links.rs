@@ -37,11 +37,13 @@ fn one(link: &Json, scope: &Scope<'_>, interpolate: &dyn Fn(&str) -> String) -> 
         let plain = place == 0 || name == "__url_time_range" || format == Some("raw");
         Some(if plain { value } else { encode(&value) })
     };
-    let url = expand(text("url")?, &within_address, interpolate);
+    let fits = |text: &str| text.len() <= limits::MAX_LINK_BYTES;
+    let url = expand(text("url").filter(|url| fits(url))?, &within_address, interpolate);
     let url = safe(&url)?;
-    let title = text("title").filter(|title| !title.is_empty());
+    let title = text("title").filter(|title| !title.is_empty() && fits(title));
     let as_text = |name: &str, _: Option<&str>, _: usize| scope.resolve(name);
-    let title = title.map_or_else(|| url.clone(), |title| expand(title, &as_text, interpolate));
+    let title = title.map(|title| expand(title, &as_text, interpolate));
+    let title = title.filter(|title| fits(title)).unwrap_or_else(|| url.clone());
     let target_blank = link.get("targetBlank").and_then(Json::as_bool).unwrap_or(false);
     Some(Link { title, url, target_blank })
 }
@@ -113,6 +115,19 @@ mod tests {
         assert_eq!(made[0].title, "1.50 s on node 1");
         assert_eq!(made[0].url, "/trace/abc?v=prod&raw=1500&h=node%201&from=1&to=2");
         assert!(made[0].target_blank);
+    }
+
+    #[test]
+    fn names_of_older_dashboards_mean_the_same() {
+        let link = json!({"url": "/x?h=${__series.labels.host}&f=${__field_name}", "title": "t"});
+        assert_eq!(made(link, 0)[0].url, "/x?h=node%201&f=Duration%20node%201");
+    }
+
+    #[test]
+    fn a_title_that_is_too_long_gives_way_to_the_address() {
+        let long = "x".repeat(limits::MAX_LINK_BYTES + 1);
+        assert_eq!(made(json!({"url": "/a", "title": long}), 0)[0].title, "/a");
+        assert!(made(json!({"url": long, "title": "t"}), 0).is_empty());
     }
 
     #[test]

@@ -35,8 +35,8 @@ impl<'a> Place<'a> {
     }
 
     /// The name that people see.
-    pub fn name(&self) -> String {
-        self.names.of(self.frames, self.frame, self.field)
+    pub fn name(&self) -> &'a str {
+        self.names.of(self.frame, self.field)
     }
 }
 
@@ -170,7 +170,7 @@ impl FieldMatcher {
         let is_first_time = |candidate: &Field| candidate.kind == Kind::Time;
         match self {
             Self::Names(names) => has_name(names, place, frame, field),
-            Self::Pattern(regex) => regex.is_match(&place.name()),
+            Self::Pattern(regex) => regex.is_match(place.name()),
             Self::Kinds(kinds) => kinds.contains(&field.kind),
             Self::RefId(ref_id) => frame.ref_id.as_ref() == Some(ref_id),
             Self::Value(reducer, comparison, value) => {
@@ -194,7 +194,7 @@ impl FieldMatcher {
 
 fn has_name(names: &[String], place: &Place<'_>, frame: &Frame, field: &Field) -> bool {
     let has = |name: &str| names.iter().any(|known| known == name);
-    if has(&field.name) || has(&place.name()) {
+    if has(&field.name) || has(place.name()) {
         return true;
     }
     // Older dashboards say "Value" and "Time" for fields that have their own names by now.

@@ -33,6 +33,8 @@ pub use display::{Display, Displayer, display};
 pub use matcher::{FieldMatcher, FrameMatcher, Place};
 pub use name::Names;
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value as Json};
 
 use crate::frame::{Config, Field, Frame, Kind, Notice, State};
@@ -55,39 +57,70 @@ pub struct Context<'a> {
 /// Properties that only numbers have.
 const OF_NUMBERS: [&str; 5] = ["min", "max", "decimals", "thresholds", "fieldMinMax"];
 
+/// What a panel sets, read once for all its frames.
+struct Settings<'a> {
+    defaults: Option<&'a Map<String, Json>>,
+    rules: Vec<Rule<'a>>,
+}
+
 /// An override that could be read.
 struct Rule<'a> {
     matcher: FieldMatcher,
     properties: &'a [Json],
 }
 
+/// Kinds of panels whose values have the colours of their series, where the panel says nothing.
+const COLOURED_BY_SERIES: [&str; 7] =
+    ["timeseries", "barchart", "piechart", "histogram", "trend", "xychart", "candlestick"];
+
+/// What a panel of a kind sets for its fields, with what the kind has by itself.
+#[must_use]
+pub fn of_kind<'a>(field_config: &'a Json, kind: &str) -> Cow<'a, Json> {
+    let mode = field_config.pointer("/defaults/color/mode").and_then(Json::as_str);
+    if !COLOURED_BY_SERIES.contains(&kind) || mode.is_some_and(|mode| !mode.is_empty()) {
+        return Cow::Borrowed(field_config);
+    }
+    let mut with = field_config.as_object().cloned().unwrap_or_default();
+    let defaults = with.entry("defaults").or_insert_with(|| Json::Object(Map::new()));
+    if let Json::Object(defaults) = defaults {
+        defaults.insert("color".to_owned(), serde_json::json!({"mode": "palette-classic"}));
+    }
+    Cow::Owned(Json::Object(with))
+}
+
 /// Gives all fields their configuration and state. Returns what could not be understood.
 pub fn resolve(field_config: &Json, frames: &mut [Frame], context: &Context<'_>) -> Vec<Notice> {
     let mut notices = Vec::new();
-    resolve_within(field_config, "series", frames, context, &mut notices);
-    nested::resolve(field_config, frames, context);
+    let settings = Settings::read(field_config, "series", &mut notices);
+    resolve_within(&settings, frames, context);
+    // What is wrong with overrides is said once.
+    let settings = Settings::read(field_config, "nested", &mut Vec::new());
+    nested::resolve(&settings, frames, context);
     notices
 }
 
-/// The same for frames of a scope: those of the panel, or those nested in them.
-fn resolve_within(
-    field_config: &Json,
-    scope: &str,
-    frames: &mut [Frame],
-    context: &Context<'_>,
-    notices: &mut Vec<Notice>,
-) {
-    let empty = Map::new();
-    let defaults = field_config.get("defaults").and_then(Json::as_object).unwrap_or(&empty);
-    let rules = rules(field_config, scope, notices);
+impl<'a> Settings<'a> {
+    /// Reads what is meant for a scope: the frames of the panel, or those nested in them.
+    fn read(field_config: &'a Json, scope: &str, notices: &mut Vec<Notice>) -> Self {
+        let defaults = field_config.get("defaults").and_then(Json::as_object);
+        Self { defaults, rules: rules(field_config, scope, notices) }
+    }
+}
+
+/// Configures the frames of one scope.
+fn resolve_within(settings: &Settings<'_>, frames: &mut [Frame], context: &Context<'_>) {
+    let rules = &settings.rules;
     let before = Names::new(frames);
     let meant: Vec<Vec<Vec<usize>>> = (0..frames.len())
         .map(|frame| rules.iter().map(|rule| rule.matcher.fields(frames, &before, frame)).collect())
         .collect();
     for (frame, meant) in frames.iter_mut().zip(&meant) {
         for (at, field) in frame.fields.iter_mut().enumerate() {
-            set_defaults(field, defaults);
-            for (rule, _) in rules.iter().zip(meant).filter(|(_, fields)| fields.contains(&at)) {
+            if let Some(defaults) = settings.defaults {
+                set_defaults(field, defaults);
+            }
+            let rules = rules.iter().zip(meant);
+            for (rule, _) in rules.filter(|(_, fields)| fields.binary_search(&at).is_ok()) {
                 rule.properties
                     .iter()
                     .for_each(|property| set_property(&mut field.config, property));
@@ -103,7 +136,11 @@ fn resolve_within(
 fn rules<'a>(field_config: &'a Json, scope: &str, notices: &mut Vec<Notice>) -> Vec<Rule<'a>> {
     let overrides = field_config.get("overrides").and_then(Json::as_array);
     let mut rules = Vec::new();
-    for rule in overrides.into_iter().flatten() {
+    if overrides.is_some_and(|overrides| overrides.len() > limits::MAX_OVERRIDES) {
+        let most = limits::MAX_OVERRIDES;
+        notices.push(Notice::warning(format!("only the first {most} overrides are looked at")));
+    }
+    for rule in overrides.into_iter().flatten().take(limits::MAX_OVERRIDES) {
         let matcher = rule.get("matcher").unwrap_or(&Json::Null);
         if matcher.get("scope").and_then(Json::as_str).unwrap_or("series") != scope {
             continue;
@@ -230,10 +267,8 @@ fn name_fields(frames: &mut [Frame], context: &Context<'_>) {
 }
 
 fn set_states(frames: &mut [Frame]) {
-    let names = Names::new(frames);
+    let seen = Names::new(frames).into_seen();
     let shared = range::Shared::of(frames);
-    let seen: Vec<Vec<String>> =
-        (0..frames.len()).map(|frame| names.of_frame(frames, frame)).collect();
     let mut series_index = 0;
     for (frame, seen) in frames.iter_mut().zip(seen) {
         for (field, display_name) in frame.fields.iter_mut().zip(seen) {

@@ -11,61 +11,79 @@ use crate::frame::{Field, Frame, Kind, Labels};
 /// The name that fields of series have when nobody named them.
 pub const VALUE: &str = "Value";
 
-/// What the names of a set of frames depend on, found once for all of them.
+/// The names of all fields of some frames. They are composed once: each override and transformation
+/// compares all of them.
 #[derive(Debug, Default)]
 pub struct Names {
     several: bool,
-    frame_names_differ: bool,
-    single_label: Option<String>,
-    /// The place of each field among those of its frame with the same name, where there are others.
-    places: Vec<Vec<Option<usize>>>,
+    /// By frame and field.
+    seen: Vec<Vec<String>>,
 }
 
 impl Names {
     /// Reads the frames.
     pub fn new(frames: &[Frame]) -> Self {
-        Self {
-            several: frames.len() > 1,
+        let around = Surroundings {
             frame_names_differ: frames.windows(2).any(|pair| pair[0].name != pair[1].name),
             single_label: single_label(frames),
-            places: frames.iter().map(places).collect(),
-        }
+        };
+        let seen = frames.iter().map(|frame| around.names(frame)).collect();
+        Self { several: frames.len() > 1, seen }
     }
 
     /// The name of a field, given by the places of its frame and of itself.
-    pub fn of(&self, frames: &[Frame], frame: usize, field: usize) -> String {
-        let Some(at) = frames.get(frame) else { return String::new() };
-        let Some(column) = at.fields.get(field) else { return String::new() };
-        if let Some(chosen) = chosen(column) {
-            return chosen.to_owned();
-        }
-        if column.kind == Kind::Time && column.labels.is_empty() {
-            return if column.name.is_empty() { "Time".to_owned() } else { column.name.clone() };
-        }
-        let name = self.composed(at, column);
-        let place = self.places.get(frame).and_then(|places| places.get(field)).copied().flatten();
-        match place {
-            Some(place) if name == column.name => format!("{name} {place}"),
-            _ => name,
-        }
+    pub fn of(&self, frame: usize, field: usize) -> &str {
+        self.of_frame(frame).get(field).map_or("", String::as_str)
     }
 
     /// The names of all fields of a frame.
-    pub fn of_frame(&self, frames: &[Frame], frame: usize) -> Vec<String> {
-        let fields = frames.get(frame).map_or(0, |frame| frame.fields.len());
-        (0..fields).map(|field| self.of(frames, frame, field)).collect()
+    pub fn of_frame(&self, frame: usize) -> &[String] {
+        self.seen.get(frame).map_or(&[], Vec::as_slice)
+    }
+
+    /// All names, by frame and field.
+    pub fn into_seen(self) -> Vec<Vec<String>> {
+        self.seen
     }
 
     /// The name by which `groupBy` and its kin know a field: without frame and labels where there
     /// are several frames, since one option stands for the fields of all of them.
     pub fn within(&self, frames: &[Frame], frame: usize, field: usize) -> String {
         if !self.several {
-            return self.of(frames, frame, field);
+            return self.of(frame, field).to_owned();
         }
         let column = frames.get(frame).and_then(|frame| frame.fields.get(field));
         let name =
             |column: &Field| column.config_text("displayName").unwrap_or(&column.name).into();
         column.map(name).unwrap_or_default()
+    }
+}
+
+/// What the names of a set of frames depend on.
+struct Surroundings {
+    frame_names_differ: bool,
+    single_label: Option<String>,
+}
+
+impl Surroundings {
+    /// The names of the fields of one of the frames.
+    fn names(&self, frame: &Frame) -> Vec<String> {
+        let named = frame.fields.iter().zip(places(frame));
+        named.map(|(field, place)| self.name(frame, field, place)).collect()
+    }
+
+    fn name(&self, frame: &Frame, field: &Field, place: Option<usize>) -> String {
+        if let Some(chosen) = chosen(field) {
+            return chosen.to_owned();
+        }
+        if field.kind == Kind::Time && field.labels.is_empty() {
+            return if field.name.is_empty() { "Time".to_owned() } else { field.name.clone() };
+        }
+        let name = self.composed(frame, field);
+        match place {
+            Some(place) if name == field.name => format!("{name} {place}"),
+            _ => name,
+        }
     }
 
     fn composed(&self, frame: &Frame, field: &Field) -> String {
@@ -109,7 +127,7 @@ pub fn of_frame(frame: &Frame) -> String {
     let alone = std::slice::from_ref(frame);
     let names = Names::new(alone);
     let values = (0..frame.fields.len()).filter(|&field| frame.fields[field].kind != Kind::Time);
-    values.map(|field| names.of(alone, 0, field)).collect::<Vec<_>>().join(", ")
+    values.map(|field| names.of(0, field)).collect::<Vec<_>>().join(", ")
 }
 
 /// Labels as they are written in legends: `{a="b", c="d"}`, empty where there are none.
@@ -139,6 +157,7 @@ fn single_label(frames: &[Frame]) -> Option<String> {
     single.cloned()
 }
 
+/// The place of each field among those of its frame with the same name, where there are others.
 fn places(frame: &Frame) -> Vec<Option<usize>> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for field in &frame.fields {
@@ -170,7 +189,7 @@ mod tests {
 
     fn names(frames: &[Frame]) -> Vec<String> {
         let names = Names::new(frames);
-        (0..frames.len()).map(|frame| names.of(frames, frame, 1)).collect()
+        (0..frames.len()).map(|frame| names.of(frame, 1).to_owned()).collect()
     }
 
     #[test]
@@ -204,6 +223,6 @@ mod tests {
         assert_eq!(names(&frames), ["A v", "B"]);
         let twice = Frame::new(vec![Field::number("v", []), Field::number("v", [])]);
         let twice = [twice];
-        assert_eq!(Names::new(&twice).of_frame(&twice, 0), ["v 1", "v 2"]);
+        assert_eq!(Names::new(&twice).of_frame(0), ["v 1", "v 2"]);
     }
 }

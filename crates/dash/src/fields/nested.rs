@@ -4,13 +4,11 @@
 
 use std::sync::Arc;
 
-use serde_json::Value as Json;
-
-use super::{Context, resolve_within, set_states};
+use super::{Context, Settings, resolve_within, set_states};
 use crate::frame::{Field, Frame, Kind, Value};
 
 /// Gives the fields of nested frames their configuration and state.
-pub(super) fn resolve(field_config: &Json, frames: &mut [Frame], context: &Context<'_>) {
+pub(super) fn resolve(settings: &Settings<'_>, frames: &mut [Frame], context: &Context<'_>) {
     let fields = frames.iter_mut().flat_map(|frame| &mut frame.fields);
     for field in fields.filter(|field| field.kind == Kind::Frame) {
         let values = std::mem::take(&mut field.values);
@@ -19,7 +17,7 @@ pub(super) fn resolve(field_config: &Json, frames: &mut [Frame], context: &Conte
             .map(|value| match value {
                 Value::Frame(inner) => trend(field, &inner),
                 Value::List(list) => {
-                    list.iter().map(|value| table(field_config, value, context)).collect()
+                    list.iter().map(|value| table(settings, value, context)).collect()
                 }
                 other => other,
             })
@@ -41,11 +39,10 @@ fn trend(outer: &Field, inner: &Frame) -> Value {
 }
 
 /// A table in a cell has the panel's defaults, and the overrides that are meant for nested ones.
-fn table(field_config: &Json, value: &Value, context: &Context<'_>) -> Value {
+fn table(settings: &Settings<'_>, value: &Value, context: &Context<'_>) -> Value {
     let Value::Frame(inner) = value else { return value.clone() };
     let mut inner = [Frame::clone(inner)];
-    // What is wrong with overrides was said for the panel itself.
-    resolve_within(field_config, "nested", &mut inner, context, &mut Vec::new());
+    resolve_within(settings, &mut inner, context);
     let [inner] = inner;
     Value::Frame(Arc::new(inner))
 }
@@ -54,7 +51,7 @@ fn table(field_config: &Json, value: &Value, context: &Context<'_>) -> Value {
 mod tests {
     use super::*;
     use crate::fields::units::Clock;
-    use serde_json::json;
+    use serde_json::{Value as Json, json};
 
     fn resolved(field: Field, config: Json) -> Vec<Value> {
         let mut frames = [Frame::new(vec![field])];

@@ -7,6 +7,7 @@ use super::display::Displayer;
 use super::name::Names;
 use super::units::Clock;
 use crate::frame::{Field, Frame, Value};
+use crate::limits::MAX_NAMED_BYTES;
 
 /// Frames with what is made of them once, for many templates.
 #[derive(Debug)]
@@ -22,8 +23,7 @@ pub struct Prepared<'a> {
 impl<'a> Prepared<'a> {
     /// Reads the frames.
     pub fn new(frames: &'a [Frame], clock: &Clock) -> Self {
-        let names = Names::new(frames);
-        let seen = (0..frames.len()).map(|frame| names.of_frame(frames, frame)).collect();
+        let seen = Names::new(frames).into_seen();
         let displayer = |frame: &'a Frame| {
             frame.fields.iter().map(|field| Displayer::new(field, clock)).collect()
         };
@@ -86,7 +86,11 @@ impl Scope<'_> {
         let rest = rest.strip_prefix('.').unwrap_or(rest);
         match head {
             "__field" => self.of_field(rest),
-            "__series" => Some(super::name::of_frame(self.frame()?)),
+            "__series" if rest.starts_with("labels") => self.of_field(rest),
+            // The second is what was written before there were paths, as the next two are.
+            "__series" | "__series_name" => Some(super::name::of_frame(self.frame()?)),
+            "__field_name" => self.of_field("displayName"),
+            "__value_time" => self.of_value("time"),
             "__value" => self.of_value(rest),
             "__data" => self.of_data(rest.strip_prefix("fields")?),
             "__calc" => Some(self.calculated?.0.to_owned()),
@@ -198,7 +202,9 @@ pub fn expand(template: &str, scope: Resolve<'_>, interpolate: &dyn Fn(&str) -> 
 /// The variable at the beginning of a text (`${name}` or `$name`), and how long it is.
 fn variable(text: &str) -> Option<(&str, usize)> {
     if let Some(rest) = text.strip_prefix("${") {
-        let end = rest.find('}')?;
+        // No further than a variable is long: many without an end would take time with their square.
+        let near = &rest.as_bytes()[..rest.len().min(MAX_NAMED_BYTES)];
+        let end = near.iter().position(|byte| *byte == b'}')?;
         return Some((&rest[..end], end + 3));
     }
     let rest = text.strip_prefix('$')?;

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::units::Clock;
-use super::{Context, Display, add_calcs, display, resolve};
+use super::{Context, Display, add_calcs, display, of_kind, resolve};
 use crate::frame::{Field, Frame, Labels, Value};
 
 fn resolved(field_config: Json, mut frames: Vec<Frame>) -> (Vec<Frame>, Vec<String>) {
@@ -32,6 +32,16 @@ fn gpus() -> Vec<Frame> {
 
 fn shown(field: &Field, value: impl Into<Value>) -> Display {
     display(field, &value.into(), &Clock::default())
+}
+
+#[test]
+fn more_overrides_than_anybody_writes_are_cut_and_said() {
+    let unit = |unit: &str| json!({"matcher": {"id": "numeric"}, "properties": [{"id": "unit", "value": unit}]});
+    let mut overrides = vec![unit("watt"); crate::limits::MAX_OVERRIDES];
+    overrides.push(unit("bytes"));
+    let (frames, notices) = resolved(json!({ "overrides": overrides }), gpus());
+    assert_eq!(frames[0].fields[1].config_text("unit"), Some("watt"));
+    assert_eq!(notices, ["only the first 1000 overrides are looked at"]);
 }
 
 #[test]
@@ -121,6 +131,17 @@ fn colours_of_palettes_and_gradients_are_left_to_the_page() {
     let fixed = json!({"defaults": {"color": {"mode": "fixed", "fixedColor": "purple"}}});
     let (frames, _) = resolved(fixed, gpus());
     assert_eq!(shown(&frames[0].fields[1], 1.0).color.as_deref(), Some("purple"));
+}
+
+#[test]
+fn a_kind_has_colours_of_its_own_where_the_panel_says_nothing() {
+    let mode = |config: &Json, kind: &str| of_kind(config, kind)["defaults"]["color"].clone();
+    let palette = json!({"mode": "palette-classic"});
+    assert_eq!(mode(&json!({}), "piechart"), palette);
+    assert_eq!(mode(&json!({"defaults": {"unit": "s"}, "overrides": []}), "barchart"), palette);
+    assert_eq!(mode(&json!({}), "stat"), Json::Null);
+    let fixed = json!({"mode": "fixed", "fixedColor": "red"});
+    assert_eq!(mode(&json!({"defaults": {"color": fixed}}), "piechart"), fixed);
 }
 
 #[test]

@@ -48,15 +48,15 @@ pub(super) fn named(format: &str, name: &str, held: &Held, values: &[&str], zone
         },
         "lucene" => match values {
             [] => "__empty__".to_owned(),
-            [one] if !held.is_list => escape_lucene(one),
+            [one] if !held.is_array => escape_lucene(one),
             _ => format!("({})", join(" OR ", &|value| format!("\"{}\"", escape_lucene(value)))),
         },
         "singlequote" => join(",", &|value| format!("'{}'", value.replace('\'', "\\'"))),
         "doublequote" => join(",", &|value| format!("\"{}\"", value.replace('"', "\\\""))),
         "sqlstring" => join(",", &sql_text),
         "html" => join(", ", &escape_html),
-        "percentencode" => percent_encode(&glob(values)),
-        "uriencode" => uri_encode(&glob(values)),
+        "percentencode" => percent_encode(&in_braces(held, values)),
+        "uriencode" => uri_encode(&in_braces(held, values)),
         "queryparam" => query_parameters(&format!("var-{name}"), held, values),
         "customqueryparam" => custom_parameters(name, argument, values),
         "distributed" => {
@@ -83,7 +83,8 @@ pub(super) fn named(format: &str, name: &str, held: &Held, values: &[&str], zone
 pub(super) fn date_text(millis: f64, pattern: Option<&str>, zone: Tz) -> Option<String> {
     match pattern {
         None | Some("iso" | "") => date::format(millis, "YYYY-MM-DDTHH:mm:ss.SSS[Z]", Tz::UTC),
-        Some("seconds") => Some(((millis / 1000.0).floor() as i64).to_string()),
+        Some("ms") => Some((millis as i64).to_string()),
+        Some("seconds") => Some(((millis / 1000.0).round() as i64).to_string()),
         Some(pattern) => date::format(millis, pattern, zone),
     }
 }
@@ -95,9 +96,18 @@ fn glob(values: &[&str]) -> String {
     }
 }
 
+/// A list in braces, also one of a single value; a text as it is.
+fn in_braces(held: &Held, values: &[&str]) -> String {
+    match values {
+        [one] if held.is_array => format!("{{{one}}}"),
+        values => glob(values),
+    }
+}
+
+/// A list as JSON has it. Grafana leaves a single text as it is, without quotes.
 fn json_text(held: &Held, values: &[&str]) -> String {
     match values {
-        [one] if !held.is_list => json!(one).to_string(),
+        [one] if !held.is_array => (*one).to_owned(),
         _ => json!(values).to_string(),
     }
 }
@@ -188,9 +198,9 @@ pub(super) fn percent_encode(value: &str) -> String {
     encode(value, "-_.~")
 }
 
-/// For a whole link, as JavaScript's `encodeURI`.
+/// For a whole link, as JavaScript's `encodeURI`, and `!'()*` too.
 fn uri_encode(value: &str) -> String {
-    encode(value, "-_.~!*'();/?:@&=+$,#")
+    encode(value, "-_.~;/?:@&=+$,#")
 }
 
 fn encode(value: &str, kept: &str) -> String {

@@ -34,6 +34,9 @@ pub struct Held {
     pub values: Vec<Choice>,
     /// Whether it could hold several: then a language's list is written even for one.
     pub is_list: bool,
+    /// Whether the values are a list even if there is one: several may be chosen, or all are. Some
+    /// formats write that otherwise than a text.
+    pub is_array: bool,
     /// Whether all are chosen.
     pub is_all: bool,
     /// What is written for all instead of the values.

@@ -1,5 +1,7 @@
 //! Finding variables in a text. A name is of letters, digits and underscores.
 
+use crate::limits::MAX_NAMED_BYTES;
+
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
@@ -48,11 +50,11 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
 /// The variable that a text begins with.
 fn variable(text: &str) -> Option<Named<'_>> {
     if let Some(rest) = text.strip_prefix("${") {
-        let inner = &rest[..rest.find('}')?];
+        let inner = inner(rest, "}")?;
         return braced(&text[..inner.len() + 3], inner);
     }
     if let Some(rest) = text.strip_prefix("[[") {
-        let inner = &rest[..rest.find("]]")?];
+        let inner = inner(rest, "]]")?;
         let (name, format) = match inner.split_once(':') {
             Some((name, format)) => (name, Some(format)),
             None => (inner, None),
@@ -67,6 +69,19 @@ fn variable(text: &str) -> Option<Named<'_>> {
     let name = &rest[..length];
     let written = &text[..=length];
     (length > 0 && !is_group).then_some(Named { written, name, field: None, format: None })
+}
+
+/// What stands between the marks of a variable, if it begins with a name. The end is looked for no
+/// further than a variable is long.
+fn inner<'a>(rest: &'a str, end: &str) -> Option<&'a str> {
+    let name_length = rest.bytes().take_while(|byte| is_name_byte(*byte)).count();
+    let after = &rest[name_length..];
+    if name_length == 0 || !after.starts_with(['.', ':']) {
+        return (name_length > 0 && after.starts_with(end)).then(|| &rest[..name_length]);
+    }
+    let near = &rest.as_bytes()[..rest.len().min(MAX_NAMED_BYTES)];
+    let place = near.windows(end.len()).position(|part| part == end.as_bytes())?;
+    Some(&rest[..place])
 }
 
 /// `name`, `name.field`, `name:format`, `name.field:format`.
@@ -131,5 +146,16 @@ mod tests {
         }
         assert_eq!(found("$$a"), [("a", None, None)]);
         assert_eq!(found("[[[a]]"), [("a", None, None)]);
+    }
+
+    #[test]
+    fn an_end_is_looked_for_nearby_only() {
+        let long = format!("${{a:{}}}", "b".repeat(MAX_NAMED_BYTES));
+        assert_eq!(found(&long), []);
+        assert_eq!(found("${a:é}[[a:é]]").len(), 2);
+        // Without a bound each of these would look through all that follow.
+        for beginning in ["${", "${a:", "[[", "[[a:"] {
+            assert_eq!(found(&beginning.repeat(50_000)), [], "{beginning}");
+        }
     }
 }

@@ -7,6 +7,7 @@ fn context() -> Context {
     let list = |values: &[&str]| Held {
         values: values.iter().map(|value| Choice::plain(*value)).collect(),
         is_list: true,
+        is_array: true,
         ..Held::default()
     };
     let all = Held { is_all: true, ..list(&["x", "y"]) };
@@ -104,7 +105,7 @@ fn every_format_is_written_as_grafana_does() {
         ("sqlstring", "'a.b','c''d'"),
         ("html", "a.b, c&#39;d"),
         ("percentencode", "%7Ba.b%2Cc%27d%7D"),
-        ("uriencode", "%7Ba.b,c'd%7D"),
+        ("uriencode", "%7Ba.b,c%27d%7D"),
         ("queryparam", "var-several=a.b&var-several=c%27d"),
         ("customqueryparam", "several=a.b&several=c%27d"),
         ("customqueryparam:v:x-", "v=x-a.b&v=x-c%27d"),
@@ -115,7 +116,8 @@ fn every_format_is_written_as_grafana_does() {
         filled(&format!("${{several:{format}}}"), Style::Promql, expected);
     }
     filled("${one:regex} ${single:regex}", Style::Glob, r"a\.b a\.b");
-    filled("${one:json} ${single:json}", Style::Glob, r#""a.b" ["a.b"]"#);
+    filled("${one:json} ${single:json}", Style::Glob, r#"a.b ["a.b"]"#);
+    filled("${one:percentencode} ${single:percentencode}", Style::Glob, "a.b %7Ba.b%7D");
     filled("${one:lucene}|${none:lucene}", Style::Glob, "a.b|__empty__");
 }
 
@@ -126,6 +128,7 @@ fn time_and_surroundings_can_be_named() {
         ("${__from:date}", "2020-07-13T20:19:09.254Z"),
         ("${__from:date:iso}", "2020-07-13T20:19:09.254Z"),
         ("${__from:date:seconds}", "1594671549"),
+        ("${__from:date:ms}", "1594671549254"),
         ("${__to:date:YYYY-MM}", "2020-07"),
         ("$__interval $__interval_ms", "30s 30000"),
         ("[$__rate_interval]", "[1m]"),

@@ -81,6 +81,10 @@ pub fn lay_out<'a>(dashboard: &'a Dashboard, variables: &BTreeMap<String, Held>)
         let repeat = section.row.as_ref().and_then(|row| row.repeat.as_deref());
         let copies = repeat.map_or_else(|| vec![None], |variable| placer.copies(variable));
         for (number, value) in copies.into_iter().enumerate() {
+            if placer.left == 0 {
+                placer.is_cut = true;
+                break;
+            }
             let mut scope = Scope::new();
             let mut suffix = String::new();
             if let (Some(variable), Some(value)) = (repeat, value) {
@@ -120,6 +124,7 @@ impl Placer<'_> {
         suffix: &str,
         top: i64,
     ) -> PlacedSection<'a> {
+        self.left = self.left.saturating_sub(usize::from(section.row.is_some()));
         let row = section.row.as_ref().map(|row| PlacedRow {
             key: format!("{}{suffix}", row.id),
             row,

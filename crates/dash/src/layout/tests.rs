@@ -93,6 +93,19 @@ fn too_many_copies_are_cut_and_said() {
 }
 
 #[test]
+fn rows_without_panels_are_cut_too() {
+    let rows: Vec<Value> =
+        (0..100).map(|id| json!({"id": id, "type": "row", "repeat": "v", "panels": []})).collect();
+    let dashboard = json!({ "panels": rows });
+    let dashboard = Dashboard::read(dashboard.as_object().unwrap());
+    let values = (0..MAX_REPEATS).map(|n| Choice::plain(n.to_string())).collect();
+    let variables = BTreeMap::from([("v".to_owned(), Held { values, ..Held::default() })]);
+    let laid_out = lay_out(&dashboard, &variables);
+    assert!(laid_out.is_cut);
+    assert_eq!(laid_out.sections.len(), MAX_LAID_OUT_PANELS);
+}
+
+#[test]
 fn a_key_names_its_panel() {
     assert_eq!([panel_of("12"), panel_of("12.r1.0"), panel_of("x")], [Some(12), Some(12), None]);
 }

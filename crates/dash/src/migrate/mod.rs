@@ -5,8 +5,9 @@
 //! ```
 //!
 //! What is done to a panel depends on what it has, not on the version that the dashboard claims: files
-//! are edited by hand and by generators. Every step leaves alone what it does not know. What cannot be
-//! kept is noted by panel, in words. The original is not changed: callers keep it.
+//! are edited by hand and by generators. Only where the same text meant something else once, the version
+//! tells. Every step leaves alone what it does not know. What cannot be kept is noted by panel, in words.
+//! The original is not changed: callers keep it.
 //!
 //! | module | what it brings up to date |
 //! |---|---|
@@ -14,7 +15,7 @@
 //! | `rows` | rows with spans, from before there was a grid |
 //! | `graph`, `axes`, `series_overrides` | the old graph |
 //! | `singlestat`, `gauge`, `table`, `heatmap`, `pie`, `text` | other old panels |
-//! | `thresholds`, `mappings` | old forms within panels of any kind |
+//! | `thresholds`, `mappings`, `steps` | old forms within panels of any kind |
 //! | `v2`, `v2_layout` | Grafana's second schema, to the classic one |
 
 mod axes;
@@ -28,6 +29,7 @@ mod pie;
 mod rows;
 mod series_overrides;
 mod singlestat;
+mod steps;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -41,7 +43,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::limits::{MAX_DEPTH, MAX_PANELS, MAX_VARIABLES};
-use crate::model::panel::is_row;
+use crate::model::panel::{COLUMNS, is_row};
 use crate::model::read::{self, Object};
 
 pub use notes::{Note, Notes, NotesById};
@@ -113,7 +115,12 @@ pub fn migrate(original: &Value) -> Result<Migrated, NotADashboard> {
     note_version(&json, &mut general);
     inputs::resolve(&mut json, &mut general);
     rows::to_grid(&mut json);
+    drop_copies(&mut json, &mut general);
     check_counts(&json)?;
+    let version = read::integer(&json, "schemaVersion");
+    if version.is_some_and(|version| version < steps::LABELS_APART_SINCE) {
+        for_each_panel(&mut json, steps::merge_labels);
+    }
     let notes = panels(&mut json, &mut general);
     json.insert("schemaVersion".to_owned(), json!(CURRENT_VERSION));
     Ok(Migrated { json, notes, general })
@@ -129,6 +136,43 @@ fn note_version(json: &Object, general: &mut Notes) {
         general.changed(format!(
             "its schema version {version} is newer than {CURRENT_VERSION}, the newest that is known"
         ));
+    }
+}
+
+/// Drops copies of repeated panels that Grafana saved with a dashboard once: they are made anew. A copy
+/// whose panel is not there is all that there is, and stays.
+fn drop_copies(json: &mut Object, general: &mut Notes) {
+    let mut ids: BTreeSet<i64> = BTreeSet::new();
+    for_each_panel(json, |panel| ids.extend(read::integer(panel, "id")));
+    let is_copy = |panel: &Value| {
+        let of = panel.as_object().and_then(|panel| read::integer(panel, "repeatPanelId"));
+        of.is_some_and(|id| ids.contains(&id))
+    };
+    let mut count = 0;
+    let Some(Value::Array(panels)) = json.get_mut("panels") else { return };
+    let mut keep = |panels: &mut Vec<Value>| {
+        let before = panels.len();
+        panels.retain(|panel| !is_copy(panel));
+        count += before - panels.len();
+    };
+    keep(panels);
+    for panel in panels.iter_mut().filter_map(Value::as_object_mut) {
+        if let Some(Value::Array(within)) = panel.get_mut("panels") {
+            keep(within);
+        }
+    }
+    if count > 0 {
+        general.changed("copies of repeated panels that were saved with it are made anew");
+    }
+}
+
+/// Every panel, those in rows included.
+fn for_each_panel(json: &mut Object, mut act: impl FnMut(&mut Object)) {
+    let Some(Value::Array(panels)) = json.get_mut("panels") else { return };
+    for panel in panels.iter_mut().filter_map(Value::as_object_mut) {
+        act(panel);
+        let Some(Value::Array(within)) = panel.get_mut("panels") else { continue };
+        within.iter_mut().filter_map(Value::as_object_mut).for_each(&mut act);
     }
 }
 
@@ -193,6 +237,12 @@ pub fn panel(of: &mut Object, notes: &mut Notes) {
     // What was a singlestat may be a gauge now.
     if let "gauge" | "bargauge" | "stat" = read::text(of, "type").unwrap_or_default() {
         gauge::migrate(of);
+    }
+    // Copies were at least so wide once; today so many stand abreast.
+    let least_width = of.remove("minSpan").as_ref().and_then(read::number_of);
+    if let Some(least) = least_width.filter(|least| *least >= 1.0) {
+        let abreast = (COLUMNS as f64 / least).floor().max(1.0);
+        set_missing(of, "maxPerRow", read::json_number(abreast));
     }
     thresholds::migrate(of);
     mappings::migrate(of);

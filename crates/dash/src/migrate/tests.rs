@@ -262,6 +262,38 @@ fn inputs_and_library_panels_are_filled_in() {
 }
 
 #[test]
+fn labels_were_merged_before_version_31() {
+    let steps = |version: i64| -> Vec<Value> {
+        let list =
+            json!([{"id": "labelsToFields", "options": {"valueLabel": "a"}}, {"id": "limit"}]);
+        let panel = json!({"id": 1, "type": "table", "options": {}, "transformations": list});
+        let of = json!({"schemaVersion": version, "panels": [{"type": "row", "panels": [panel]}]});
+        let done = migrate(&of).unwrap();
+        let steps = done.json["panels"][0]["panels"][0]["transformations"].as_array().unwrap();
+        steps.iter().map(|step| step["id"].clone()).collect()
+    };
+    assert_eq!(steps(30), ["labelsToFields", "merge", "limit"]);
+    assert_eq!(steps(31), ["labelsToFields", "limit"]);
+}
+
+#[test]
+fn copies_that_were_saved_are_dropped_if_their_panel_is_there() {
+    let done = migrate(&json!({"panels": [
+        {"id": 1, "type": "stat", "repeat": "v", "minSpan": 8},
+        {"id": 2, "type": "stat", "repeatPanelId": 1},
+        {"id": 3, "type": "stat", "repeatPanelId": 77},
+        {"id": 4, "type": "row", "panels": [{"id": 5, "type": "stat", "repeatPanelId": 1}]}
+    ]}))
+    .unwrap();
+    let panels = done.json["panels"].as_array().unwrap();
+    let ids: Vec<&Value> = panels.iter().map(|panel| &panel["id"]).collect();
+    assert_eq!(ids, [&json!(1), &json!(3), &json!(4)]);
+    assert_eq!(panels[2]["panels"], json!([]));
+    assert_eq!((&panels[0]["maxPerRow"], panels[0].get("minSpan")), (&json!(3), None));
+    assert!(done.general.0.iter().any(|note| note.text.contains("made anew")));
+}
+
+#[test]
 fn every_panel_has_an_id_of_its_own() {
     let done = migrate(&json!({"panels": [
         {"id": 3, "type": "stat"}, {"id": 3, "type": "stat"}, {"type": "row", "panels": [{"id": 3}, {"id": 7}]}

@@ -39,6 +39,7 @@ pub(super) fn to_classic(json: &Object, general: &mut Notes) -> Object {
         "timezone": read::text(&time, "timezone").unwrap_or_default(),
         "refresh": read::text(&time, "autoRefresh").unwrap_or_default(),
         "weekStart": read::text(&time, "weekStart").unwrap_or_default(),
+        "fiscalYearStartMonth": read::integer(&time, "fiscalYearStartMonth").unwrap_or(0),
         "graphTooltip": tooltip,
         "templating": {"list": variables},
         "annotations": {"list": annotations},

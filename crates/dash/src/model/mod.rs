@@ -8,9 +8,11 @@
 //! |---|---|
 //! | [`panel`] | panels, their queries, their place |
 //! | [`variable`] | variables as they are written |
+//! | [`annotation`] | annotations, and the queries that they ask |
 //! | [`source`] | data sources, and who of us answers |
 //! | [`mod@read`] | lenient reading of JSON |
 
+pub mod annotation;
 pub mod panel;
 pub mod read;
 pub mod source;
@@ -19,6 +21,7 @@ pub mod variable;
 use serde::Serialize;
 use serde_json::Value;
 
+pub use annotation::{Annotation, PanelFilter};
 pub use panel::{GridPos, Panel, Repeat, RepeatDirection, Row, Section, Target};
 pub use source::{Answerer, Language, SourceRef};
 pub use variable::{Choice, Variable, VariableKind};
@@ -50,6 +53,8 @@ pub struct Dashboard {
     pub graph_tooltip: i64,
     /// The first day of a week, as `monday`.
     pub week_start: String,
+    /// The month that a fiscal year begins with: 0 is January.
+    pub fiscal_year_start_month: u32,
     /// Links, as they are written.
     pub links: Vec<Value>,
     /// Annotations, as they are written.
@@ -87,6 +92,10 @@ impl Dashboard {
             refresh: read::text(of, "refresh").map(str::to_owned),
             graph_tooltip: read::integer(of, "graphTooltip").unwrap_or(0).clamp(0, 2),
             week_start: own_text("weekStart"),
+            fiscal_year_start_month: read::integer(of, "fiscalYearStartMonth")
+                .and_then(|month| u32::try_from(month).ok())
+                .filter(|month| *month < 12)
+                .unwrap_or(0),
             links: read::list(of, "links").to_vec(),
             annotations: inner("annotations", "list").to_vec(),
             variables: variables.collect(),
@@ -97,6 +106,12 @@ impl Dashboard {
     /// All panels, without rows, from top to bottom.
     pub fn panels(&self) -> impl Iterator<Item = &Panel> {
         self.sections.iter().flat_map(|section| &section.panels)
+    }
+
+    /// Annotations that ask a query, those that are switched off too.
+    pub fn asking_annotations(&self) -> impl Iterator<Item = Annotation> {
+        let written = self.annotations.iter().filter_map(Value::as_object);
+        written.filter_map(Annotation::read)
     }
 
     /// A variable by its name.
@@ -145,6 +160,17 @@ mod tests {
             .map(|s| (s.row.as_ref().map(|r| r.id), s.panels.iter().map(|p| p.id).collect()))
             .collect();
         assert_eq!(shape, [(None, vec![1]), (Some(2), vec![3]), (Some(4), vec![5])]);
+    }
+
+    #[test]
+    fn a_fiscal_year_begins_with_a_month_of_the_year() {
+        for (written, month) in [(json!(3), 3), (json!("11"), 11), (json!(12), 0), (json!(-1), 0)] {
+            assert_eq!(
+                read(json!({"fiscalYearStartMonth": written})).fiscal_year_start_month,
+                month
+            );
+        }
+        assert_eq!(read(json!({})).fiscal_year_start_month, 0);
     }
 
     #[test]

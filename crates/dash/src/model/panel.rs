@@ -10,6 +10,9 @@ use crate::limits::{MAX_GRID_ROWS, MAX_TARGETS};
 /// Columns of the grid.
 pub const COLUMNS: i64 = 24;
 
+/// Kinds of panels that show no data, whatever queries are written in them.
+const WITHOUT_DATA: [&str; 2] = ["text", "dashlist"];
+
 /// A row's heading, if there is one, and the panels below.
 #[derive(Debug, Clone, Default)]
 pub struct Section {
@@ -181,6 +184,11 @@ impl Panel {
             repeat: Repeat::read(of),
             links: read::list(of, "links").to_vec(),
         }
+    }
+
+    /// Whether it shows what queries give.
+    pub fn shows_data(&self) -> bool {
+        !WITHOUT_DATA.contains(&self.kind.as_str())
     }
 
     /// Where the data of one of its queries comes from.

@@ -134,7 +134,11 @@ impl Variable {
             includes_all: read::is_true(of, "includeAll"),
             all_value: read::text(of, "allValue").map(str::to_owned),
             allows_custom: of.get("allowCustomValue").and_then(Value::as_bool).unwrap_or(true),
-            current: read::object(of, "current").map(choices).unwrap_or_default(),
+            current: match read::member(of, "current") {
+                Value::Object(current) => choices(current),
+                // A switch of the second schema says its value alone.
+                value => read::text_of(value).map(Choice::plain).into_iter().collect(),
+            },
             options: options.flat_map(choices).take(MAX_OPTIONS).collect(),
             hide: read::integer(of, "hide").unwrap_or(0).clamp(0, 3),
             skips_url: read::is_true(of, "skipUrlSync"),

@@ -15,7 +15,7 @@ use crate::model::variable::VariableKind;
 use crate::model::{Dashboard, Panel, Target, Variable};
 
 /// Panels that are drawn as their authors meant them.
-const DRAWN: [&str; 17] = [
+const DRAWN: [&str; 18] = [
     "timeseries",
     "stat",
     "gauge",
@@ -32,6 +32,7 @@ const DRAWN: [&str; 17] = [
     "status-history",
     "trend",
     "xychart",
+    "dashlist",
     "row",
 ];
 
@@ -150,7 +151,7 @@ pub fn report(original: &Value) -> Result<Inspected, NotADashboard> {
         }
     }
     let mut notes = migrated.general.0.clone();
-    notes.extend(annotation_notes(&dashboard));
+    notes.extend(annotation_notes(&dashboard, &context));
     let report = Report {
         title: dashboard.title.clone(),
         uid: dashboard.uid.clone(),
@@ -222,8 +223,30 @@ fn panel_report(panel: &Panel, migrated: &Migrated, context: &Context) -> PanelR
             lessen(Status::Partial, format!("overrides by `{id}` are not supported"));
         }
     }
+    if panel.kind == "dashlist" {
+        dashboard_list(&panel.options, &mut lessen);
+    }
     let (id, title, kind) = (panel.id, panel.title.clone(), panel.kind.clone());
     PanelReport { id, title, kind, status, reasons, changes }
+}
+
+/// What a list of dashboards is not chosen by.
+fn dashboard_list(options: &Value, lessen: &mut dyn FnMut(Status, String)) {
+    let is_true = |key: &str| options.get(key).and_then(Value::as_bool).unwrap_or(false);
+    let is_set =
+        |key: &str| options.get(key).and_then(read::text_of).is_some_and(|of| !of.is_empty());
+    if is_true("showStarred") || is_true("showRecentlyViewed") {
+        let why =
+            "nobody keeps which dashboards are starred or were seen: it lists all with its tags";
+        lessen(Status::Partial, why.to_owned());
+    }
+    if is_set("folderUID") || is_set("folderId") {
+        lessen(Status::Partial, "it lists the dashboards of all folders".to_owned());
+    }
+    if is_true("keepTime") || is_true("includeVars") {
+        let why = "its links keep neither time nor variables";
+        lessen(Status::Partial, why.to_owned());
+    }
 }
 
 fn override_matchers(config: &Value) -> impl Iterator<Item = &str> {
@@ -237,7 +260,7 @@ fn queries(panel: &Panel, context: &Context, lessen: &mut dyn FnMut(Status, Stri
     let mut unanswered = Vec::new();
     for target in &shown {
         match answerer_of(panel.source_of(target), &target.query, context) {
-            Answerer::Nobody(why) if panel.kind != "text" => unanswered.push(why),
+            Answerer::Nobody(why) if panel.shows_data() => unanswered.push(why),
             Answerer::Ours(language) => {
                 if let Some(why) = odd_query(language, &target.query) {
                     lessen(Status::Partial, why);
@@ -278,7 +301,17 @@ fn variable_report(variable: &Variable, context: &Context) -> VariableReport {
         }
         VariableKind::Groupby => {
             status = Status::Partial;
-            reasons.push("queries are not grouped by it: its value can be named".to_owned());
+            let name = &variable.name;
+            reasons.push("queries are not grouped by it".to_owned());
+            reasons.push("labels to choose from are not looked for".to_owned());
+            reasons.push(format!("what it holds can be named in queries, as ${name}"));
+        }
+        VariableKind::Adhoc => {
+            let answerer = answerer_of(variable.source.as_ref(), &Object::new(), context);
+            if answerer == Answerer::Ours(Language::Sql) {
+                status = Status::Unsupported;
+                reasons.push("conditions are not added to SQL".to_owned());
+            }
         }
         VariableKind::Query => {
             let query = variable.query.as_object().cloned().unwrap_or_default();
@@ -310,17 +343,23 @@ pub fn is_known_form(variable: &Variable) -> bool {
         .any(|f| text.starts_with(f))
 }
 
-/// Annotations that ask queries: they are not asked here.
-fn annotation_notes(dashboard: &Dashboard) -> impl Iterator<Item = Note> {
-    let asking = dashboard.annotations.iter().filter_map(Value::as_object).filter(|annotation| {
-        !is_builtin(annotation) && annotation.get("enable") != Some(&Value::Bool(false))
-    });
-    asking.map(|annotation| {
-        let name = read::text(annotation, "name").unwrap_or("without a name");
-        Note { is_loss: true, text: format!("the annotation query `{name}` is not asked") }
-    })
-}
-
-fn is_builtin(annotation: &Object) -> bool {
-    read::is_true(annotation, "builtIn") || read::integer(annotation, "builtIn") == Some(1)
+/// Annotations that nobody answers.
+fn annotation_notes(dashboard: &Dashboard, context: &Context) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for annotation in dashboard.asking_annotations().filter(|annotation| annotation.is_enabled) {
+        let name = match annotation.name.as_str() {
+            "" => "without a name",
+            name => name,
+        };
+        let why = match answerer_of(annotation.source.as_ref(), &annotation.query, context) {
+            Answerer::Ours(language) => odd_query(language, &annotation.query),
+            Answerer::Nobody(why) => Some(why),
+            Answerer::Panel(_) => Some("its data source is another panel".to_owned()),
+        };
+        if let Some(why) = why {
+            let text = format!("the annotation query `{name}` is not asked: {why}");
+            notes.push(Note { is_loss: true, text });
+        }
+    }
+    notes
 }

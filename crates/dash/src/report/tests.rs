@@ -58,3 +58,49 @@ fn an_unknown_variable_and_an_annotation_are_named() {
     assert_eq!(report.variables[1].status, Status::Full);
     assert!(report.notes.iter().any(|note| note.text.contains("Deploys")));
 }
+
+#[test]
+fn annotations_that_are_asked_are_not_named_as_lost() {
+    let report = of(json!({
+        "panels": [],
+        "annotations": {"list": [
+            {"name": "Restarts", "datasource": {"type": "prometheus"}, "expr": "changes(x[5m])",
+             "filter": {"exclude": true, "ids": [1]}},
+            {"name": "Graph", "datasource": {"type": "tempo"}, "target": {"queryType": "serviceMap"}},
+            {"name": "Own", "datasource": "-- Grafana --", "type": "tags"}]}
+    }));
+    let texts: Vec<&str> = report.notes.iter().map(|note| note.text.as_str()).collect();
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(texts[0].contains("`Graph`") && texts[0].contains("serviceMap"), "{texts:?}");
+    assert!(texts[1].contains("`Own`"), "{texts:?}");
+}
+
+#[test]
+fn lists_of_dashboards_are_drawn_and_what_they_do_not_heed_is_said() {
+    let list = |options: Value| {
+        let grafana = json!({"type": "datasource", "uid": "grafana"});
+        let panel = json!({"id": 1, "type": "dashlist", "options": options, "datasource": grafana,
+            "targets": [{"refId": "A"}]});
+        of(json!({"panels": [panel]})).panels.remove(0)
+    };
+    let by_tags = list(json!({"tags": ["gpu"], "showSearch": true, "folderUID": ""}));
+    assert_eq!((by_tags.status, by_tags.reasons), (Status::Full, Vec::new()));
+    let other = list(json!({"showStarred": true, "folderUID": "x", "keepTime": true}));
+    assert_eq!((other.status, other.reasons.len()), (Status::Partial, 3), "{:?}", other.reasons);
+}
+
+#[test]
+fn variables_that_change_no_query_say_so() {
+    let report = of(json!({"panels": [], "templating": {"list": [
+        {"name": "by", "type": "groupby", "datasource": {"type": "prometheus"}},
+        {"name": "rows", "type": "adhoc", "datasource": {"type": "postgres"}},
+        {"name": "series", "type": "adhoc", "datasource": {"type": "prometheus"}}]}}));
+    let status: Vec<Status> = report.variables.iter().map(|variable| variable.status).collect();
+    assert_eq!(status, [Status::Partial, Status::Unsupported, Status::Full]);
+    let [grouped, looked_for, named] = report.variables[0].reasons.as_slice() else {
+        panic!("{:?}", report.variables[0].reasons)
+    };
+    assert!(grouped.contains("not grouped") && looked_for.contains("not looked for"));
+    assert!(named.contains("$by"), "{named}");
+    assert!(report.variables[1].reasons[0].contains("SQL"));
+}

@@ -26,7 +26,7 @@ impl<'a> At<'a> {
 
     /// The field that people see under a name, or else the one that has it.
     fn named(self, name: &str) -> Option<&'a Field> {
-        let seen = self.names.of_frame(self.frames, self.frame);
+        let seen = self.names.of_frame(self.frame);
         let place = seen.iter().position(|known| known == name);
         let own = || self.frame().fields.iter().position(|field| field.name == name);
         self.frame().fields.get(place.or_else(own)?)

@@ -98,7 +98,7 @@ pub(super) fn rows_to_fields(options: Options<'_>, frames: &[Frame]) -> Outcome 
     let chosen = mappings(options);
     let mut made = Vec::new();
     for (index, frame) in frames.iter().enumerate() {
-        let seen = names.of_frame(frames, index);
+        let seen = names.of_frame(index);
         let mut uses: Vec<Option<Use>> = seen
             .iter()
             .zip(&frame.fields)
@@ -171,11 +171,10 @@ pub(super) fn from_data(options: Options<'_>, frames: &[Frame]) -> Outcome {
 
 fn read_config(options: Options<'_>, source: &Frame) -> Config {
     let chosen = mappings(options);
-    let alone = std::slice::from_ref(source);
-    let seen = Names::new(alone).of_frame(alone, 0);
+    let names = Names::new(std::slice::from_ref(source));
     let mut config = Config::new();
     let mut mapped: [Option<&Field>; 3] = [None; 3];
-    for (seen, field) in seen.iter().zip(&source.fields) {
+    for (seen, field) in names.of_frame(0).iter().zip(&source.fields) {
         let found = chosen.get(seen.as_str()).or_else(|| chosen.get(field.name.as_str()));
         let (used, reducer) = match found {
             Some((used, reducer)) => (used.clone(), *reducer),

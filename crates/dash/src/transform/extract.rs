@@ -34,7 +34,7 @@ pub(super) fn apply(options: Options<'_>, frames: &[Frame]) -> Outcome {
     let names = Names::new(frames);
     let mut made = Vec::new();
     for (index, frame) in frames.iter().enumerate() {
-        let seen = names.of_frame(frames, index);
+        let seen = names.of_frame(index);
         let mut columns = Columns::default();
         let mut found = false;
         for (source, format) in sources.iter().zip(&formats) {

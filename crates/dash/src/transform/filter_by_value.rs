@@ -41,7 +41,7 @@ pub(super) fn apply(options: Options<'_>, frames: &[Frame]) -> Outcome {
         .iter()
         .enumerate()
         .map(|(index, frame)| {
-            let seen = names.of_frame(frames, index);
+            let seen = names.of_frame(index);
             let column = |name: &str| {
                 let place = seen.iter().rposition(|known| known == name);
                 place.or_else(|| frame.fields.iter().position(|field| field.name == name))

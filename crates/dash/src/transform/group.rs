@@ -33,7 +33,7 @@ pub(super) fn group_by(options: Options<'_>, frames: &[Frame]) -> Outcome {
     for (index, frame) in frames.iter().enumerate() {
         let local = |field: usize| names.within(frames, index, field);
         let rule = |field: usize| {
-            let seen = names.of(frames, index, field);
+            let seen = names.of(index, field).to_owned();
             let candidates = [local(field), seen, frame.fields[field].name.clone()];
             candidates.iter().find_map(|name| rules.get(name.as_str()))
         };

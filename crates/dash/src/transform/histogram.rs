@@ -32,12 +32,13 @@ pub(super) fn histogram(options: Options<'_>, frames: &[Frame]) -> Outcome {
         for number in numbers {
             let bucket = round(((number - offset) / size).floor() * size + offset, 9);
             counts.entry(Key(bucket)).or_insert_with(|| vec![0.0; sources.len()])[index] += 1.0;
-        }
-        if counts.len() > limits::MAX_BUCKETS {
-            return Err(format!("it would make more than {} buckets", limits::MAX_BUCKETS));
+            // Each bucket has a count for every source: both are bounded while they are made.
+            if counts.len() > limits::MAX_BUCKETS {
+                return Err(format!("it would make more than {} buckets", limits::MAX_BUCKETS));
+            }
+            check_cells((sources.len() + 2) * counts.len())?;
         }
     }
-    check_cells((sources.len() + 2) * counts.len())?;
     let unit = sources.iter().find(|(field, _)| field.config_text("unit").is_some());
     let decimals = write_number(size).split_once('.').map_or(0, |(_, digits)| digits.len());
     let edge = |name: &str, add: f64| {
@@ -153,7 +154,9 @@ pub(super) fn heatmap(options: Options<'_>, frames: &[Frame]) -> Outcome {
     };
     let (x_least, x_count) = range(|point| point.0, x_size);
     let (y_least, y_count) = range(|point| point.1, y_size);
-    if x_count.saturating_mul(y_count) > limits::MAX_CELLS / 4 {
+    // Buckets that are small beyond measure have no places that can be counted.
+    let is_countable = x_least.is_finite() && y_least.is_finite();
+    if !is_countable || x_count.saturating_mul(y_count) > limits::MAX_CELLS / 4 {
         return Err("it would make too many cells; choose larger buckets".to_owned());
     }
     let mut counts = vec![0.0; x_count * y_count];

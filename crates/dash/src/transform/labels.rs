@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::options::Options;
-use super::{Outcome, too_many_fields};
+use super::{Outcome, check_cells, too_many_fields};
 use crate::fields::Names;
 use crate::frame::{Field, Frame, Kind, Value};
 use crate::limits;
@@ -15,6 +15,7 @@ pub(super) fn to_fields(options: Options<'_>, frames: &[Frame]) -> Outcome {
     }
     let value_label = options.text("valueLabel");
     let mut made = Vec::new();
+    let mut cells = 0;
     for frame in frames {
         let mut fields = Vec::new();
         let mut found: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -41,6 +42,8 @@ pub(super) fn to_fields(options: Options<'_>, frames: &[Frame]) -> Outcome {
             }
             fields.push(plain);
         }
+        cells += (fields.len() + found.values().map(Vec::len).sum::<usize>()) * frame.rows();
+        check_cells(cells)?;
         let pairs = found.iter().flat_map(|(label, values)| values.iter().map(move |v| (label, v)));
         for (label, value) in pairs {
             if fields.len() >= limits::MAX_FIELDS {
@@ -72,7 +75,7 @@ fn to_rows(kept: &[&str], frames: &[Frame]) -> Vec<Frame> {
             let labels = pairs.iter().map(|(label, _)| Some(*label));
             let values = pairs.iter().map(|(_, value)| *value);
             let fields = vec![Field::text("label", labels), Field::text("value", values)];
-            made.push(frame.with_fields(fields).with_name(names.of(frames, index, at)));
+            made.push(frame.with_fields(fields).with_name(names.of(index, at)));
         }
     }
     made
@@ -111,13 +114,17 @@ pub(super) fn join(options: Options<'_>, frames: &[Frame]) -> Outcome {
             return Err(too_many_fields());
         }
     }
+    let length: usize = rows.iter().map(|(_, cells)| length(cells)).sum();
+    check_cells(length.saturating_mul(keys.len() + columns.len()))?;
     Ok(vec![joined(&keys, &columns, &rows)])
 }
 
+/// How many rows the series of one key make.
+fn length(cells: &HashMap<&str, &Field>) -> usize {
+    cells.values().map(|field| field.values.len()).max().unwrap_or(0)
+}
+
 fn joined(keys: &[&str], columns: &[&str], rows: &[(Vec<&str>, HashMap<&str, &Field>)]) -> Frame {
-    let length = |cells: &HashMap<&str, &Field>| {
-        cells.values().map(|field| field.values.len()).max().unwrap_or(0)
-    };
     let mut fields = Vec::new();
     for (index, key) in keys.iter().enumerate() {
         let values = rows

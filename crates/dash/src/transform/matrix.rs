@@ -77,8 +77,7 @@ pub(super) fn transpose(options: Options<'_>, frames: &[Frame]) -> Outcome {
         if frame.rows() >= limits::MAX_FIELDS {
             return Err(too_many_fields());
         }
-        let seen = names.of_frame(frames, index);
-        made.push(transposed(options, frame, &seen));
+        made.push(transposed(options, frame, names.of_frame(index)));
     }
     Ok(made)
 }

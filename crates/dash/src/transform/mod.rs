@@ -75,6 +75,11 @@ pub fn apply(
 ) -> Transformed {
     frames.iter_mut().for_each(Frame::square);
     let mut notices = Vec::new();
+    if frames.len() > limits::MAX_FRAMES {
+        let most = limits::MAX_FRAMES;
+        notices.push(Notice::warning(format!("truncated: only the first {most} series are shown")));
+        frames.truncate(most);
+    }
     if transformations.len() > limits::MAX_TRANSFORMATIONS {
         let most = limits::MAX_TRANSFORMATIONS;
         notices.push(Notice::warning(format!("only the first {most} transformations are run")));

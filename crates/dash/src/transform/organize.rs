@@ -8,6 +8,7 @@ use super::options::Options;
 use super::{Outcome, filter, rename};
 use crate::fields::{FieldMatcher, Names};
 use crate::frame::{Frame, Kind};
+use crate::natural::natural;
 
 pub(super) fn organize(options: Options<'_>, frames: &[Frame]) -> Outcome {
     for key in ["excludeByName", "includeByName", "indexByName", "renameByName"] {
@@ -30,13 +31,13 @@ pub(super) fn order(options: Options<'_>, frames: &[Frame]) -> Outcome {
     let names = Names::new(frames);
     let automatic = options.text("orderByMode") == Some("auto");
     let ordered = |(index, frame): (usize, &Frame)| {
-        let seen = names.of_frame(frames, index);
+        let seen = names.of_frame(index);
         let mut places: Vec<usize> = (0..frame.fields.len()).collect();
         if automatic {
             let first_time = frame.fields.iter().position(|field| field.kind == Kind::Time);
             places.sort_by(|&a, &b| {
                 let time = (Some(a) != first_time).cmp(&(Some(b) != first_time));
-                time.then_with(|| by_rules(options, frame, &seen, a, b))
+                time.then_with(|| by_rules(options, frame, seen, a, b))
             });
         } else {
             let index = options.map("indexByName");
@@ -65,41 +66,4 @@ fn by_rules(options: Options<'_>, frame: &Frame, seen: &[String], a: usize, b: u
         }
     }
     Ordering::Equal
-}
-
-/// Order of names without regard to case, numbers within them by their value.
-pub(super) fn natural(left: &str, right: &str) -> Ordering {
-    let (left, right) = (left.to_lowercase(), right.to_lowercase());
-    let (mut left, mut right) = (left.as_str(), right.as_str());
-    loop {
-        let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-        let (a, b) = (digits(left), digits(right));
-        if a > 0 && b > 0 {
-            let (x, y) = (left[..a].trim_start_matches('0'), right[..b].trim_start_matches('0'));
-            let order = x.len().cmp(&y.len()).then_with(|| x.cmp(y));
-            if order.is_ne() {
-                return order;
-            }
-            (left, right) = (&left[a..], &right[b..]);
-            continue;
-        }
-        match (left.chars().next(), right.chars().next()) {
-            (Some(x), Some(y)) if x == y => {
-                (left, right) = (&left[x.len_utf8()..], &right[y.len_utf8()..]);
-            }
-            (x, y) => return x.cmp(&y),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_within_names_are_ordered_by_value() {
-        let mut names = ["gpu 10", "GPU 2", "gpu", "cpu 1"];
-        names.sort_by(|a, b| natural(a, b));
-        assert_eq!(names, ["cpu 1", "gpu", "GPU 2", "gpu 10"]);
-    }
 }

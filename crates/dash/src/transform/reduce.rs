@@ -57,7 +57,7 @@ fn series_to_rows(
     for (index, frame) in frames.iter().enumerate() {
         for at in matcher.fields(frames, &names, index) {
             let field = &frame.fields[at];
-            let seen = || names.of(frames, index, at);
+            let seen = || names.of(index, at).to_owned();
             meant.push((if labels_to_fields { field.name.clone() } else { seen() }, field));
         }
     }

@@ -38,11 +38,8 @@ pub(super) fn by_pattern(options: Options<'_>, frames: &[Frame]) -> Outcome {
 
 /// The names of all fields, each within its frame alone.
 fn seen_alone(frames: &[Frame]) -> Vec<Vec<String>> {
-    let names = |frame: &Frame| {
-        let alone = std::slice::from_ref(frame);
-        Names::new(alone).of_frame(alone, 0)
-    };
-    frames.iter().map(names).collect()
+    let names = |frame: &Frame| Names::new(std::slice::from_ref(frame)).into_seen();
+    frames.iter().flat_map(names).collect()
 }
 
 fn renamed(field: &Field, name: &str) -> Field {

@@ -33,7 +33,10 @@ fn series(frames: &[Frame]) -> Vec<Series<'_>> {
                 continue;
             }
             let alone = values == 1;
-            let name = if alone { name::of_frame(frame) } else { names.of(frames, index, at) };
+            let name = match alone {
+                true => name::of_frame(frame),
+                false => names.of(index, at).to_owned(),
+            };
             found.push(Series { frame: index, time, values: field, name });
         }
     }

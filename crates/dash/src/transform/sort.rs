@@ -14,12 +14,11 @@ pub(super) fn sort_by(options: Options<'_>, frames: &[Frame]) -> Outcome {
     let names = Names::new(frames);
     let sorted = |(index, frame): (usize, &Frame)| {
         let wanted = rule.text("field").unwrap_or_default();
-        let seen = names.of_frame(frames, index);
-        let alone = std::slice::from_ref(frame);
-        let seen_alone = Names::new(alone).of_frame(alone, 0);
+        let alone = Names::new(std::slice::from_ref(frame));
         let find = |names: &[String]| names.iter().position(|name| name == wanted);
         let field = rule.number("index").map(|index| index as usize);
-        let field = field.or_else(|| find(&seen_alone)).or_else(|| find(&seen));
+        let field =
+            field.or_else(|| find(alone.of_frame(0))).or_else(|| find(names.of_frame(index)));
         let field = field.or_else(|| frame.fields.iter().position(|field| field.name == wanted));
         match field {
             Some(field) => rows_by(frame, field, rule.truth("desc")),

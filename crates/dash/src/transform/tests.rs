@@ -113,6 +113,60 @@ fn what_would_become_too_large_is_refused() {
 }
 
 #[test]
+fn what_multiplies_is_refused_before_it_is_made() {
+    let refused = |transformation: Json, frames: Vec<Frame>| {
+        let made = run(json!([transformation]), frames.clone());
+        assert_eq!(made.frames, frames, "{transformation}");
+        made.notices[0].text.clone()
+    };
+    let cells = "it would make more than 4000000 cells";
+    // A row and a column for each series: 900 times 900, each with 10 values.
+    let series = |n: i32| {
+        let labels = [("host".to_owned(), format!("h{n}")), ("id".to_owned(), format!("i{n}"))];
+        let values = (0..10).map(|value| Some(f64::from(value)));
+        Frame::new(vec![Field::number("v", values).with_labels(labels.into())])
+    };
+    let join = json!({"id": "joinByLabels", "options": {"value": "host"}});
+    assert!(refused(join, (0..900).map(series).collect()).ends_with(cells));
+    let long = Frame::new(vec![Field::number("v", vec![Some(1.0); 100_000])]);
+    let wide: Vec<Frame> = std::iter::once(long).chain((0..100).map(series)).collect();
+    assert!(refused(json!({"id": "concatenate"}), wide).ends_with(cells));
+    // Each number has a bucket of its own, with a count for each of the fields.
+    let numbers = (0..5_000).map(|n| Some(f64::from(n)));
+    let mut fields = vec![Field::number("v", numbers)];
+    fields.extend((0..1_000).map(|n| Field::number(format!("v{n}"), [Some(0.0)])));
+    let histogram = json!({"id": "histogram", "options": {"bucketSize": 1}});
+    assert!(refused(histogram, vec![with_nulls(fields)]).ends_with(cells));
+}
+
+/// A frame whose short fields end with nulls.
+fn with_nulls(fields: Vec<Field>) -> Frame {
+    let mut frame = Frame::new(fields);
+    frame.square();
+    frame
+}
+
+#[test]
+fn buckets_without_a_size_are_refused() {
+    let frame = Frame::new(vec![
+        Field::time("Time", [1.7e12, 1.8e12]),
+        Field::number("v", [Some(1.0), Some(2.0)]),
+    ]);
+    let options = json!({"xBuckets": {"mode": "size", "value": 1e-300}});
+    let made = run(json!([{"id": "heatmap", "options": options}]), vec![frame.clone()]);
+    assert_eq!(made.frames, [frame]);
+    assert!(made.notices[0].text.contains("choose larger buckets"), "{:?}", made.notices);
+}
+
+#[test]
+fn more_series_than_are_shown_are_cut_and_said() {
+    let one = Frame::new(vec![Field::number("v", [Some(1.0)])]);
+    let made = run(json!([]), vec![one; crate::limits::MAX_FRAMES + 1]);
+    assert_eq!(made.frames.len(), crate::limits::MAX_FRAMES);
+    assert_eq!(made.notices[0].text, "truncated: only the first 10000 series are shown");
+}
+
+#[test]
 fn rows_give_their_fields_configuration() {
     let frame = Frame::new(vec![
         Field::text("Name", [Some("a"), Some("b")]),

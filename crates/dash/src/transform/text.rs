@@ -14,7 +14,7 @@ pub(super) fn format_time(options: Options<'_>, frames: &[Frame], zone: Tz) -> O
     let format = options.text("outputFormat");
     let names = Names::new(frames);
     Ok(map_fields(frames, |frame, at, field| {
-        if names.of(frames, frame, at) != wanted {
+        if names.of(frame, at) != wanted {
             return field.clone();
         }
         let text = |value: &Value| convert::to_text(field, value, format, zone, None);

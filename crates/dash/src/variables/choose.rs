@@ -1,5 +1,7 @@
 //! What is chosen: by a link, else by the dashboard as it is stored, else the first.
 
+use std::collections::HashMap;
+
 use crate::interpolate::{Held, is_all};
 use crate::limits::MAX_CHOSEN;
 use crate::model::variable::ALL;
@@ -31,8 +33,31 @@ pub fn choose(variable: &Variable, options: &[Choice], asked: Option<&[String]>)
         None => stored(variable, options),
     };
     chosen.held.is_all = variable.includes_all && values.iter().any(|choice| is_all(&choice.value));
+    chosen.held.is_array = variable.is_multi || chosen.held.is_all;
     chosen.held.values = if chosen.held.is_all { options.to_vec() } else { values };
     chosen
+}
+
+/// Options by value and by text: there may be as many as values that are looked for.
+struct Offered<'a> {
+    by_value: HashMap<&'a str, &'a Choice>,
+    by_text: HashMap<&'a str, &'a Choice>,
+}
+
+impl<'a> Offered<'a> {
+    fn new(options: &'a [Choice]) -> Self {
+        let (mut by_value, mut by_text) = (HashMap::new(), HashMap::new());
+        for option in options {
+            // Of several that say the same, the first.
+            by_value.entry(option.value.as_str()).or_insert(option);
+            by_text.entry(option.text.as_str()).or_insert(option);
+        }
+        Self { by_value, by_text }
+    }
+
+    fn find(&self, value: &str, text: &str) -> Option<&'a Choice> {
+        self.by_value.get(value).or_else(|| self.by_text.get(text)).copied()
+    }
 }
 
 fn by_link(
@@ -42,6 +67,7 @@ fn by_link(
     missing: &mut Vec<String>,
 ) -> Vec<Choice> {
     let most = if variable.is_multi { MAX_CHOSEN } else { 1 };
+    let offered = Offered::new(options);
     let mut values = Vec::new();
     for value in asked.iter().take(most) {
         // Links written by hand say what is shown.
@@ -49,8 +75,7 @@ fn by_link(
         if variable.includes_all && (is_all(value) || is_all_text) {
             return vec![Choice { text: "All".to_owned(), value: ALL.to_owned() }];
         }
-        let option = options.iter().find(|option| option.value == *value);
-        let option = option.or_else(|| options.iter().find(|option| option.text == *value));
+        let option = offered.find(value, value);
         if option.is_none() && has_list(variable) {
             missing.push(value.clone());
         }
@@ -77,10 +102,8 @@ fn stored(variable: &Variable, options: &[Choice]) -> Vec<Choice> {
     if variable.includes_all && says_all {
         return all();
     }
-    let offered = |choice: &Choice| {
-        let by_value = options.iter().find(|option| option.value == choice.value);
-        by_value.or_else(|| options.iter().find(|option| option.text == choice.text)).cloned()
-    };
+    let offered = Offered::new(options);
+    let offered = |choice: &Choice| offered.find(&choice.value, &choice.text).cloned();
     let most = if variable.is_multi { MAX_CHOSEN } else { 1 };
     let kept: Vec<Choice> = variable.current.iter().filter_map(offered).take(most).collect();
     if !kept.is_empty() {
@@ -89,7 +112,10 @@ fn stored(variable: &Variable, options: &[Choice]) -> Vec<Choice> {
     if variable.includes_all {
         return all();
     }
-    options.first().cloned().into_iter().collect()
+    // A switch is off until it is switched on.
+    let usual =
+        if variable.kind == VariableKind::Switch { options.last() } else { options.first() };
+    usual.cloned().into_iter().collect()
 }
 
 #[cfg(test)]
@@ -143,6 +169,16 @@ mod tests {
         assert_eq!(all, (texts(&["a", "b"]), true, vec![]));
         let single = chosen(json!({}), &options, Some(&["b", "a"]));
         assert_eq!(single, (texts(&["b"]), false, vec![]));
+    }
+
+    #[test]
+    fn a_switch_is_off_until_it_is_switched_on() {
+        let of = json!({"type": "switch"});
+        let options = ["true", "false"];
+        assert_eq!(chosen(of.clone(), &options, None).0, ["false"]);
+        assert_eq!(chosen(of, &options, Some(&["true"])).0, ["true"]);
+        let stored = json!({"type": "switch", "current": "true"});
+        assert_eq!(chosen(stored, &options, None).0, ["true"]);
     }
 
     #[test]

@@ -27,7 +27,8 @@ pub fn options(variable: &Variable, context: &Context) -> Option<Result<Vec<Choi
     })
 }
 
-/// `a, b, Label : value`; a comma within a value is written `\,`.
+/// `a, b, Label : value`; a comma within a value is written `\,`. A label may hold colons, its value
+/// stands behind the last.
 fn custom(list: &str) -> Vec<Choice> {
     let mut parts = vec![String::new()];
     let mut chars = list.chars().peekable();
@@ -49,7 +50,7 @@ fn custom(list: &str) -> Vec<Choice> {
     }
     let choice = |part: &String| {
         let part = part.trim();
-        match part.split_once(" : ") {
+        match part.rsplit_once(" : ") {
             Some((text, value)) => {
                 Choice { text: text.trim().to_owned(), value: value.trim().to_owned() }
             }
@@ -109,11 +110,12 @@ fn data_sources(variable: &Variable) -> Result<Vec<Choice>, String> {
 }
 
 fn switch(variable: &Variable) -> Vec<Choice> {
-    let value = |key, otherwise: &str| {
-        let choice = read::text(&variable.raw, key).unwrap_or(otherwise);
-        Choice::plain(choice)
+    // The classic schema lists both, newer ones name them.
+    let value = |key: &str, place: usize, otherwise: &str| {
+        let listed = variable.options.get(place).map(|choice| choice.value.as_str());
+        Choice::plain(read::text(&variable.raw, key).or(listed).unwrap_or(otherwise))
     };
-    vec![value("enabledValue", "true"), value("disabledValue", "false")]
+    vec![value("enabledValue", 0, "true"), value("disabledValue", 1, "false")]
 }
 
 #[cfg(test)]
@@ -138,6 +140,8 @@ mod tests {
             json!({"name": "a", "type": "custom", "query": "x, GPUs : gpu , a\\,b,,http://h:1"});
         let expected = [("x", "x"), ("GPUs", "gpu"), ("a,b", "a,b"), ("http://h:1", "http://h:1")];
         assert_eq!(offered(list), pairs(&expected));
+        let list = json!({"name": "a", "type": "custom", "query": "a : b : c"});
+        assert_eq!(offered(list), pairs(&[("a : b", "c")]));
         let query = "[\"x\", 3, {\"text\": \"T\", \"value\": \"v\"}]";
         let list = json!({"name": "a", "type": "custom", "valuesFormat": "json", "query": query});
         assert_eq!(offered(list), pairs(&[("x", "x"), ("3", "3"), ("T", "v")]));
@@ -153,6 +157,19 @@ mod tests {
         let variable = Variable::read(of.as_object().unwrap()).unwrap();
         assert_eq!(auto_interval(&variable, 3_600_000), "5m");
         assert_eq!(auto_interval(&variable, 60_000), "30s");
+    }
+
+    #[test]
+    fn a_switch_has_two_values_however_they_are_written() {
+        let both = |of| offered(of).into_iter().map(|(_, value)| value).collect::<Vec<_>>();
+        assert_eq!(both(json!({"name": "s", "type": "switch"})), ["true", "false"]);
+        let options =
+            json!([{"text": "Enabled", "value": "1"}, {"text": "Disabled", "value": "0"}]);
+        let listed = json!({"name": "s", "type": "switch", "options": options});
+        assert_eq!(both(listed), ["1", "0"]);
+        let named =
+            json!({"name": "s", "type": "switch", "enabledValue": "on", "disabledValue": "off"});
+        assert_eq!(both(named), ["on", "off"]);
     }
 
     #[test]

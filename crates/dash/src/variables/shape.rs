@@ -3,12 +3,13 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use crate::fields::pattern;
 use crate::limits::MAX_OPTIONS;
 use crate::model::read;
 use crate::model::{Choice, Variable};
+use crate::natural::natural;
 
 /// What a variable offers, of what its query gave. `is_cut` tells that there is more.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,7 +27,8 @@ pub fn shape(variable: &Variable, regex: &str, found: Vec<Choice>) -> Result<Opt
         regex => {
             let by_text = read::text(&variable.raw, "regexApplyTo") == Some("text");
             let compiled = pattern::compile(regex)?;
-            found.iter().flat_map(|choice| matched(&compiled, choice, by_text)).collect()
+            let most = if pattern::is_global(regex) { MAX_OPTIONS } else { 1 };
+            found.iter().flat_map(|choice| matched(&compiled, choice, by_text, most)).collect()
         }
     };
     sort(&mut choices, variable.sort);
@@ -37,21 +39,31 @@ pub fn shape(variable: &Variable, regex: &str, found: Vec<Choice>) -> Result<Opt
     Ok(Options { choices, is_cut })
 }
 
-/// The part of an option that an expression is about: the groups `text` and `value`, else its first
-/// group, else all of it.
-fn matched(regex: &Regex, choice: &Choice, by_text: bool) -> Option<Choice> {
+/// The parts of an option that an expression is about: the groups `text` and `value`, which two matches
+/// may have, else the first group of each match, else all of it. `most` matches are looked for: with the
+/// flag `g` more than one.
+fn matched(regex: &Regex, choice: &Choice, by_text: bool, most: usize) -> Vec<Choice> {
     let subject = if by_text { &choice.text } else { &choice.value };
-    let captures = regex.captures(subject)?;
-    let group = |name| captures.name(name).map(|group| group.as_str().to_owned());
+    let matches: Vec<Captures<'_>> = regex.captures_iter(subject).take(most).collect();
+    if matches.is_empty() {
+        return Vec::new();
+    }
+    let group = |name: &str| {
+        let mut found = matches.iter().filter_map(|captures| captures.name(name));
+        found.find(|group| !group.as_str().is_empty()).map(|group| group.as_str().to_owned())
+    };
     match (group("text"), group("value")) {
-        (None, None) if captures.len() > 1 => {
-            let first = captures.iter().skip(1).flatten().next()?;
-            Some(Choice::plain(first.as_str()))
+        (None, None) if regex.captures_len() > 1 => {
+            let first = |captures: &Captures<'_>| {
+                let group = captures.iter().skip(1).flatten().next()?;
+                Some(Choice::plain(group.as_str()))
+            };
+            matches.iter().filter_map(first).collect()
         }
-        (None, None) => Some(choice.clone()),
+        (None, None) => vec![choice.clone()],
         (text, value) => {
             let value = value.or_else(|| text.clone()).unwrap_or_default();
-            Some(Choice { text: text.unwrap_or_else(|| value.clone()), value })
+            vec![Choice { text: text.unwrap_or_else(|| value.clone()), value }]
         }
     }
 }
@@ -81,37 +93,6 @@ fn number_in(text: &str) -> f64 {
     rest[..end].trim_end_matches('.').parse().unwrap_or(-1.0)
 }
 
-/// By letters, but numbers within by their size.
-fn natural(left: &str, right: &str) -> Ordering {
-    let (left, right) = (left.to_lowercase(), right.to_lowercase());
-    let (mut left, mut right) = (left.as_str(), right.as_str());
-    loop {
-        let (Some(a), Some(b)) = (left.chars().next(), right.chars().next()) else {
-            return left.len().cmp(&right.len());
-        };
-        if a.is_ascii_digit() && b.is_ascii_digit() {
-            let (of_left, of_right) = (digits(left), digits(right));
-            let ordering =
-                of_left.trim_start_matches('0').len().cmp(&of_right.trim_start_matches('0').len());
-            let ordering = ordering.then_with(|| {
-                of_left.trim_start_matches('0').cmp(of_right.trim_start_matches('0'))
-            });
-            if ordering != Ordering::Equal {
-                return ordering;
-            }
-            (left, right) = (&left[of_left.len()..], &right[of_right.len()..]);
-        } else if a != b {
-            return a.cmp(&b);
-        } else {
-            (left, right) = (&left[a.len_utf8()..], &right[b.len_utf8()..]);
-        }
-    }
-}
-
-fn digits(text: &str) -> &str {
-    &text[..text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len())]
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -133,6 +114,15 @@ mod tests {
         assert_eq!(shaped("/(.*):.*/", 0, &["a:1", "a:2", "b"]), ["a=a"]);
         let named = r#"/instance="(?<text>[^"]+)".*id="(?<value>\d+)"/"#;
         assert_eq!(shaped(named, 0, &[r#"x{instance="h", id="7"} 1"#]), ["h=7"]);
+    }
+
+    #[test]
+    fn an_expression_that_looks_on_finds_parts_in_any_order() {
+        let either = r#"/instance="(?<text>[^"]+)|id="(?<value>[^"]+)/g"#;
+        assert_eq!(shaped(either, 0, &[r#"x{id="7", instance="h"} 1"#]), ["h=7"]);
+        let once = r#"/instance="(?<text>[^"]+)|id="(?<value>[^"]+)/"#;
+        assert_eq!(shaped(once, 0, &[r#"x{id="7", instance="h"} 1"#]), ["7=7"]);
+        assert_eq!(shaped("/([a-z]+)/g", 0, &["a-b", "c"]), ["a=a", "b=b", "c=c"]);
     }
 
     #[test]

@@ -32,9 +32,11 @@ fn trace(ids: &str, parameters: &Parameters) -> Option<Link> {
         ("", Some(second)) => (second, None),
         (first, second) => (first, second.and_then(trace_id)),
     };
-    let link = Link::to(format!("/trace/{}", trace_id(first)?));
-    let link = link.with_some("compare", second.as_deref());
-    Some(link.with_some("find", parameters.first("uiFind")))
+    let first = trace_id(first)?;
+    Some(match second {
+        Some(second) => Link::to("/compare").with("a", &first).with("b", &second),
+        None => Link::to(format!("/trace/{first}")).with_some("find", parameters.first("uiFind")),
+    })
 }
 
 /// A search. One that names a single trace leads to that.
@@ -144,8 +146,10 @@ mod tests {
         assert_eq!(to(&format!("/trace/{id}")), format!("/trace/{id}"));
         assert_eq!(to(&format!("/trace/{id}/?uiFind=a%20b")), format!("/trace/{id}?find=a%20b"));
         assert_eq!(to("/trace/ABC"), "/trace/00000000000000000000000000000abc");
-        assert_eq!(to(&format!("/trace/{id}...{id}")), format!("/trace/{id}?compare={id}"));
-        assert_eq!(to(&format!("/trace/...{id}")), format!("/trace/{id}"));
+        assert_eq!(to(&format!("/trace/{id}...{id}")), format!("/compare?a={id}&b={id}"));
+        for one in [format!("...{id}"), format!("{id}..."), format!("{id}...nothing")] {
+            assert_eq!(to(&format!("/trace/{one}")), format!("/trace/{id}"));
+        }
         assert_eq!(to(&format!("/search?traceID={id}")), format!("/trace/{id}"));
         assert_eq!(redirect("/jaeger", "/trace/nothing"), None);
     }

@@ -5,7 +5,7 @@
 //!
 //! | prefix | page | becomes |
 //! |---|---|---|
-//! | `/jaeger` | `/search?service=…`, `/trace/ID`, `/trace/A...B`, `/monitor`, `/dependencies` | `/traces?q=…`, `/trace/ID`, `/` |
+//! | `/jaeger` | `/search?service=…`, `/trace/ID`, `/trace/A...B`, `/monitor`, `/dependencies` | `/traces?q=…`, `/trace/ID`, `/compare?a=A&b=B`, `/` |
 //! | `/prometheus` | `/graph`, `/query`, `/alerts`, `/rules`, `/targets`, each also under `/classic` | `/explore/metrics?q=…`, `/alerts`, `/targets` |
 //! | `/grafana` | `/d/UID/…`, `/explore?panes=…`, `?left=…`, `/alerting/…` | `/d/UID`, `/traces`, `/explore/metrics`, `/explore/logs`, `/alerts` |
 //! | `/tempo` | `/` | `/traces` |

@@ -18,7 +18,7 @@ pub(super) const GATHERED: Group = Group {
             Kind::Switch,
             |c| &mut c.server.collect.probe,
             "Gather metrics of this machine: host and GPUs, with the names of node-exporter \
-             and dcgm-exporter.",
+             and dcgm-exporter, and the server's own.",
         )
         .named("probe", "PROBE"),
         setting(
@@ -35,6 +35,13 @@ pub(super) const GATHERED: Group = Group {
             "Whether the probe looks at GPUs. Without NVIDIA's driver there are none.",
         )
         .named("probe-gpu", "PROBE_GPU"),
+        setting(
+            "probe.server.enabled",
+            Kind::Switch,
+            |c| &mut c.server.collect.server,
+            "Whether the probe stores the server's own metrics, those of /metrics.",
+        )
+        .named("probe-server", "PROBE_SERVER"),
         setting(
             "probe.interval",
             PROBE_INTERVAL,

@@ -1,5 +1,7 @@
 //! The board of a session: where its tasks stand, how fast they go, what stands out.
 
+use std::borrow::Cow;
+
 use kymo_report::Session;
 use kymo_report::analysis::{Analysis, ConcurrencyPoint, FailureGroup, Throughput};
 use kymo_report::recording::{LeftOut, Status};
@@ -87,15 +89,16 @@ pub(super) struct When {
     pub(super) now: u64,
 }
 
-/// A session as it is asked about, and the moment that this is.
-pub(super) fn then(session: &Session, when: When) -> (Session, u64) {
+/// A session as it is asked about, and the moment that this is. Only what was known at an earlier
+/// moment is a copy.
+pub(super) fn then(session: &Session, when: When) -> (Cow<'_, Session>, u64) {
     let (_, last) = replay::bounds(session);
     if let Some(at) = when.at {
-        return (replay::as_of(session, at), at.min(last));
+        return (Cow::Owned(replay::as_of(session, at)), at.min(last));
     }
     let silence = u128::from(when.now.saturating_sub(last));
     let goes_on = !session.has_ended && silence <= LOST_AFTER.as_nanos();
-    (session.clone(), if goes_on { when.now.max(last) } else { last })
+    (Cow::Borrowed(session), if goes_on { when.now.max(last) } else { last })
 }
 
 /// The board.
@@ -108,11 +111,9 @@ pub(super) fn board(session: &Session, when: When) -> Board {
     let (rate_per_second, eta_seconds) = estimate(&then, &funnel, at, state);
     let part = (when.from.unwrap_or(0), when.to.unwrap_or(u64::MAX));
     analysis.failures.truncate(MAX_LISTED);
-    // What runs is drawn until the moment that the board is about.
-    let mut window = analysis.window;
-    window.end_nanos = window.end_nanos.max(at);
+    let of_use = lanes::Use { resources: &analysis.resources, window: analysis.window };
     Board {
-        lanes: lanes::lanes(&then, &analysis.resources, window, part),
+        lanes: lanes::lanes(&then, of_use, at, part),
         idle_gpus: if state == "running" { lanes::idle(&then, at) } else { Vec::new() },
         stragglers: stragglers(&then, &analysis.stragglers, at),
         session: about(&analysis, state, at),

@@ -10,6 +10,7 @@ use kymo_report::Session;
 use kymo_report::limits::Limits;
 use tokio::sync::Semaphore;
 
+use super::gpus;
 use super::limits::{
     HELD_ENDED, HELD_RUNNING, MAX_HELD, MAX_HELD_TASKS, MAX_ID_BYTES, MAX_TASKS, READ_WAIT,
 };
@@ -70,9 +71,13 @@ impl Held {
             StoredError::Engine(error) => Failed::Engine(error),
             error => Failed::Internal(error.to_string()),
         })?;
-        let session = session.ok_or_else(|| {
+        let mut session = session.ok_or_else(|| {
             Failed::Unknown(format!("nothing is known of a session {id:?}: was it sent?"))
         })?;
+        if let Err(error) = gpus::add(engine, tenants, &mut session).await {
+            // The session is worth more than what metrics add to it.
+            tracing::warn!(%error, "use of GPUs could not be read for the board of a session");
+        }
         let session = Arc::new(session);
         self.keep(tenants, id, session.clone());
         Ok(session)

@@ -4,7 +4,7 @@
 //! ran at once, and a row for each GPU.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
 use kymo_report::Session;
 use kymo_report::analysis::{Gauge, Resources, Window};
@@ -70,19 +70,28 @@ pub(super) struct Idle {
     pub(super) seconds: f64,
 }
 
-/// The lanes of a session, with bars that overlap a part of its time.
+/// What nodes and GPUs did, with the time that series of it are of.
+#[derive(Clone, Copy)]
+pub(super) struct Use<'a> {
+    pub(super) resources: &'a Resources,
+    pub(super) window: Window,
+}
+
+/// The lanes of a session at a moment, until which what runs is drawn, with bars that overlap a part
+/// of its time.
 pub(super) fn lanes(
     session: &Session,
-    resources: &Resources,
-    window: Window,
+    Use { resources, window }: Use<'_>,
+    at_nanos: u64,
     (from_nanos, to_nanos): (u64, u64),
 ) -> Lanes {
+    let last_nanos = window.end_nanos.max(at_nanos);
     let mut drawn: Vec<(u64, u64, &Task)> = session
         .tasks
         .iter()
         .filter_map(|task| {
             let start = task.started_nanos?;
-            let end = task.ended_nanos.unwrap_or(window.end_nanos).max(start);
+            let end = task.ended_nanos.unwrap_or(last_nanos).max(start);
             (end >= from_nanos && start <= to_nanos).then_some((start, end, task))
         })
         .collect();
@@ -185,12 +194,14 @@ pub(super) fn idle(session: &Session, now_nanos: u64) -> Vec<Idle> {
     if session.has_ended {
         return Vec::new();
     }
-    let has_gpus = session.samples.iter().any(|sample| sample.gpu.is_some());
+    // Nodes of which each GPU is known; of others the busiest is.
+    let with_gpus = session.samples.iter().filter(|sample| sample.gpu.is_some());
+    let with_gpus: HashSet<&str> = with_gpus.map(|sample| &*sample.node).collect();
     // Since when each is idle; none if it is busy.
     let mut since: BTreeMap<(&str, Option<&str>), Option<u64>> = BTreeMap::new();
     for sample in &session.samples {
         let Some(percent) = sample.value(Measure::Gpu) else { continue };
-        if has_gpus && sample.gpu.is_none() {
+        if sample.gpu.is_none() && with_gpus.contains(&*sample.node) {
             continue;
         }
         let known = since.entry((&*sample.node, sample.gpu.as_deref())).or_default();

@@ -24,6 +24,12 @@ pub(super) const MAX_BARS: usize = 20_000;
 /// Nodes with lanes, and lanes of a node.
 pub(super) const MAX_NODES: usize = 256;
 pub(super) const MAX_LANES: usize = 64;
+/// Values of a GPU that are asked for where metrics tell of it: as many as a strip shows.
+pub(super) const GPU_POINTS: i64 = 240;
+/// GPUs that are told of by metrics: as many as an analysis lists.
+pub(super) const MAX_GPUS: usize = kymo_report::limits::MAX_DEVICES;
+/// Bytes of the name of a host that is asked about: DNS has no longer ones.
+pub(super) const MAX_HOST_BYTES: usize = 253;
 /// Parts of the time of a session whose events are counted for the slider.
 pub(super) const DENSITY_BINS: usize = 200;
 /// Stragglers, idle GPUs and failures that are told.

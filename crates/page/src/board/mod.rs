@@ -9,12 +9,13 @@
 //! |---|---|---|
 //! | `/api/board/{session}` | `document`, `lanes`, `stragglers`, `replay` | all that is drawn |
 //! | `/api/board/{session}/tasks` | `tasks` | the table of tasks, in portions |
-//! | `/api/board/compare` | `compare` | two sessions |
+//! | `/api/board/compare?a&b` | `compare` | two sessions |
 //!
-//! `held` keeps what was read for a moment, `stored` reads it.
+//! `held` keeps what was read for a moment, `stored` reads it, `gpus` adds what metrics tell of GPUs.
 
 mod compare;
 mod document;
+mod gpus;
 mod held;
 mod lanes;
 mod limits;
@@ -25,14 +26,14 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use axum::routing::get;
 use axum::{Extension, Router};
 use serde::Deserialize;
 
 use crate::Page;
-use crate::answer::{Failed, Whose, json};
+use crate::answer::{Failed, Query, Whose, json};
 use crate::times::{moment, now_nanos};
 use document::When;
 use held::Held;
@@ -100,19 +101,35 @@ async fn tasks_of(
     page.engine.blocking(told).await?
 }
 
+/// The name of the path of two sessions, which may be that of a session, too.
+const COMPARE: &str = "compare";
+
 /// Which sessions.
 #[derive(Debug, Deserialize)]
 struct Two {
-    a: String,
-    b: String,
+    a: Option<String>,
+    b: Option<String>,
 }
 
+/// Two sessions; without their names, the one that is called as the path is.
 async fn two_sessions(
-    State(page): State<Page>,
-    Whose(tenants): Whose,
-    Extension(held): Extension<Held>,
-    Query(Two { a, b }): Query<Two>,
+    page: State<Page>,
+    whose: Whose,
+    held: Extension<Held>,
+    Query(two): Query<Two>,
+    asked: Query<Parameters>,
 ) -> Result<Response, Failed> {
+    let (a, b) = match (two.a, two.b) {
+        (Some(a), Some(b)) => (a, b),
+        (None, None) => {
+            return one_session(page, whose, held, Path(COMPARE.to_owned()), asked).await;
+        }
+        _ => {
+            let expected = "expected two sessions to compare: a and b".to_owned();
+            return Err(Failed::Invalid(expected));
+        }
+    };
+    let (State(page), Whose(tenants), Extension(held)) = (page, whose, held);
     let a = held.session(&page.engine, &tenants, &a).await?;
     let b = held.session(&page.engine, &tenants, &b).await?;
     page.engine.blocking(move || json(&compare::compared(&a, &b))).await?

@@ -1,6 +1,7 @@
 //! Sessions as programs send them, asked over the paths.
 
 use http::StatusCode;
+use kymo_engine::Tenants;
 use kymo_journal::Signal;
 use serde_json::{Map, Value, json};
 
@@ -173,12 +174,70 @@ async fn two_sessions_are_told_beside_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_session_may_be_called_as_a_path_is() {
+    let place = Place::new();
+    tell(&place, "compare", "SessionStarted", 0.0, json!({"span_name": "session"}));
+    let board = place.get("/api/board/compare").await;
+    assert_eq!(board["session"]["id"], json!("compare"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gpus_that_only_metrics_tell_of_are_on_the_board() {
+    let place = place();
+    let point = |gpu: &str, host: &str, seconds: f64, percent: f64| {
+        json!({
+            "timeUnixNano": format!("{:.0}", (BEGIN + seconds) * 1e9), "asDouble": percent,
+            "attributes": attributes(&json!({"gpu": gpu, "Hostname": host})),
+        })
+    };
+    let points: Vec<Value> = (0..=15)
+        .flat_map(|nth| {
+            let seconds = f64::from(nth) * 10.0;
+            [point("0", "node2", seconds, 90.0), point("1", "node1", seconds, 10.0)]
+        })
+        .collect();
+    let request = json!({"resourceMetrics": [{"scopeMetrics": [{"metrics": [
+        {"name": "DCGM_FI_DEV_GPU_UTIL", "gauge": {"dataPoints": points}},
+    ]}]}]});
+    place.send_json(Signal::Metrics, &request);
+    let board = place.get(&format!("/api/board/s?at={}", at(100.5))).await;
+    let nodes = &board["lanes"]["nodes"];
+    assert_eq!(nodes[1]["gpus"].as_array().map(Vec::len), Some(1), "{nodes}");
+    near(&nodes[1]["gpus"][0]["last_percent"], 90.0);
+    // What the session says of a node itself counts.
+    assert_eq!(nodes[0]["gpus"].as_array().map(Vec::len), Some(2), "{nodes}");
+    near(&nodes[0]["gpus"][0]["last_percent"], 80.0);
+    // GPUs go on when their session does not.
+    near(&board["replay"]["end_ms"], (BEGIN + 101.0) * 1e3);
+    assert_eq!(place.get("/api/board/s").await["session"]["state"], json!("lost"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_runs_is_drawn_until_now_beside_use_that_is_known_until_then() {
+    let place = place();
+    let limits = kymo_report::limits::Limits::for_tasks(100);
+    let stored = super::StoredSession::new("s", (BEGIN * 1e9) as i64, limits);
+    let tenants = Tenants::from("default");
+    let session = stored.read(&place.page.engine, &tenants).await.unwrap().unwrap();
+    let second = 1_000_000_000;
+    let now = (BEGIN as u64 + 160) * second;
+    let when = super::document::When { now, ..super::document::When::default() };
+    let board = json!(super::document::board(&session, when));
+    let lanes = &board["lanes"];
+    near(&lanes["series_end_ms"], (BEGIN + 101.0) * 1e3);
+    assert_eq!(lanes["nodes"][0]["task"][1], json!("task.long"));
+    near(&lanes["nodes"][0]["end_ms"][1], (BEGIN + 160.0) * 1e3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_asked_is_refused_and_what_is_not_there_is_not_found() {
     let place = Place::new();
     for (path, status) in [
         ("/api/board/none", StatusCode::NOT_FOUND),
         ("/api/board/none?at=soon", StatusCode::BAD_REQUEST),
         ("/api/board/compare?a=none&b=none", StatusCode::NOT_FOUND),
+        ("/api/board/compare?a=none", StatusCode::BAD_REQUEST),
+        ("/api/board/compare", StatusCode::NOT_FOUND),
     ] {
         let (answered, document) = place.ask(path).await;
         assert_eq!(answered, status, "{path}: {document}");

@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::Deserialize;
 
 use crate::answer::Failed;
-use crate::sql::{moment, quoted};
+use crate::sql::{list, moment, quoted};
 use crate::times;
 
 /// Time before now that is looked at if nobody says when.
@@ -13,6 +13,9 @@ const USUAL_NANOS: i64 = 7 * DAY_NANOS;
 /// The least time before that, which figures are compared with: a week has all its days.
 const LEAST_BEFORE_NANOS: i64 = 7 * DAY_NANOS;
 const DAY_NANOS: i64 = 24 * 3_600 * 1_000_000_000;
+
+/// Attributes by which a span tells itself which run it is of: workflow, repository, branch.
+const OWN: [&str; 3] = ["span.ci.workflow", "span.ci.repository", "span.ci.branch"];
 
 /// Parameters of a request.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -60,8 +63,12 @@ impl Filter {
 
     /// Conditions on spans of a kind that tell themselves which run they are of: runs, jobs, queues.
     pub(super) fn of_kind(&self, kind: &str) -> String {
-        let columns = ["span.ci.workflow", "span.ci.repository", "span.ci.branch"];
-        format!("\"span.ci.kind\" = '{kind}' AND {}", self.conditions(columns))
+        format!("\"span.ci.kind\" = {} AND {}", quoted(kind), self.conditions(OWN))
+    }
+
+    /// The same of several kinds.
+    pub(super) fn of_kinds(&self, kinds: &[&str]) -> String {
+        format!("\"span.ci.kind\" IN ({}) AND {}", list(kinds), self.conditions(OWN))
     }
 
     /// Conditions on other spans, whose resource tells it.
@@ -129,6 +136,14 @@ mod tests {
         assert!(filter.by_resource().contains("\"resource.git.repository\" = 'o/it''s'"));
         // A week before, but not before 1970.
         assert_eq!(filter.before(), 0..10_000_000_000);
+    }
+
+    #[test]
+    fn a_workflow_may_be_called_as_a_kind_is() {
+        let filter = Parameters::default().filter(Some("job".into())).unwrap();
+        let conditions = filter.of_kinds(&["job", "queue"]);
+        assert!(conditions.starts_with("\"span.ci.kind\" IN ('job', 'queue') AND"), "{conditions}");
+        assert!(conditions.ends_with("\"span.ci.workflow\" = 'job'"), "{conditions}");
     }
 
     #[test]

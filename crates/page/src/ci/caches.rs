@@ -15,7 +15,7 @@ use super::asked::Filter;
 use super::figures::Cached;
 use super::limits::{MAX_CACHE_ROWS, MAX_CACHES};
 use crate::answer::Failed;
-use crate::sql::column;
+use crate::sql::{column, moment};
 
 /// Runs of a job whose rate is that of now, and those before, which it is held against.
 const RECENT_RUNS: usize = 5;
@@ -56,7 +56,8 @@ pub(super) struct Point {
     pub(super) hit_rate: Option<f64>,
 }
 
-/// Sums over the files there are, as SQL has them; none if there is no cache.
+/// Sums over the files there are, as SQL has them, with the spans that they are of; none if there is
+/// no cache. What is no number, though a sender said so, is as good as nothing.
 async fn sums(
     engine: &Engine,
     tenants: &Tenants,
@@ -76,7 +77,7 @@ async fn sums(
     let sum = |what: &str| {
         let columns = files.iter().map(|file| {
             let column = column(&format!("span.sccache.{file}.{what}"));
-            format!("coalesce(sum(CAST({column} AS DOUBLE)), 0)")
+            format!("coalesce(sum(TRY_CAST({column} AS DOUBLE)), 0)")
         });
         format!("{} AS {what}", columns.collect::<Vec<_>>().join(" + "))
     };
@@ -105,21 +106,33 @@ fn read(table: &Table) -> Result<Vec<Cached>, Failed> {
     Ok(all.collect())
 }
 
-/// By repository and workflow.
+/// What caches did, by repository and workflow.
+pub(super) type OfWorkflows = BTreeMap<(Option<String>, String), Cached>;
+
+/// What caches did in the time that is asked about, and in the time before: one look at both.
 pub(super) async fn by_workflow(
     engine: &Engine,
     tenants: &Tenants,
     filter: &Filter,
-) -> Result<BTreeMap<(Option<String>, String), Cached>, Failed> {
-    let Some(sums) = sums(engine, tenants, filter).await? else { return Ok(BTreeMap::new()) };
+) -> Result<(OfWorkflows, OfWorkflows), Failed> {
+    let (mut now, mut before) = (OfWorkflows::new(), OfWorkflows::new());
+    let both = filter.within(filter.before().start..filter.range.end);
+    let Some(sums) = sums(engine, tenants, &both).await? else { return Ok((now, before)) };
     let query = format!(
         "SELECT \"resource.git.repository\" AS repository, \
-         \"resource.cicd.pipeline.name\" AS workflow, {sums} GROUP BY 1, 2 LIMIT {MAX_CACHE_ROWS}"
+         \"resource.cicd.pipeline.name\" AS workflow, \
+         CAST(start_time >= '{}' AS BIGINT) AS is_now, {sums} \
+         GROUP BY 1, 2, 3 LIMIT {MAX_CACHE_ROWS}",
+        moment(filter.range.start)
     );
     let table = Table::ask(engine, tenants, &query).await?;
     let names = table.texts("repository")?.into_iter().zip(table.texts("workflow")?);
-    let names = names.map(|(repository, workflow)| (repository, workflow.unwrap_or_default()));
-    Ok(names.zip(read(&table)?).collect())
+    let times = table.integers("is_now")?;
+    for (((repository, workflow), is_now), cached) in names.zip(times).zip(read(&table)?) {
+        let of_time = if is_now == Some(1) { &mut now } else { &mut before };
+        of_time.insert((repository, workflow.unwrap_or_default()), cached);
+    }
+    Ok((now, before))
 }
 
 /// By run and job, the newest first.

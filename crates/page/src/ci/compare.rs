@@ -84,12 +84,17 @@ pub(super) async fn of(
     b: &str,
 ) -> Result<Comparison, Failed> {
     let (of_a, of_b) = try_join!(Spans::ask(engine, tenants, a), Spans::ask(engine, tenants, b))?;
+    let (a, b) = (a.to_owned(), b.to_owned());
+    Ok(engine.blocking(move || beside(&of_a, &a, &of_b, &b)).await?)
+}
+
+fn beside(of_a: &Spans, a: &str, of_b: &Spans, b: &str) -> Comparison {
     let attributes = attributes(of_a.run(), of_b.run());
     let whole = |spans: &Spans, trace_id: &str| {
         run::document(spans, run::run(spans, trace_id), &Usual::default())
     };
-    let (a, b) = (whole(&of_a, a), whole(&of_b, b));
-    Ok(Comparison {
+    let (a, b) = (whole(of_a, a), whole(of_b, b));
+    Comparison {
         delta_seconds: b.run.seconds - a.run.seconds,
         change: change(Some(b.run.seconds), Some(a.run.seconds)),
         jobs: jobs(&a.jobs, &b.jobs),
@@ -97,7 +102,7 @@ pub(super) async fn of(
         attributes,
         a: a.run,
         b: b.run,
-    })
+    }
 }
 
 /// Each with its counterpart, by name.

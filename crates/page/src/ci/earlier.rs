@@ -88,9 +88,11 @@ pub(super) async fn of(engine: &Engine, tenants: &Tenants, run: &Run) -> Result<
         return Ok(Usual::default());
     };
     let traces: Vec<&str> = runs.iter().map(|run| run.trace_id.as_str()).collect();
-    // A job may have been created a little before its run, by another clock.
+    // A job may have been created a little before its run, by another clock; and where many runs go
+    // on at once, jobs of an earlier one begin after this one has.
     const HOUR_NANOS: i64 = 3_600 * 1_000_000_000;
-    let range = first.saturating_sub(HOUR_NANOS).max(0)..run.start_nanos;
+    let until = run.start_nanos.saturating_add(24 * HOUR_NANOS);
+    let range = first.saturating_sub(HOUR_NANOS).max(0)..until;
     let of_jobs = rows::of_traces(&traces, &range);
     let filter = filter.within(range);
     let ((jobs, _), cached) = try_join!(

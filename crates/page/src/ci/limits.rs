@@ -3,6 +3,8 @@
 /// Runs that figures are made of, the newest: a busy organisation has a few thousand a day. 200 bytes
 /// each.
 pub(super) const MAX_RUNS: usize = 50_000;
+/// Runs that go on and are told, those that began last: their names stand in a query.
+pub(super) const MAX_RUNNING: usize = 1_000;
 /// Runs that are listed of a workflow: more than anybody scrolls through.
 pub(super) const MAX_LISTED_RUNS: usize = 500;
 /// Runs that are drawn beside a workflow.
@@ -31,3 +33,5 @@ pub(super) const MAX_CHOICES: usize = 1_000;
 pub(super) const TREND_BINS: usize = 40;
 /// Earlier runs that one is compared with.
 pub(super) const EARLIER_RUNS: usize = 20;
+/// Runs of a branch that it is compared by.
+pub(super) const BRANCH_RUNS: usize = 20;

@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | `/api/ci/pipelines` | `pipelines` | workflows, against the time before |
 //! | `/api/ci/pipelines/{workflow}/runs` | `workflow`, `jobs`, `failures`, `caches` | one, over time |
+//! | `/api/ci/pipelines/{workflow}/branches` | `branches` | two branches of one |
 //! | `/api/ci/runs/{traceId}` | `run`, `spans`, `earlier` | one run, against earlier ones |
 //! | `/api/ci/runs/{traceId}/below` | `spans` | targets, tests and commands of a step |
 //! | `/api/ci/compare` | `compare` | two runs |
@@ -14,6 +15,7 @@
 //! `asked` reads what is asked, `rows` what is stored, `figures` has small sums.
 
 mod asked;
+mod branches;
 mod caches;
 mod compare;
 mod earlier;
@@ -30,19 +32,20 @@ mod tests;
 mod workflow;
 
 use axum::Router;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use axum::routing::get;
 use serde::Deserialize;
 
 use crate::Page;
-use crate::answer::{Failed, Whose, json};
+use crate::answer::{Failed, Query, Whose, json, made};
 use asked::{Parameters, span_id, trace_id};
 
 pub(crate) fn over_http() -> Router<Page> {
     Router::new()
         .route("/api/ci/pipelines", get(all_pipelines))
         .route("/api/ci/pipelines/{workflow}/runs", get(one_workflow))
+        .route("/api/ci/pipelines/{workflow}/branches", get(two_branches))
         .route("/api/ci/runs/{trace_id}", get(one_run))
         .route("/api/ci/runs/{trace_id}/below", get(below))
         .route("/api/ci/compare", get(two_runs))
@@ -54,7 +57,8 @@ async fn all_pipelines(
     Query(parameters): Query<Parameters>,
 ) -> Result<Response, Failed> {
     let filter = parameters.filter(None)?;
-    json(&pipelines::all(&page.engine, &tenants, &filter).await?)
+    let told = pipelines::all(&page.engine, &tenants, &filter).await?;
+    made(&page.engine, move || told).await
 }
 
 async fn one_workflow(
@@ -64,7 +68,17 @@ async fn one_workflow(
     Query(parameters): Query<Parameters>,
 ) -> Result<Response, Failed> {
     let filter = parameters.filter(Some(workflow))?;
-    json(&workflow::of(&page.engine, &tenants, &filter).await?)
+    let told = workflow::of(&page.engine, &tenants, &filter).await?;
+    made(&page.engine, move || told).await
+}
+
+async fn two_branches(
+    State(page): State<Page>,
+    Whose(tenants): Whose,
+    Path(workflow): Path<String>,
+    Query(parameters): Query<branches::Parameters>,
+) -> Result<Response, Failed> {
+    json(&branches::of(&page.engine, &tenants, workflow, parameters).await?)
 }
 
 async fn one_run(
@@ -72,7 +86,8 @@ async fn one_run(
     Whose(tenants): Whose,
     Path(trace): Path<String>,
 ) -> Result<Response, Failed> {
-    json(&run::of(&page.engine, &tenants, &trace_id(&trace)?).await?)
+    let told = run::of(&page.engine, &tenants, &trace_id(&trace)?).await?;
+    made(&page.engine, move || told).await
 }
 
 /// Which span.
@@ -104,5 +119,6 @@ async fn two_runs(
     Query(Two { a, b }): Query<Two>,
 ) -> Result<Response, Failed> {
     let (a, b) = (trace_id(&a)?, trace_id(&b)?);
-    json(&compare::of(&page.engine, &tenants, &a, &b).await?)
+    let told = compare::of(&page.engine, &tenants, &a, &b).await?;
+    made(&page.engine, move || told).await
 }

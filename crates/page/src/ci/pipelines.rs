@@ -3,7 +3,7 @@
 //! Figures are made of runs that ended in success or failure; what was cancelled or skipped is
 //! counted as a run and tells nothing more.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::try_join;
 use kymo_engine::table::Table;
@@ -85,11 +85,9 @@ impl Beside {
         tenants: &Tenants,
         filter: &Filter,
     ) -> Result<Self, Failed> {
-        let before = filter.within(filter.before());
-        let (queues, cached, cached_before) = try_join!(
+        let (queues, (cached, cached_before)) = try_join!(
             queues(engine, tenants, filter),
             caches::by_workflow(engine, tenants, filter),
-            caches::by_workflow(engine, tenants, &before),
         )?;
         Ok(Self { queues, cached, cached_before })
     }
@@ -102,20 +100,24 @@ pub(super) async fn all(
     filter: &Filter,
 ) -> Result<Pipelines, Failed> {
     let with_before = filter.within(filter.before().start..filter.range.end);
-    let ((runs, is_truncated), beside, (repositories, branches)) = try_join!(
+    let ((runs, is_truncated), beside, chosen) = try_join!(
         rows::runs(engine, tenants, &with_before),
         Beside::ask(engine, tenants, filter),
         choices(engine, tenants, filter),
     )?;
     let running = rows::going_on(engine, tenants, filter, &runs).await?;
-    Ok(Pipelines {
+    let (repositories, branches) = chosen.unwrap_or_else(|| choices_of(filter, &runs));
+    let filter = filter.clone();
+    // There may be many runs, and nobody's acknowledgement is to wait for them.
+    let made = move || Pipelines {
         start_ms: millis(filter.range.start),
         end_ms: millis(filter.range.end),
-        pipelines: pipelines(filter, &runs, &running, &beside),
+        pipelines: pipelines(&filter, &runs, &running, &beside),
         repositories,
         branches,
         is_truncated,
-    })
+    };
+    Ok(engine.blocking(made).await?)
 }
 
 /// Workflows, those that ran last first. Runs are the newest first, with those of the time before.
@@ -191,11 +193,13 @@ async fn queues(
     tenants: &Tenants,
     filter: &Filter,
 ) -> Result<BTreeMap<Key, f64>, Failed> {
+    // What is no number, though a sender said so, is as good as nothing.
+    let seconds = "TRY_CAST(\"span.ci.queue_seconds\" AS DOUBLE)";
     let query = format!(
         "SELECT \"span.ci.repository\" AS repository, \"span.ci.workflow\" AS workflow, \
-         approx_percentile_cont(0.95) \
-         WITHIN GROUP (ORDER BY CAST(\"span.ci.queue_seconds\" AS DOUBLE)) AS queue \
-         FROM spans WHERE {} AND \"span.ci.queue_seconds\" IS NOT NULL GROUP BY 1, 2 LIMIT 10000",
+         approx_percentile_cont(0.95) WITHIN GROUP (ORDER BY {seconds}) AS queue FROM spans \
+         WHERE {} AND \"span.ci.queue_seconds\" IS NOT NULL AND {seconds} IS NOT NULL \
+         GROUP BY 1, 2 LIMIT 10000",
         filter.of_kind("job")
     );
     let table = Table::ask(engine, tenants, &query).await?;
@@ -205,12 +209,16 @@ async fn queues(
     Ok(known.filter_map(|(key, queue)| Some((key, queue?))).collect())
 }
 
-/// Repositories and branches that ran in a time, each in order.
+/// Repositories and branches that ran in a time, each in order; none if all are asked about anyway,
+/// so that the runs tell them.
 async fn choices(
     engine: &Engine,
     tenants: &Tenants,
     filter: &Filter,
-) -> Result<(Vec<String>, Vec<String>), Failed> {
+) -> Result<Option<(Vec<String>, Vec<String>)>, Failed> {
+    if filter.repository.is_none() && filter.branch.is_none() {
+        return Ok(None);
+    }
     let of_all = Filter { repository: None, branch: None, ..filter.clone() };
     let query = format!(
         "SELECT \"span.ci.repository\" AS repository, \"span.ci.branch\" AS branch, \
@@ -224,5 +232,19 @@ async fn choices(
         values.dedup();
         values
     };
-    Ok((ordered(table.texts("repository")?), ordered(table.texts("branch")?)))
+    Ok(Some((ordered(table.texts("repository")?), ordered(table.texts("branch")?))))
+}
+
+/// The same of runs of all repositories and branches.
+fn choices_of(filter: &Filter, runs: &[Run]) -> (Vec<String>, Vec<String>) {
+    let start = filter.range.start;
+    let of_time: Vec<&Run> = runs.iter().filter(|run| run.start_nanos >= start).collect();
+    let repositories: BTreeSet<&String> =
+        of_time.iter().filter_map(|run| run.repository.as_ref()).collect();
+    let branches: BTreeSet<&String> =
+        of_time.iter().filter_map(|run| run.branch.as_ref()).collect();
+    let some = |names: BTreeSet<&String>| -> Vec<String> {
+        names.into_iter().take(MAX_CHOICES).cloned().collect()
+    };
+    (some(repositories), some(branches))
 }

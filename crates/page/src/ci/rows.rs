@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::asked::{Filter, times_within};
 use super::figures::{is_failure, is_telling, millis, seconds};
-use super::limits::{MAX_JOBS, MAX_RUNS};
+use super::limits::{MAX_JOBS, MAX_RUNNING, MAX_RUNS};
 use crate::answer::Failed;
 
 /// A run.
@@ -132,7 +132,7 @@ pub(super) fn read_runs(table: &Table) -> Result<Vec<Run>, Failed> {
 }
 
 /// Each run once.
-fn once(mut runs: Vec<Run>) -> Vec<Run> {
+pub(super) fn once(mut runs: Vec<Run>) -> Vec<Run> {
     let mut seen = HashSet::with_capacity(runs.len());
     runs.retain(|run| seen.insert(run.trace_id.clone()));
     runs
@@ -194,7 +194,7 @@ pub(super) async fn going_on(
     let lately = filter.range.start.max(filter.range.end.saturating_sub(DAY_NANOS));
     let filter = filter.within(lately..filter.range.end);
     // A job that waits or has ended: what a webhook tells as it happens.
-    let kinds = filter.of_kind("job").replace("= 'job'", "IN ('job', 'queue')");
+    let kinds = filter.of_kinds(&["job", "queue"]);
     let query = format!(
         "SELECT trace_id, min(start_time) AS start_time, \
          min(\"span.ci.repository\") AS repository, min(\"span.ci.workflow\") AS workflow, \
@@ -207,15 +207,15 @@ pub(super) async fn going_on(
     let table = Table::ask(engine, tenants, &query).await?;
     let mut known: HashSet<String> = ended.iter().map(|run| run.trace_id.clone()).collect();
     let candidates = table.texts("trace_id")?;
-    let unknown: Vec<&String> =
-        candidates.iter().flatten().filter(|trace| !known.contains(*trace)).take(1_000).collect();
+    let unknown = candidates.iter().flatten().filter(|trace| !known.contains(*trace));
+    let unknown: HashSet<String> = unknown.take(MAX_RUNNING).cloned().collect();
     if unknown.is_empty() {
         return Ok(Vec::new());
     }
     // Their own span may have begun before the range.
     let query = format!(
         "SELECT trace_id FROM spans WHERE trace_id IN ({}) AND \"span.ci.kind\" = 'run'",
-        crate::sql::list(&unknown)
+        crate::sql::list(&unknown.iter().collect::<Vec<_>>())
     );
     known.extend(
         Table::ask(engine, tenants, &query).await?.texts("trace_id")?.into_iter().flatten(),
@@ -227,7 +227,9 @@ pub(super) async fn going_on(
     let failed = table.integers("failed_jobs")?;
     let mut runs = Vec::new();
     for (nth, trace) in candidates.into_iter().enumerate() {
-        let Some(trace_id) = trace.filter(|trace| !known.contains(trace)) else { continue };
+        // What was not looked for may have ended.
+        let goes_on = |trace: &String| unknown.contains(trace) && !known.contains(trace);
+        let Some(trace_id) = trace.filter(goes_on) else { continue };
         let start_nanos = starts[nth].unwrap_or(0);
         runs.push(Run {
             trace_id,
@@ -237,7 +239,7 @@ pub(super) async fn going_on(
             run_id: ids[nth],
             attempt: attempts[nth],
             start_ms: millis(start_nanos),
-            seconds: seconds(ends[nth].unwrap_or(start_nanos) - start_nanos),
+            seconds: seconds(ends[nth].unwrap_or(start_nanos).saturating_sub(start_nanos).max(0)),
             jobs: jobs[nth].unwrap_or(0),
             failed_jobs: failed[nth].unwrap_or(0),
             start_nanos,

@@ -5,7 +5,7 @@
 //! needs which is not told, so that the critical path is that of the jobs that ended last when the
 //! next was created; see `kymo_ci::report`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use kymo_ci::report::{Lasted, chain, slack};
 use kymo_engine::{Engine, Tenants};
@@ -156,7 +156,8 @@ pub(super) async fn of(
     let spans = Spans::ask(engine, tenants, trace_id).await?;
     let run = run(&spans, trace_id);
     let usual = earlier::of(engine, tenants, &run).await?;
-    Ok(document(&spans, run, &usual))
+    // Slack takes time in the square of the jobs: nobody's acknowledgement is to wait for it.
+    Ok(engine.blocking(move || document(&spans, run, &usual)).await?)
 }
 
 /// A run beside what earlier ones were like.
@@ -234,8 +235,7 @@ fn jobs_of(spans: &Spans, run: &Run) -> Vec<Job> {
         .map(|span| job(span, steps.remove(span.span_id.as_str()).unwrap_or_default(), spans))
         .collect();
     // A job that waited and is not told of runs.
-    let known: std::collections::HashSet<&str> =
-        jobs.iter().map(|job| job.span_id.as_str()).collect();
+    let known: HashSet<&str> = jobs.iter().map(|job| job.span_id.as_str()).collect();
     let running: Vec<Job> = spans
         .of_kind("queue")
         .filter(|queue| {
@@ -412,14 +412,14 @@ fn caches(spans: &Spans, usual: &Usual) -> Vec<Cache> {
 /// What failed, from the smallest part: a job is left out if a step or a test of it tells why.
 fn failures(spans: &Spans) -> Vec<Failure> {
     let mut found: Vec<Failure> = Vec::new();
+    let mut told: HashSet<String> = HashSet::new();
     let failed = |kind: &'static str| {
         spans.of_kind(kind).filter(|span| span.is_failure() && !span.is("ci.carried_over"))
     };
     for kind in ["test", "step", "command", "job"] {
         for span in failed(kind) {
             let job = span.job();
-            let is_told = kind == "job" && found.iter().any(|failure| failure.job == job);
-            if !is_told {
+            if told.insert(job.clone()) || kind != "job" {
                 found.push(Failure {
                     kind: kind.to_owned(),
                     job,

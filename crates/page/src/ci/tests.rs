@@ -42,6 +42,7 @@ fn job(id: u64, name: &str, [created, taken, ended]: [u64; 3], conclusion: &str)
 struct Told {
     id: u64,
     attempt: u64,
+    branch: &'static str,
     conclusion: &'static str,
     jobs: Vec<Value>,
     /// Hits of a hundred compilations.
@@ -56,7 +57,7 @@ impl Told {
             job(2, "build (b)", [from, from + 20, from + 130], "success"),
             job(3, "test", [from + 131, from + 141, from + 141 + test_seconds], conclusion),
         ];
-        Self { id, attempt: 1, conclusion, jobs, hits: 90 }
+        Self { id, attempt: 1, branch: "main", conclusion, jobs, hits: 90 }
     }
 
     fn times(&self) -> (Value, Value) {
@@ -69,7 +70,7 @@ impl Told {
     fn requests(&self) -> (Vec<Vec<u8>>, String) {
         let (created, updated) = self.times();
         let run = json!({
-            "id": self.id, "name": "pr", "head_branch": "main", "run_attempt": self.attempt,
+            "id": self.id, "name": "pr", "head_branch": self.branch, "run_attempt": self.attempt,
             "event": "push", "status": "completed", "conclusion": self.conclusion,
             "created_at": created, "run_started_at": created, "updated_at": updated,
             "repository": {"full_name": "o/r"}, "head_sha": "abc",
@@ -278,6 +279,46 @@ async fn two_runs_are_told_beside_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn two_branches_are_told_by_the_medians_of_their_last_runs() {
+    let place = Place::new();
+    let send = |told: Told| {
+        let (requests, _) = told.requests();
+        requests.into_iter().for_each(|request| place.send(Signal::Traces, request));
+    };
+    // Two long ones came before the last twenty, and are no part of what is usual.
+    for nth in 0..22 {
+        let (test_seconds, conclusion) = match nth {
+            0 | 1 => (500, "success"),
+            2 => (60, "failure"),
+            _ => (60, "success"),
+        };
+        send(Told::new(300 + nth, nth * 1_000, test_seconds, conclusion));
+    }
+    for (nth, conclusion) in ["success", "success", "cancelled"].into_iter().enumerate() {
+        let nth = nth as u64;
+        send(Told { branch: "fix", ..Told::new(400 + nth, nth * 1_000, 90, conclusion) });
+    }
+    let path = "/api/ci/pipelines/pr/branches";
+    let end = BEGIN + DAY;
+    let told = place.get(&format!("{path}?a=main&b=fix&repository=o/r&end={end}")).await;
+    assert_eq!((&told["a"]["runs"], &told["a"]["failures"]), (&json!(20), &json!(1)), "{told}");
+    near(&told["a"]["median_seconds"], 201.0);
+    // What was called off tells nothing of how long it takes.
+    assert_eq!((&told["b"]["branch"], &told["b"]["runs"]), (&json!("fix"), &json!(2)));
+    near(&told["delta_seconds"], 30.0);
+    near(&told["change"], 231.0 / 201.0 - 1.0);
+    let test = &told["jobs"][0];
+    assert_eq!((&test["job"], &test["b"]["runs"]), (&json!("test"), &json!(2)));
+    near(&test["a"]["median_seconds"], 60.0);
+    near(&test["delta_seconds"], 30.0);
+    assert_eq!(told["jobs"].as_array().map(Vec::len), Some(3));
+    let unknown = place.get(&format!("{path}?a=main&b=none&end={end}")).await;
+    assert_eq!((&unknown["b"]["runs"], &unknown["jobs"][0]["b"]), (&json!(0), &Value::Null));
+    assert_eq!(place.ask(&format!("{path}?a=main&b=")).await.0, StatusCode::BAD_REQUEST);
+    assert_eq!(place.ask(&format!("{path}?a=main")).await.0, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_goes_on_is_told_by_its_jobs() {
     let place = Place::new();
     let (_, id) = Told::new(7, 0, 60, "success").requests();
@@ -305,6 +346,51 @@ async fn a_run_that_goes_on_is_told_by_its_jobs() {
     let range = format!("start={}&end={}", BEGIN, BEGIN + 100);
     let listed = place.get(&format!("/api/ci/pipelines?{range}")).await;
     assert_eq!(listed["pipelines"][0]["running"], json!(1), "{listed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_number_breaks_no_figure() {
+    let (place, _) = place();
+    let nanos = ((BEGIN + 8 * DAY) * 1_000_000_000).to_string();
+    let text = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+    let span = json!({
+        "traceId": "000000000000000000000000000000aa", "spanId": "00000000000000a1",
+        "name": "build", "startTimeUnixNano": nanos, "endTimeUnixNano": nanos,
+        "attributes": [
+            text("ci.kind", "job"), text("ci.workflow", "pr"), text("ci.repository", "o/r"),
+            text("ci.queue_seconds", "soon"), text("sccache.main_process.hits", "many"),
+        ],
+    });
+    place.send_json(
+        Signal::Traces,
+        &json!({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}),
+    );
+    let told = place.get(&format!("/api/ci/pipelines?{}", range())).await;
+    near(&told["pipelines"][0]["queue_p95_seconds"], 20.0);
+    near(&told["pipelines"][0]["hit_rate"], 0.775);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workflow_may_be_called_as_a_kind_is() {
+    let place = Place::new();
+    let nanos = (BEGIN * 1_000_000_000).to_string();
+    let text = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+    for (nth, workflow) in ["job", "queue"].into_iter().enumerate() {
+        let span = json!({
+            "traceId": format!("{:032x}", nth + 1), "spanId": format!("{:016x}", nth + 1),
+            "name": "build", "startTimeUnixNano": nanos, "endTimeUnixNano": nanos,
+            "attributes": [
+                text("ci.kind", "job"), text("ci.workflow", workflow), text("ci.job", "build"),
+            ],
+        });
+        let request = json!({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]});
+        place.send_json(Signal::Traces, &request);
+    }
+    let range = format!("start={}&end={}", BEGIN, BEGIN + 100);
+    let told = place.get(&format!("/api/ci/pipelines/job/runs?{range}")).await;
+    let names: Vec<&Value> =
+        told["pipelines"].as_array().unwrap().iter().map(|of| &of["workflow"]).collect();
+    assert_eq!(names, [&json!("job")], "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

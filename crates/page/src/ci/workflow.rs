@@ -76,25 +76,30 @@ pub(super) async fn of(
         failures::of_workflow(engine, tenants, filter),
     )?;
     let running = rows::going_on(engine, tenants, filter, &runs).await?;
-    let pipelines = pipelines::pipelines(filter, &runs, &running, &beside);
-    runs.retain(|run| run.start_nanos >= filter.range.start);
-    runs.extend(running);
-    runs.sort_by_key(|run| std::cmp::Reverse(run.start_nanos));
-    let is_truncated = has_more_runs || has_more_jobs || runs.len() > MAX_LISTED_RUNS;
-    let mut caches = caches::trends(&cached);
-    caches.truncate(MAX_LISTED);
-    Ok(Workflow {
-        start_ms: millis(filter.range.start),
-        end_ms: millis(filter.range.end),
-        trend: trend(filter, &runs, &jobs, &cached),
-        jobs: jobs::figures(&jobs),
-        runners: jobs::runners(&jobs),
-        runs: listed(runs, &jobs, &cached),
-        pipelines,
-        caches,
-        failures: failed,
-        is_truncated,
-    })
+    let filter = filter.clone();
+    // There may be many jobs, and nobody's acknowledgement is to wait for them.
+    let made = move || {
+        let pipelines = pipelines::pipelines(&filter, &runs, &running, &beside);
+        runs.retain(|run| run.start_nanos >= filter.range.start);
+        runs.extend(running);
+        runs.sort_by_key(|run| std::cmp::Reverse(run.start_nanos));
+        let is_truncated = has_more_runs || has_more_jobs || runs.len() > MAX_LISTED_RUNS;
+        let mut caches = caches::trends(&cached);
+        caches.truncate(MAX_LISTED);
+        Workflow {
+            start_ms: millis(filter.range.start),
+            end_ms: millis(filter.range.end),
+            trend: trend(&filter, &runs, &jobs, &cached),
+            jobs: jobs::figures(&jobs),
+            runners: jobs::runners(&jobs),
+            runs: listed(runs, &jobs, &cached),
+            pipelines,
+            caches,
+            failures: failed,
+            is_truncated,
+        }
+    };
+    Ok(engine.blocking(made).await?)
 }
 
 fn listed(runs: Vec<Run>, jobs: &[Job], cached: &[OfJob]) -> Vec<Listed> {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::answers::answer;
 use super::limits::MAX_OFFERED;
-use super::range;
+use super::range::{self, Calendar};
 use crate::answer::{Failed, Whose, json as reply};
 use crate::{Page, times};
 
@@ -36,7 +36,7 @@ pub(super) async fn adhoc(
     Whose(tenants): Whose,
     asked: Result<Json<Asked>, JsonRejection>,
 ) -> Result<Response, Failed> {
-    let Json(asked) = asked.map_err(|error| Failed::Invalid(error.body_text()))?;
+    let Json(asked) = asked?;
     let unknown =
         || Failed::Invalid(format!("the data source type {:?} is not supported", asked.kind));
     let language = Language::of_kind(&asked.kind).ok_or_else(unknown)?;
@@ -46,7 +46,7 @@ pub(super) async fn adhoc(
     };
     let (from, to) = (text(&asked.from, "now-1h"), text(&asked.to, "now"));
     let now_millis = times::now_nanos() / 1_000_000;
-    let time: TimeRange = range::range(&from, &to, now_millis, chrono_tz::Tz::UTC)?;
+    let time: TimeRange = range::range(&from, &to, now_millis, Calendar::default())?;
     let found = answer(&page, &tenants, &question, time, true).await.map_err(Failed::Invalid)?;
     let matching = found.into_iter().filter(|choice| choice.value.contains(&asked.search));
     let offered: Vec<String> = matching.map(|choice| choice.value).take(MAX_OFFERED + 1).collect();

@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use chrono::Weekday;
 use chrono_tz::Tz;
 use kymo_dash::interpolate::Context;
+use kymo_dash::interpolate::interval::{SCRAPE_MILLIS, rate_interval};
 use kymo_dash::report::{Inspected, report};
 use kymo_engine::Tenants;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::find::find;
-use super::range;
+use super::range::{self, Calendar};
+use super::saved::check_size;
 use crate::answer::Failed;
 use crate::{Page, times};
 
@@ -64,6 +67,7 @@ impl Asked {
         tenants: Tenants,
         by: &str,
     ) -> Result<About, Failed> {
+        let is_edited = self.dashboard.is_some();
         let (uid, json) = match (self.dashboard, self.uid) {
             (Some(json), uid) => (uid.unwrap_or_default(), Arc::new(json)),
             (None, Some(uid)) => {
@@ -74,14 +78,26 @@ impl Asked {
                 return Err(Failed::Invalid("expected `uid` or `dashboard`".to_owned()));
             }
         };
-        let inspected = report(&json).map_err(|error| Failed::Invalid(error.to_string()))?;
+        // A large one is brought up to date on the engine's threads, where it delays no acknowledgement.
+        let inspecting = move || -> Result<Inspected, Failed> {
+            if is_edited {
+                check_size(&json)?;
+            }
+            report(&json).map_err(|error| Failed::Invalid(error.to_string()))
+        };
+        let inspected = page.engine.blocking(inspecting).await??;
         let dashboard = &inspected.dashboard;
         let zone = zone(self.timezone.as_deref(), &dashboard.timezone);
         let text = |given: Option<Value>, otherwise: &str| {
             given.as_ref().and_then(range::text).unwrap_or_else(|| otherwise.to_owned())
         };
         let (from, to) = (text(self.from, &dashboard.time_from), text(self.to, &dashboard.time_to));
-        let time = range::range(&from, &to, times::now_nanos() / 1_000_000, zone)?;
+        let calendar = Calendar {
+            zone,
+            week_start: dashboard.week_start.parse().unwrap_or(Weekday::Mon),
+            fiscal_month0: dashboard.fiscal_year_start_month,
+        };
+        let time = range::range(&from, &to, times::now_nanos() / 1_000_000, calendar)?;
         let uid = if uid.is_empty() { dashboard.uid.clone() } else { uid };
         let context = Context {
             time,
@@ -89,6 +105,9 @@ impl Asked {
             dashboard: (dashboard.title.clone(), uid),
             user: by.to_owned(),
             organisation: tenants.to_string(),
+            // What variables ask is about no panel, whose width would say how far points are apart.
+            interval_millis: SCRAPE_MILLIS,
+            rate_interval_millis: rate_interval(SCRAPE_MILLIS, SCRAPE_MILLIS),
             ..Context::default()
         };
         Ok(About { inspected, context, chosen: self.variables, tenants })

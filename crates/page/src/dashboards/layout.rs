@@ -1,16 +1,21 @@
 //! `POST /api/dashboards/layout`: variables with what they offer, and a flat list of panels with their
 //! places, repeated as the values say. Titles and texts have their variables put in; queries are asked
-//! later, panel by panel.
+//! later, panel by panel, and annotations are only listed: nothing that is marked keeps panels waiting.
+
+use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::response::Response;
 use kymo_dash::interpolate::{Context, Held, Style};
-use kymo_dash::layout::{PlacedPanel, PlacedSection, Scope, lay_out};
+use kymo_dash::layout::{LaidOut, PlacedPanel, PlacedRow, PlacedSection, Scope, lay_out};
+use kymo_dash::model::Choice;
 use serde_json::{Value, json};
 
+use super::annotations::listed;
 use super::asked::{About, Asked};
+use super::limits::MAX_LAYOUT_BYTES;
 use super::resolve::{Options, resolve};
 use crate::Page;
 use crate::answer::{Failed, Who, Whose, json as answer};
@@ -21,17 +26,13 @@ pub(super) async fn layout(
     Who(by): Who,
     asked: Result<Json<Asked>, JsonRejection>,
 ) -> Result<Response, Failed> {
-    let Json(asked) = asked.map_err(|error| Failed::Invalid(error.body_text()))?;
+    let Json(asked) = asked?;
     let mut about = asked.about(&page, tenants, &by).await?;
     let variables = resolve(&page, &mut about, Options::Wanted).await;
     let dashboard = &about.inspected.dashboard;
     let laid_out = lay_out(dashboard, &about.context.variables);
-    let mut panels = Vec::new();
-    for section in &laid_out.sections {
-        panels.extend(heading(section, &about.context));
-        let row = section.row.as_ref().map(|row| row.key.as_str());
-        panels.extend(section.panels.iter().map(|panel| shown(panel, row, &about)));
-    }
+    let mut room = Room { panels: Vec::new(), left_bytes: MAX_LAYOUT_BYTES };
+    let is_whole = all(&laid_out, &about, &mut room);
     let spans: Vec<_> = laid_out.sections.iter().map(PlacedSection::span).collect();
     let links: Vec<Value> =
         dashboard.links.iter().map(|link| filled(link, &about.context)).collect();
@@ -44,39 +45,82 @@ pub(super) async fn layout(
         "to": time.to_millis,
         "variables": variables,
         "sections": spans,
-        "panels": panels,
-        "truncated": laid_out.is_cut,
+        "panels": room.panels,
+        "truncated": laid_out.is_cut || !is_whole,
+        "annotations": listed(dashboard),
     }))
+}
+
+/// Panels and headings as the page gets them, as many as an answer has room for.
+struct Room {
+    panels: Vec<Value>,
+    left_bytes: usize,
+}
+
+impl Room {
+    /// Adds one, if there is room.
+    fn add(&mut self, shown: Value) -> bool {
+        let bytes = shown.to_string().len();
+        let has_room = bytes <= self.left_bytes;
+        if has_room {
+            self.left_bytes -= bytes;
+            self.panels.push(shown);
+        }
+        has_room
+    }
+}
+
+/// Adds all panels and headings. Says whether there was room for them.
+fn all(laid_out: &LaidOut<'_>, about: &About, room: &mut Room) -> bool {
+    // One context for all copies: variables may have many values.
+    let mut context = about.context.clone();
+    for section in &laid_out.sections {
+        if let Some(row) = &section.row {
+            context.scoped = held(&about.context, &row.scope);
+            if !room.add(heading(row, section.top, &context)) {
+                return false;
+            }
+        }
+        let row = section.row.as_ref().map(|row| row.key.as_str());
+        for panel in &section.panels {
+            context.scoped = held(&about.context, &panel.scope);
+            if !room.add(shown(panel, row, about, &context)) {
+                return false;
+            }
+        }
+    }
+    true
 }
 
 /// A context in which the values of one copy hold.
 pub(super) fn scoped(context: &Context, scope: &Scope) -> Context {
-    let mut scoped = context.clone();
-    for (name, choice) in scope {
+    Context { scoped: held(context, scope), ..context.clone() }
+}
+
+/// What variables hold in one copy.
+fn held(context: &Context, scope: &Scope) -> BTreeMap<String, Held> {
+    let one = |(name, choice): (&String, &Choice)| {
         // As a list: within a query it is written as the variable is.
         let is_list = context.variables.get(name).is_some_and(|held| held.is_list);
         let held = Held { values: vec![choice.clone()], is_list, ..Held::default() };
-        scoped.scoped.insert(name.clone(), held);
-    }
-    scoped
+        (name.clone(), held)
+    };
+    scope.iter().map(one).collect()
 }
 
-fn heading(section: &PlacedSection<'_>, context: &Context) -> Option<Value> {
-    let row = section.row.as_ref()?;
-    let context = scoped(context, &row.scope);
-    Some(json!({
+fn heading(row: &PlacedRow<'_>, top: i64, context: &Context) -> Value {
+    json!({
         "key": row.key,
         "id": row.row.id,
         "type": "row",
         "title": context.fill(&row.row.title, Style::Text),
         "collapsed": row.row.is_collapsed,
-        "gridPos": {"x": 0, "y": section.top, "w": 24, "h": 1},
+        "gridPos": {"x": 0, "y": top, "w": 24, "h": 1},
         "scope": row.scope,
-    }))
+    })
 }
 
-fn shown(placed: &PlacedPanel<'_>, row: Option<&str>, about: &About) -> Value {
-    let context = scoped(&about.context, &placed.scope);
+fn shown(placed: &PlacedPanel<'_>, row: Option<&str>, about: &About, context: &Context) -> Value {
     let panel = placed.panel;
     let report = about.inspected.report.panels.iter().find(|report| report.id == panel.id);
     json!({
@@ -88,9 +132,9 @@ fn shown(placed: &PlacedPanel<'_>, row: Option<&str>, about: &About) -> Value {
         "description": context.fill(&panel.description, Style::Text),
         "transparent": panel.is_transparent,
         "gridPos": placed.grid,
-        "options": filled_texts(&panel.kind, &panel.options, &context),
+        "options": filled_texts(&panel.kind, &panel.options, context),
         "fieldConfig": panel.field_config,
-        "links": panel.links.iter().map(|link| filled(link, &context)).collect::<Vec<_>>(),
+        "links": panel.links.iter().map(|link| filled(link, context)).collect::<Vec<_>>(),
         "scope": placed.scope,
         "queries": panel.targets.iter().filter(|target| !target.is_hidden).count(),
         "timeFrom": panel.time_from,
@@ -124,4 +168,17 @@ fn filled(link: &Value, context: &Context) -> Value {
         }
     }
     link
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_room_is_left_out_and_said() {
+        let mut room = Room { panels: Vec::new(), left_bytes: 10 };
+        assert!(room.add(json!("12345678")));
+        assert!(!room.add(json!("1")));
+        assert_eq!(room.panels, [json!("12345678")]);
+    }
 }

@@ -1,6 +1,6 @@
 //! Bounds of questions about dashboards, each with its reason.
 
-/// A request: a file of dashboards, or one that is being edited.
+/// A request: a file of dashboards. One that is being edited is bounded further, as one that is kept.
 pub(super) const MAX_BODY_BYTES: usize = 16 << 20;
 /// Panels that are asked at once for one reader: more would only wait for each other.
 pub(super) const PANELS_AT_ONCE: usize = 6;
@@ -20,6 +20,8 @@ pub(super) const USUAL_TRACES: i64 = 1_000;
 pub(super) const USUAL_SPANS_PER_SET: i64 = 1_000;
 /// Traces that may be asked for.
 pub(super) const MAX_TRACES: i64 = 20_000;
+/// Spans of one trace that a panel draws. The page of a trace shows all.
+pub(super) const MAX_TRACE_SPANS: usize = 10_000;
 /// Lines of logs, where the query names no limit, as Loki's 1000.
 pub(super) const USUAL_LINES: i64 = 1_000;
 /// Lines that may be asked for.
@@ -40,3 +42,11 @@ pub(super) const FOLDER_FRESH_SECS: u64 = 3;
 pub(super) const MAX_OFFERED: usize = 1_000;
 /// Warnings of a query: they say the same of many series.
 pub(super) const MAX_WARNINGS: usize = 10;
+/// Annotations of a dashboard that are asked. Nobody reads more kinds of marks over a graph.
+pub(super) const MAX_ANNOTATIONS: usize = 20;
+/// Marks of all annotations: a mark is a line of some pixels.
+pub(super) const MAX_MARKS: usize = 1_000;
+/// For so long an annotation may take. What is marked later is looked at no more.
+pub(super) const ANNOTATIONS_WITHIN_SECS: u64 = 5;
+/// Panels of a layout as JSON. A panel is written once for each copy, whatever it holds.
+pub(super) const MAX_LAYOUT_BYTES: usize = 64 << 20;

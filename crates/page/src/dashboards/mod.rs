@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! request ─> asked: the dashboard, its time ─> resolve: variables ─┬─> layout: panels and places
-//!                                                                   └─> query: targets ─> transformations ─> fields
+//!                                                                   ├─> query: targets ─> transformations ─> fields
+//!                                                                   └─> annotations: targets ─> marks
 //! ```
 //!
 //! | path | what |
@@ -12,7 +13,8 @@
 //! | `GET /api/dashboards/{uid}/versions[/{version}]`, `…/export` | its history, its JSON |
 //! | `GET /api/dashboards/units` | how numbers are written in each unit |
 //! | `POST /api/dashboards/report`, `…/import` | what of a file works; keep what is in it |
-//! | `POST /api/dashboards/layout`, `…/query`, `…/adhoc` | variables and panels; data; conditions to choose |
+//! | `POST /api/dashboards/layout`, `…/query` | variables and panels; data |
+//! | `POST /api/dashboards/annotations`, `…/adhoc` | marks over panels; conditions to choose |
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -20,10 +22,11 @@
 //! | `saved`, `listed`, `import` | handlers that keep and show them |
 //! | `asked`, `range` | what a question is about: which dashboard, when |
 //! | `resolve`, `answers` | variables, and what the engine says to them |
-//! | `layout`, `query`, `adhoc` | handlers that answer |
+//! | `layout`, `query`, `annotations`, `adhoc` | handlers that answer |
 //! | `targets` | queries of panels, in each language, to frames |
 
 mod adhoc;
+mod annotations;
 mod answers;
 mod asked;
 mod find;
@@ -49,6 +52,9 @@ use crate::Page;
 
 pub use find::Dashboards;
 
+/// What stands where ids stand in paths, so that no dashboard can have it as its id.
+const WORDS: [&str; 7] = ["report", "import", "layout", "query", "annotations", "adhoc", "units"];
+
 pub(crate) fn over_http() -> Router<Page> {
     Router::new()
         .route("/api/dashboards", get(listed::list).post(saved::save))
@@ -56,6 +62,7 @@ pub(crate) fn over_http() -> Router<Page> {
         .route("/api/dashboards/import", post(import::import))
         .route("/api/dashboards/layout", post(layout::layout))
         .route("/api/dashboards/query", post(query::query))
+        .route("/api/dashboards/annotations", post(annotations::annotations))
         .route("/api/dashboards/adhoc", post(adhoc::adhoc))
         .route("/api/dashboards/units", get(listed::units))
         .route("/api/dashboards/{uid}", get(listed::one).delete(saved::delete))

@@ -11,6 +11,7 @@ use kymo_dash::limits::MAX_FILE_BYTES;
 use serde_json::Value;
 
 use super::limits::{FOLDER_FRESH_SECS, MAX_FILES};
+use super::saved::written_uid;
 
 /// A dashboard of a folder.
 #[derive(Debug, Clone)]
@@ -156,10 +157,13 @@ fn read(folder: &Path, path: &Path, known: Option<Read>) -> Read {
 }
 
 fn provisioned(file: &str, changed_millis: i64, found: Found) -> Provisioned {
-    let written = found.json.get("uid").and_then(Value::as_str).filter(|uid| !uid.is_empty());
-    let uid = written.map_or_else(|| uid_of(&format!("{file}-{}", found.name)), str::to_owned);
+    let made = || uid_of(&format!("{file}-{}", found.name));
+    let uid = written_uid(&found.json).unwrap_or_else(made);
     let file =
         if found.name.is_empty() { file.to_owned() } else { format!("{file}:{}", found.name) };
+    if super::WORDS.contains(&uid.as_str()) {
+        return broken(&file, changed_millis, format!("its uid {uid:?} is a word of the API"));
+    }
     Provisioned { uid, file, changed_millis, json: Ok(Arc::new(found.json)) }
 }
 

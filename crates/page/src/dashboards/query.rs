@@ -20,6 +20,7 @@ use kymo_dash::interpolate::Context;
 use kymo_dash::interpolate::Style;
 use kymo_dash::interpolate::interval::parse;
 use kymo_dash::layout::{Scope, panel_of};
+use kymo_dash::model::read;
 use kymo_dash::model::{Answerer, Choice, Language, Panel, Target};
 use kymo_dash::reduce::shown::{self, Shown};
 use kymo_dash::report::answerer_of;
@@ -31,7 +32,7 @@ use super::asked::{About, Asked};
 use super::layout::scoped;
 use super::limits::{MAX_PANELS_ASKED, PANELS_AT_ONCE};
 use super::resolve::{Options, filters, resolve};
-use super::targets::{Given, Question, Wrong, points};
+use super::targets::{EXEMPLARS, Given, Question, Wrong, points};
 use crate::Page;
 use crate::answer::{Failed, Who, Whose, typed};
 
@@ -79,7 +80,7 @@ pub(super) async fn query(
     Who(by): Who,
     asked: Result<Json<AskedPanels>, JsonRejection>,
 ) -> Result<Response, Failed> {
-    let Json(asked) = asked.map_err(|error| Failed::Invalid(error.body_text()))?;
+    let Json(asked) = asked?;
     if asked.panels.len() > MAX_PANELS_ASKED {
         return Err(Failed::Invalid(format!(
             "at most {MAX_PANELS_ASKED} panels are asked at once"
@@ -160,7 +161,7 @@ async fn answered(page: &Page, about: &Arc<About>, asked: &AskedPanel) -> Result
     // What is made of many rows is made on the engine's threads.
     let shaping = move || {
         let panel = about_.inspected.dashboard.panels().find(|panel| panel.id == panel_id);
-        panel.map(|panel| shaped(panel, frames, &context))
+        panel.map(|panel| shaped(panel, steps_before(&about_, panel, &context), frames, &context))
     };
     let shaped = page.engine.blocking(shaping).await.map_err(|error| error.to_string())?;
     let shaped = shaped.ok_or("the panel is gone")?;
@@ -198,7 +199,7 @@ fn queries<'a>(
     for target in shown(panel) {
         match answerer_of(panel.source_of(target), &target.query, context) {
             Answerer::Ours(language) => found.push((panel, target, language)),
-            Answerer::Nobody(why) if panel.kind != "text" => {
+            Answerer::Nobody(why) if panel.shows_data() => {
                 notices.push(Notice::warning(format!("query {}: {why}", target.ref_id)));
             }
             Answerer::Nobody(_) => {}
@@ -276,20 +277,42 @@ struct Shaped {
     notices: Vec<Notice>,
 }
 
-/// Frames after the panel's transformations and with the configuration of its fields.
-fn shaped(panel: &Panel, frames: Vec<Frame>, context: &Context) -> Shaped {
+/// The transformations of the panel that the data comes from, where they are wanted.
+fn steps_before<'a>(about: &'a About, panel: &Panel, context: &Context) -> &'a [Value] {
+    let mut targets = shown(panel);
+    let (Some(target), None) = (targets.next(), targets.next()) else { return &[] };
+    let answerer = answerer_of(panel.source_of(target), &target.query, context);
+    let Answerer::Panel(id) = answerer else { return &[] };
+    if !read::is_true(&target.query, "withTransforms") {
+        return &[];
+    }
+    let other = about.inspected.dashboard.panels().find(|other| other.id == id);
+    other.map_or(&[][..], |other| other.transformations.as_slice())
+}
+
+/// Frames after all transformations, those of where they come from first, and with the configuration of
+/// their fields.
+fn shaped(panel: &Panel, before: &[Value], frames: Vec<Frame>, context: &Context) -> Shaped {
+    // Exemplars are beside the series, and no values of the panel's.
+    let (mut exemplars, frames): (Vec<_>, Vec<_>) =
+        frames.into_iter().partition(|frame| frame.name == EXEMPLARS);
     let fill = |text: &str| context.fill(text, Style::Glob);
     let with = transform::Context { interpolate: &fill, zone: context.zone };
-    let mut made = transform::apply(&panel.transformations, frames, &with);
+    let earlier = transform::apply(before, frames, &with);
+    let mut made = transform::apply(&panel.transformations, earlier.frames, &with);
+    made.notices.splice(..0, earlier.notices);
     let url_time_range = context.fill("${__url_time_range}", Style::Glob);
     let clock = Clock { zone: context.zone, now_millis: context.time.to_millis as f64 };
     let with = fields::Context { interpolate: &fill, url_time_range: &url_time_range, clock };
-    made.notices.extend(fields::resolve(&panel.field_config, &mut made.frames, &with));
+    let field_config = fields::of_kind(&panel.field_config, &panel.kind);
+    made.notices.extend(fields::resolve(&field_config, &mut made.frames, &with));
     let calcs = panel.options.get("legend").and_then(|legend| legend.get("calcs"));
     let calcs = calcs.and_then(Value::as_array).into_iter().flatten();
     let calcs: Vec<&str> = calcs.filter_map(Value::as_str).collect();
     fields::add_calcs(&mut made.frames, &calcs);
-    let (options, field_config) = (&panel.options, &panel.field_config);
-    let shown = shown::of_panel(&panel.kind, options, field_config, &made.frames, &with);
+    let shown = shown::of_panel(&panel.kind, &panel.options, &field_config, &made.frames, &with);
+    // What is wrong with the configuration is said of the series.
+    fields::resolve(&field_config, &mut exemplars, &with);
+    made.frames.extend(exemplars);
     Shaped { frames: made.frames, shown, notices: made.notices }
 }

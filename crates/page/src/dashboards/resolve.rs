@@ -83,7 +83,15 @@ fn is_said(variable: &Variable, chosen: Option<&[String]>) -> bool {
     let is_asked = matches!(variable.kind, VariableKind::Query | VariableKind::Groupby);
     let Some(chosen) = chosen else { return false };
     let is_all = variable.includes_all && chosen.iter().any(|value| value == ALL || value == "All");
-    is_asked && (!is_all || variable.all_value.is_some())
+    is_asked && !has_texts(variable) && (!is_all || variable.all_value.is_some())
+}
+
+/// Whether its values have other texts, which only the answer to its query says.
+fn has_texts(variable: &Variable) -> bool {
+    let query = variable.query_text();
+    let is_named = ["(?<text>", "(?P<text>"].iter().any(|group| variable.regex.contains(group));
+    let sql = variable.query.get("rawSql").and_then(serde_json::Value::as_str).unwrap_or(query);
+    is_named || sql.contains("__text")
 }
 
 fn stored(variable: &Variable) -> Offered {

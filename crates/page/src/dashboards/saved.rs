@@ -41,7 +41,7 @@ pub(super) async fn save(
     Who(by): Who,
     save: Result<Json<Save>, JsonRejection>,
 ) -> Result<Response, Failed> {
-    let Json(save) = save.map_err(|error| Failed::Invalid(error.body_text()))?;
+    let Json(save) = save?;
     let tenant = one_tenant(&tenants, "a dashboard")?;
     let saved = keep(&page, tenant, save, &by).await?;
     answer(&json!({"uid": saved.0, "version": saved.1}))
@@ -87,13 +87,19 @@ pub(super) async fn keep(
     }
 }
 
-fn check(dashboard: &Value, uid: &str, message: &str) -> Result<(), Failed> {
+/// Whether a dashboard is as large as one may be, kept or not.
+pub(super) fn check_size(dashboard: &Value) -> Result<(), Failed> {
     let bytes = dashboard.to_string().len();
     if bytes > MAX_DASHBOARD_BYTES {
         let why =
             format!("a dashboard has at most {MAX_DASHBOARD_BYTES} bytes, this one has {bytes}");
         return Err(Failed::TooLarge(why));
     }
+    Ok(())
+}
+
+fn check(dashboard: &Value, uid: &str, message: &str) -> Result<(), Failed> {
+    check_size(dashboard)?;
     if uid.starts_with(shipped::PREFIX) && shipped::find(uid).is_some() {
         let why = format!("{uid:?} comes with the program: save a copy under another uid");
         return Err(Failed::Conflict(why));
@@ -105,22 +111,33 @@ fn check(dashboard: &Value, uid: &str, message: &str) -> Result<(), Failed> {
         );
         return Err(Failed::Invalid(why));
     }
+    if super::WORDS.contains(&uid) {
+        let why = format!(
+            "the uid {uid:?} is a word of the API, below which it could not be found: choose another"
+        );
+        return Err(Failed::Invalid(why));
+    }
     if message.chars().count() > MAX_MESSAGE_CHARS {
         return Err(Failed::Invalid(format!("a message has at most {MAX_MESSAGE_CHARS} letters")));
     }
     Ok(())
 }
 
+/// The id that a dashboard says: its `uid`, or the name of the resource that it is the `spec` of.
+pub(super) fn written_uid(dashboard: &Value) -> Option<String> {
+    let outer = dashboard.as_object()?;
+    let inner = unwrapped(dashboard).ok()?;
+    let name = read::object(outer, "metadata").and_then(|metadata| read::text(metadata, "name"));
+    let uid = read::text(inner, "uid").or_else(|| read::text(outer, "uid")).or(name);
+    uid.map(str::to_owned)
+}
+
 /// The id that is written, or a new one, which is then written into it.
 fn uid_of(dashboard: &mut Value) -> Result<String, Failed> {
+    if let Some(uid) = written_uid(dashboard) {
+        return Ok(uid);
+    }
     let of = unwrapped(dashboard).map_err(|error| Failed::Invalid(error.to_string()))?;
-    if let Some(uid) = read::text(of, "uid") {
-        return Ok(uid.to_owned());
-    }
-    let named = read::object(of, "metadata").and_then(|metadata| read::text(metadata, "name"));
-    if let Some(name) = named {
-        return Ok(name.to_owned());
-    }
     let title = read::text(of, "title").unwrap_or("dashboard");
     let words: String = title
         .to_lowercase()

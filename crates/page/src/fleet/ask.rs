@@ -9,23 +9,23 @@ use kymo_promql::parser::parse;
 use kymo_promql::sample::Value;
 
 /// Whom and about whose data.
-pub(super) struct Asking<'a> {
-    pub(super) engine: &'a Engine,
-    pub(super) tenants: &'a Tenants,
+pub(crate) struct Asking<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) tenants: &'a Tenants,
 }
 
 /// Labels of a series.
-pub(super) type Labels = BTreeMap<String, String>;
+pub(crate) type Labels = BTreeMap<String, String>;
 
 /// A series with its values at the times that were asked for; times are milliseconds.
-pub(super) struct Found {
-    pub(super) labels: Labels,
-    pub(super) points: Vec<(i64, f64)>,
+pub(crate) struct Found {
+    pub(crate) labels: Labels,
+    pub(crate) points: Vec<(i64, f64)>,
 }
 
 impl Asking<'_> {
     /// The value of each series at a time; what is no number is left out.
-    pub(super) async fn values(
+    pub(crate) async fn values(
         &self,
         query: &str,
         at_millis: i64,
@@ -40,7 +40,7 @@ impl Asking<'_> {
     }
 
     /// Series with their values over time.
-    pub(super) async fn series(
+    pub(crate) async fn series(
         &self,
         query: &str,
         times: Times,

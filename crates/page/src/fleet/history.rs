@@ -3,12 +3,11 @@
 use std::ops::Range;
 
 use kymo_promql::eval::Times;
-use kymo_promql::names::quoted;
 use serde::Serialize;
 
 use super::ask::{Asking, Found};
-use super::measures::{Measure, OF_GPUS, OF_HOSTS, of};
 use crate::answer::Failed;
+use crate::machines::{Measure, OF_GPUS, OF_HOSTS};
 
 const NANOS_PER_MILLI: i64 = 1_000_000;
 /// Times of an answer, unless it is asked for others.
@@ -68,21 +67,13 @@ pub(super) async fn host(
     let times: Vec<i64> =
         (0..).map(|at| start + at * step).take_while(|time| *time <= to).collect();
     let asked = Times { start, end: times.last().copied().unwrap_or(start), step };
-    let pattern = quoted(&format!("{}(:[0-9]+)?", regex::escape(name)));
-    let hosts = [format!(", instance=~{pattern}")];
-    let gpus = [format!(", Hostname={}", quoted(name)), hosts[0].clone()];
     let mut measures = Vec::new();
-    for (of_what, list, conditions) in
-        [("host", OF_HOSTS.as_slice(), hosts.as_slice()), ("gpu", OF_GPUS.as_slice(), &gpus)]
-    {
+    for (of_what, list) in [("host", OF_HOSTS.as_slice()), ("gpu", OF_GPUS.as_slice())] {
         for measure in list.iter().filter(|measure| !CONSTANT.contains(&measure.name)) {
-            for condition in conditions {
-                let query = of(measure.expression, condition);
-                let found = asking.series(&query, asked).await?;
-                if !found.is_empty() {
-                    measures.push(lines(of_what, measure, query, &found, asked, times.len()));
-                    break;
-                }
+            let query = measure.of_hosts(&[name]);
+            let found = asking.series(&query, asked).await?;
+            if !found.is_empty() {
+                measures.push(lines(of_what, measure, query, &found, asked, times.len()));
             }
         }
     }

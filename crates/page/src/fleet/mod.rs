@@ -5,23 +5,21 @@
 //! | `GET /api/fleet?start&end` | hosts of that time with their GPUs, with the figures of its end |
 //! | `GET /api/fleet/host?name&start&end&points` | one host over that time: measures with their series |
 //!
-//! Figures are those of node-exporter's and dcgm-exporter's names, which the server's own probe has as
-//! well. A host is known by its `instance` without a port; GPUs of DCGM's exporter belong to the host
-//! that their label `Hostname` names, if there is one.
+//! Figures are those of [`machines`](crate::machines). A host is known by its `instance` without a port;
+//! GPUs belong to the host that their label `Hostname` names, if there is one.
 
-mod ask;
+pub(crate) mod ask;
 mod history;
-mod measures;
 mod now;
 
 use axum::Router;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use serde::Deserialize;
 
 use crate::Page;
-use crate::answer::{Failed, Whose, json};
+use crate::answer::{Failed, Query, Whose, json};
 use crate::times::range;
 
 /// Time that is looked at unless something else is said.

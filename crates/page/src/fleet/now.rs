@@ -1,13 +1,13 @@
 //! All hosts and GPUs of a time, with their figures at its end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use kymo_engine::EngineError;
 use serde::Serialize;
 
 use super::ask::{Asking, Labels};
-use super::measures::{OF_GPUS, OF_HOSTS, of};
+use crate::machines::{OF_GPUS, OF_HOSTS, hosts_of_gpu, without_port};
 
 const NANOS_PER_MILLI: i64 = 1_000_000;
 /// Hosts of an answer: a page that shows more tells nothing.
@@ -28,7 +28,7 @@ pub(super) struct Fleet {
 pub(super) struct Host {
     name: String,
     /// The labels `instance` that belong to it.
-    instances: Vec<String>,
+    instances: BTreeSet<String>,
     /// Its kernel and the like, as `node_uname_info` says.
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<String>,
@@ -57,16 +57,19 @@ struct Found {
 impl Found {
     fn host(&mut self, labels: &Labels) -> Option<&mut Machine> {
         let instance = labels.get("instance").map(String::as_str).unwrap_or_default();
-        let named = labels.get("Hostname").map(String::as_str).filter(|name| !name.is_empty());
-        let name = named.unwrap_or_else(|| without_port(instance));
+        self.named(without_port(instance), labels)
+    }
+
+    fn named(&mut self, name: &str, labels: &Labels) -> Option<&mut Machine> {
         if name.is_empty() {
             return None;
         }
+        let instance = labels.get("instance").map(String::as_str).unwrap_or_default();
         let entry = self.hosts.entry(name.to_owned()).or_default();
         let host = &mut entry.0;
         name.clone_into(&mut host.name);
-        if !instance.is_empty() && !host.instances.iter().any(|one| one == instance) {
-            host.instances.push(instance.to_owned());
+        if !instance.is_empty() && !host.instances.contains(instance) {
+            host.instances.insert(instance.to_owned());
         }
         Some(entry)
     }
@@ -75,7 +78,10 @@ impl Found {
         let text = |name: &str| labels.get(name).cloned().unwrap_or_default();
         let (number, uuid) = (text("gpu"), text("UUID"));
         let key = (number.parse().unwrap_or(u64::MAX), format!("{number} {uuid}"));
-        let (_, gpus) = self.host(labels)?;
+        let names = hosts_of_gpu(labels);
+        // Where metrics of the host itself have a name that is not the machine's own, that counts.
+        let known = names.iter().find(|name| self.hosts.contains_key(**name));
+        let (_, gpus) = self.named(known.or(names.first())?, labels)?;
         let gpu = gpus.entry(key).or_default();
         (gpu.gpu, gpu.uuid, gpu.model) = (number, uuid, text("modelName"));
         Some(gpu)
@@ -96,14 +102,14 @@ pub(super) async fn fleet(asking: &Asking<'_>, range: &Range<i64>) -> Result<Fle
         }
     }
     for measure in &OF_HOSTS {
-        for (labels, value) in asking.values(&of(measure.expression, ""), at).await? {
+        for (labels, value) in asking.values(&measure.of_all(), at).await? {
             if let Some((host, _)) = found.host(&labels) {
                 host.figures.insert(measure.name, value);
             }
         }
     }
     for measure in &OF_GPUS {
-        for (labels, value) in asking.values(&of(measure.expression, ""), at).await? {
+        for (labels, value) in asking.values(&measure.of_all(), at).await? {
             if let Some(gpu) = found.gpu(&labels) {
                 gpu.figures.insert(measure.name, value);
             }
@@ -116,14 +122,6 @@ pub(super) async fn fleet(asking: &Asking<'_>, range: &Range<i64>) -> Result<Fle
         host
     });
     Ok(Fleet { hosts: hosts.collect(), truncated, at })
-}
-
-/// `gpu-7` of `gpu-7:9400`.
-pub(super) fn without_port(instance: &str) -> &str {
-    match instance.rsplit_once(':') {
-        Some((host, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => host,
-        _ => instance,
-    }
 }
 
 #[cfg(test)]
@@ -142,15 +140,24 @@ mod tests {
         found.gpu(&labels(&[("instance", "gpu-7:9400"), ("gpu", "0")]));
         assert_eq!(found.hosts.len(), 1);
         let (host, gpus) = &found.hosts["gpu-7"];
-        assert_eq!(host.instances, ["gpu-7:9100", "10.0.0.1:9400", "gpu-7:9400"]);
+        let instances: Vec<&String> = host.instances.iter().collect();
+        assert_eq!(instances, ["10.0.0.1:9400", "gpu-7:9100", "gpu-7:9400"]);
         assert_eq!(gpus.values().map(|gpu| gpu.gpu.as_str()).collect::<Vec<_>>(), ["0", "1"]);
+    }
+
+    #[test]
+    fn a_gpu_is_with_the_metrics_of_its_host_whatever_the_machine_is_called() {
+        let mut found = Found::default();
+        found.host(&labels(&[("instance", "node-a")]));
+        found.gpu(&labels(&[("instance", "node-a"), ("hostname", "box"), ("gpu", "0")]));
+        found.gpu(&labels(&[("instance", "10.0.0.2:9400"), ("hostname", "box-2"), ("gpu", "0")]));
+        assert_eq!(found.hosts.keys().collect::<Vec<_>>(), ["box-2", "node-a"]);
+        assert_eq!(found.hosts["node-a"].1.len(), 1);
     }
 
     #[test]
     fn what_names_nobody_is_left_out() {
         let mut found = Found::default();
         assert!(found.host(&labels(&[("job", "x")])).is_none());
-        assert_eq!(without_port("[::1]:9100"), "[::1]");
-        assert_eq!(without_port("a:b"), "a:b");
     }
 }

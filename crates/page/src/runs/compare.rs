@@ -1,16 +1,19 @@
 //! Metrics of several runs on one axis.
 //!
 //! The axis is the time since a run's first value, or its step: the value, at that moment, of the run's
-//! metric whose name is `step` or ends in `.step`. Many values become as many as can be drawn: each is
-//! the mean of its part of the axis.
+//! metric whose name is `step` or ends in `.step`. Where some runs have steps, those without are left
+//! out. Many values become as many as can be drawn: each is the mean of its part of the axis.
+//!
+//! Beside what runs tell of themselves are, on the same axis, their hosts' [GPUs](super::gpus).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kymo_engine::table::Table;
 use kymo_engine::{Engine, Tenants};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::gpus;
 use super::parameters::{differing, parameters};
 use crate::answer::Failed;
 use crate::sql::{list, quoted};
@@ -19,8 +22,17 @@ use crate::sql::{list, quoted};
 const MAX_VALUES: usize = 500_000;
 const USUAL_POINTS: usize = 400;
 const MAX_POINTS: usize = 4_000;
+/// Names that steps may have in runs that are overlaid: each is a query.
+const MAX_STEPS: usize = 5;
 /// Metrics that are shown if nobody chooses.
 const USUAL_METRICS: usize = 6;
+/// Hosts that are known of runs that are overlaid: what they do is asked by names, in one query.
+const MAX_HOSTS: usize = 200;
+/// The name of the host that a run sent from, as resources have it.
+const HOST: &str = "coalesce(CAST(\"resource.host.name\" AS VARCHAR), \
+                    CAST(\"resource.k8s.node.name\" AS VARCHAR), \
+                    CAST(\"resource.node_id\" AS VARCHAR))";
+const NANOS_PER_MILLI: i64 = 1_000_000;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Compared {
@@ -30,6 +42,8 @@ pub(super) struct Compared {
     /// `step` or `time` (seconds since the first value).
     x: &'static str,
     metrics: Vec<Metric>,
+    /// The same of GPUs of the hosts that the runs were on.
+    gpus: Vec<Metric>,
     truncated: bool,
 }
 
@@ -42,6 +56,8 @@ struct Parameters {
 #[derive(Debug, Serialize)]
 struct Metric {
     name: String,
+    /// As dashboards name it; where it is not known, nothing.
+    unit: &'static str,
     series: Vec<Series>,
 }
 
@@ -50,10 +66,23 @@ struct Series {
     run: String,
     /// Places on the axis and values.
     points: Vec<(f64, f64)>,
+    /// When each of them was, in milliseconds since 1970.
+    times: Vec<i64>,
 }
 
 /// Moments in nanoseconds and values.
-type Values = Vec<(i64, f64)>;
+pub(super) type Values = Vec<(i64, f64)>;
+
+/// A place on the axis, a value, and its moment in nanoseconds.
+type Placed = (f64, f64, i64);
+
+/// When a run told of itself, in nanoseconds, and from which hosts.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) first: i64,
+    pub(super) last: i64,
+    pub(super) hosts: BTreeSet<String>,
+}
 
 /// Whom, about whose data, and about which runs.
 pub(super) struct Asking<'a> {
@@ -71,31 +100,50 @@ impl Asking<'_> {
     ) -> Result<Compared, Failed> {
         let points = points.unwrap_or(USUAL_POINTS).clamp(2, MAX_POINTS);
         let known = self.names().await?;
-        let step = known.iter().find(|name| *name == "step" || name.ends_with(".step"));
-        let step = step.filter(|_| by_step);
-        let (steps, mut truncated) = match step {
-            Some(name) => self.values(name).await?,
-            None => (BTreeMap::new(), false),
-        };
+        let (mut steps, mut truncated) = (BTreeMap::new(), false);
+        // Each run has one, though not all call it the same.
+        for name in known.iter().filter(|name| by_step && is_step(name)).take(MAX_STEPS) {
+            let (values, is_cut) = self.values(name).await?;
+            truncated |= is_cut;
+            for (run, values) in values {
+                steps.entry(run).or_insert(values);
+            }
+        }
+        let by_step = !steps.is_empty();
         let chosen = match metrics {
             [] => usual(&known),
             metrics => metrics.to_vec(),
+        };
+        let seen = self.seen().await?;
+        let place = |run: &str, values: &Values| match steps.get(run) {
+            Some(steps) => by_steps(values, steps),
+            // Seconds are no steps: a run without has no place among those that have some.
+            None if by_step => Vec::new(),
+            None => by_time(values, seen.get(run).map_or(0, |seen| seen.first)),
+        };
+        let drawn = |values: &BTreeMap<String, Values>| -> Vec<Series> {
+            let of_run = |(run, values): (&String, &Values)| {
+                let placed = thinned(&place(run, values), points);
+                let times = placed.iter().map(|(_, _, nanos)| nanos / NANOS_PER_MILLI).collect();
+                let points = placed.iter().map(|(x, value, _)| (*x, *value)).collect();
+                Series { run: run.clone(), points, times }
+            };
+            values.iter().map(of_run).filter(|series| !series.points.is_empty()).collect()
         };
         let mut shown = Vec::new();
         for name in chosen {
             let (values, is_cut) = self.values(&name).await?;
             truncated |= is_cut;
-            let series = values.iter().map(|(run, values)| {
-                let placed = match steps.get(run) {
-                    Some(steps) => by_steps(values, steps),
-                    None => by_time(values),
-                };
-                Series { run: run.clone(), points: thinned(&placed, points) }
-            });
-            let series = series.filter(|series| !series.points.is_empty()).collect();
-            shown.push(Metric { name, series });
+            shown.push(Metric { name, unit: "", series: drawn(&values) });
         }
-        let mut of_run = parameters(self.engine, self.tenants, self.ids).await?;
+        let mut of_gpus = Vec::new();
+        for told in gpus::of_runs(self.engine, self.tenants, &seen, points).await? {
+            let series = drawn(&told.values);
+            if !series.is_empty() {
+                of_gpus.push(Metric { name: told.name.to_owned(), unit: told.unit, series });
+            }
+        }
+        let mut of_run = parameters(self.engine, self.tenants, self.ids, None).await?;
         let runs: Vec<Parameters> = self
             .ids
             .iter()
@@ -105,8 +153,37 @@ impl Asking<'_> {
             })
             .collect();
         let differing = differing(&runs.iter().map(|run| &run.parameters).collect::<Vec<_>>());
-        let x = if step.is_some() { "step" } else { "time" };
-        Ok(Compared { runs, differing, x, metrics: shown, truncated })
+        let x = if by_step { "step" } else { "time" };
+        Ok(Compared { runs, differing, x, metrics: shown, gpus: of_gpus, truncated })
+    }
+
+    /// When each run told of itself, and from where.
+    async fn seen(&self) -> Result<BTreeMap<String, Seen>, Failed> {
+        let id = "CAST(\"resource.session_id\" AS VARCHAR)";
+        let of = self.of_runs();
+        let query = format!(
+            "SELECT {id} AS id, min(time) AS first, max(time) AS last FROM points \
+             WHERE {of} AND value IS NOT NULL GROUP BY 1"
+        );
+        let table = Table::ask(self.engine, self.tenants, &query).await?;
+        let (ids, first) = (table.texts("id")?, table.integers("first")?);
+        let mut found: BTreeMap<String, Seen> = BTreeMap::new();
+        for ((id, first), last) in ids.into_iter().zip(first).zip(table.integers("last")?) {
+            let (Some(id), Some(first), Some(last)) = (id, first, last) else { continue };
+            found.insert(id, Seen { first, last, hosts: BTreeSet::new() });
+        }
+        let query = format!(
+            "SELECT DISTINCT {id} AS id, {HOST} AS host FROM points \
+             WHERE {of} AND {HOST} IS NOT NULL LIMIT {MAX_HOSTS}"
+        );
+        let table = Table::ask(self.engine, self.tenants, &query).await?;
+        for (id, host) in table.texts("id")?.into_iter().zip(table.texts("host")?) {
+            let (Some(id), Some(host)) = (id, host) else { continue };
+            if let Some(seen) = found.get_mut(&id).filter(|_| !host.is_empty()) {
+                seen.hosts.insert(host);
+            }
+        }
+        Ok(found)
     }
 
     fn of_runs(&self) -> String {
@@ -147,26 +224,30 @@ impl Asking<'_> {
     }
 }
 
+/// Whether a metric says at which step a run is.
+fn is_step(name: &str) -> bool {
+    name == "step" || name.ends_with(".step")
+}
+
 /// What people look at first: losses, then speeds, then whatever there is.
 fn usual(known: &[String]) -> Vec<String> {
     let rank = |name: &String| {
         let words = ["loss", "per_second", "accuracy", "duration", "learning_rate", "norm"];
         words.iter().position(|word| name.contains(word)).unwrap_or(words.len())
     };
-    let is_step = |name: &&String| *name == "step" || name.ends_with(".step");
     let mut names: Vec<&String> = known.iter().filter(|name| !is_step(name)).collect();
     names.sort_by_key(|name| rank(name));
     names.into_iter().take(USUAL_METRICS).cloned().collect()
 }
 
-/// Values over seconds since the first.
-fn by_time(values: &Values) -> Vec<(f64, f64)> {
-    let first = values.first().map_or(0, |(time, _)| *time);
-    values.iter().map(|(time, value)| ((time - first) as f64 / 1e9, *value)).collect()
+/// Values over seconds since the run's first.
+fn by_time(values: &Values, first: i64) -> Vec<Placed> {
+    let place = |(time, value): &(i64, f64)| ((time - first) as f64 / 1e9, *value, *time);
+    values.iter().map(place).collect()
 }
 
 /// Values over the step that held at their moment; what came before the first step is left out.
-fn by_steps(values: &Values, steps: &Values) -> Vec<(f64, f64)> {
+fn by_steps(values: &Values, steps: &Values) -> Vec<Placed> {
     let mut at = 0;
     let mut placed = Vec::with_capacity(values.len());
     for (time, value) in values {
@@ -174,46 +255,153 @@ fn by_steps(values: &Values, steps: &Values) -> Vec<(f64, f64)> {
             at += 1;
         }
         if let Some((_, step)) = steps.get(at).filter(|(began, _)| began <= time) {
-            placed.push((*step, *value));
+            placed.push((*step, *value, *time));
         }
     }
     placed
 }
 
-/// At most so many points, each the mean of its part of the axis.
-fn thinned(placed: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
+/// At most so many points, each the mean of its part of the axis, at the moment of its middle.
+fn thinned(placed: &[Placed], most: usize) -> Vec<Placed> {
     if placed.len() <= most {
         return placed.to_vec();
     }
     let size = placed.len().div_ceil(most);
-    let mean = |part: &[(f64, f64)]| {
+    let mean = |part: &[Placed]| {
         let count = part.len() as f64;
         let (x, y) = part.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));
-        (x / count, y / count)
+        (x / count, y / count, part[part.len() / 2].2)
     };
     placed.chunks(size).map(mean).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use kymo_journal::Signal;
+    use serde_json::json;
+
     use super::*;
+    use crate::tested::Place;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn each_run_is_placed_by_its_own_steps() {
+        let place = Place::new();
+        let gauge = |name: &str, values: [f64; 2]| {
+            let point = |(nth, value): (usize, f64)| {
+                let nanos = (1_700_000_000 + nth as u64) * 1_000_000_000;
+                json!({"timeUnixNano": nanos.to_string(), "asDouble": value})
+            };
+            let points: Vec<Value> = values.into_iter().enumerate().map(point).collect();
+            json!({"name": name, "gauge": {"dataPoints": points}})
+        };
+        for (run, step) in [("a", Some("step")), ("b", Some("train.step")), ("c", None)] {
+            let mut metrics = vec![gauge("loss", [0.5, 0.25])];
+            metrics.extend(step.map(|name| gauge(name, [10.0, 20.0])));
+            let id = json!({"key": "session_id", "value": {"stringValue": run}});
+            let request = json!({"resourceMetrics": [{
+                "resource": {"attributes": [id]}, "scopeMetrics": [{"metrics": metrics}],
+            }]});
+            place.send_json(Signal::Metrics, &request);
+        }
+        let told = place.get("/api/runs/compare?ids=a,b,c&metrics=loss").await;
+        assert_eq!(told["x"], "step");
+        let series = told["metrics"][0]["series"].as_array().unwrap();
+        assert_eq!(series.len(), 2, "{told}");
+        for of_run in series {
+            assert_eq!(of_run["points"], json!([[10.0, 0.5], [20.0, 0.25]]));
+        }
+        let by_time = place.get("/api/runs/compare?ids=a,b,c&metrics=loss&x=time").await;
+        assert_eq!(by_time["metrics"][0]["series"].as_array().map(Vec::len), Some(3));
+        let listed = place.get("/api/runs?start=1699999000&end=1700001000").await;
+        assert_eq!(listed["runs"].as_array().map(Vec::len), Some(3), "{listed}");
+        assert_eq!(listed["truncated"], false);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn gpus_of_the_hosts_of_a_run_lie_on_its_axis() {
+        let place = Place::new();
+        let at = |nth: u64| ((1_700_000_000 + nth) * 1_000_000_000).to_string();
+        let text = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+        let gauge =
+            |name: &str, points: Vec<Value>| json!({"name": name, "gauge": {"dataPoints": points}});
+        let values = |of: fn(u64) -> f64| -> Vec<Value> {
+            let point = |nth| json!({"timeUnixNano": at(nth), "asDouble": of(nth)});
+            (0..10).map(point).collect()
+        };
+        // A name with a comma is named as a whole.
+        let resource = [text("session_id", "a,b"), text("host.name", "gpu-7")];
+        let metrics = [
+            gauge("loss", values(|nth| 1.0 / (nth + 1) as f64)),
+            gauge("step", values(|nth| nth as f64)),
+        ];
+        place.send_json(
+            Signal::Metrics,
+            &json!({"resourceMetrics": [{
+                "resource": {"attributes": resource}, "scopeMetrics": [{"metrics": metrics}],
+            }]}),
+        );
+        let of_gpu = |gpu: &str, host: &str, value: f64| -> Vec<Value> {
+            let attributes = [text("gpu", gpu), text("Hostname", host)];
+            let point =
+                |nth| json!({"timeUnixNano": at(nth), "asDouble": value, "attributes": attributes});
+            (0..10).map(point).collect()
+        };
+        let all = |values: [f64; 3]| -> Vec<Value> {
+            let gpus = [("0", "gpu-7"), ("1", "gpu-7"), ("0", "gpu-8")].into_iter().zip(values);
+            gpus.flat_map(|((gpu, host), value)| of_gpu(gpu, host, value)).collect()
+        };
+        let metrics = [
+            gauge("DCGM_FI_DEV_GPU_UTIL", all([90.0, 70.0, 5.0])),
+            gauge("DCGM_FI_DEV_POWER_USAGE", all([300.0, 200.0, 60.0])),
+        ];
+        place.send_json(
+            Signal::Metrics,
+            &json!({"resourceMetrics": [{"scopeMetrics": [{"metrics": metrics}]}]}),
+        );
+        let told = place.get("/api/runs/compare?id=a%2Cb&metrics=loss").await;
+        assert_eq!(told["runs"][0]["id"], "a,b");
+        let loss = &told["metrics"][0]["series"][0];
+        assert_eq!(
+            (&loss["points"][1], &loss["times"][1]),
+            (&json!([1.0, 0.5]), &json!(1_700_000_001_000_i64))
+        );
+        let gpus = &told["gpus"];
+        assert_eq!(
+            (&gpus[0]["name"], &gpus[0]["unit"]),
+            (&json!("GPU use"), &json!("percent")),
+            "{told}"
+        );
+        assert_eq!(gpus[0]["series"][0]["run"], "a,b");
+        assert_eq!(gpus[0]["series"][0]["points"][2], json!([2.0, 80.0]));
+        assert_eq!(
+            (&gpus[1]["unit"], &gpus[1]["series"][0]["points"][2]),
+            (&json!("watt"), &json!([2.0, 500.0]))
+        );
+        let (status, _) = place.ask("/api/runs/compare?id=a&points=many").await;
+        assert_eq!(status, http::StatusCode::BAD_REQUEST);
+        // Two other runs, of which nothing is known.
+        let none = place.get("/api/runs/compare?ids=a,b&metrics=loss").await;
+        assert_eq!(none["gpus"], json!([]));
+    }
 
     #[test]
     fn values_lie_at_the_step_of_their_moment() {
         let steps = vec![(10, 0.0), (20, 1.0), (30, 2.0)];
         let values = vec![(5, 9.0), (10, 8.0), (25, 7.0), (40, 6.0)];
-        assert_eq!(by_steps(&values, &steps), [(0.0, 8.0), (1.0, 7.0), (2.0, 6.0)]);
+        assert_eq!(by_steps(&values, &steps), [(0.0, 8.0, 10), (1.0, 7.0, 25), (2.0, 6.0, 40)]);
         assert!(by_steps(&values, &Vec::new()).is_empty());
         let second = 1_000_000_000;
-        assert_eq!(by_time(&vec![(second, 1.0), (3 * second, 2.0)]), [(0.0, 1.0), (2.0, 2.0)]);
+        let values = vec![(second, 1.0), (3 * second, 2.0)];
+        assert_eq!(by_time(&values, second), [(0.0, 1.0, second), (2.0, 2.0, 3 * second)]);
     }
 
     #[test]
     fn many_values_become_as_many_as_can_be_drawn() {
-        let placed: Vec<(f64, f64)> = (0..10).map(|at| (f64::from(at), 1.0)).collect();
+        let placed: Vec<Placed> =
+            (0..10).map(|at| (f64::from(at), 1.0, i64::from(at) * 10)).collect();
         assert_eq!(
             thinned(&placed, 5),
-            [(0.5, 1.0), (2.5, 1.0), (4.5, 1.0), (6.5, 1.0), (8.5, 1.0)]
+            [(0.5, 1.0, 10), (2.5, 1.0, 30), (4.5, 1.0, 50), (6.5, 1.0, 70), (8.5, 1.0, 90)]
         );
         assert_eq!(thinned(&placed, 10).len(), 10);
     }

@@ -15,6 +15,11 @@ use crate::sql::{list, moment};
 
 /// Names of metrics of an answer.
 const MAX_NAMES: usize = 500;
+/// Last values of an answer: a hundred metrics of each of as many runs as are listed.
+const MAX_LAST_VALUES: usize = 20_000;
+/// How far before the time that is looked at a run may have begun, and said with what: longer than
+/// anything runs.
+const REACH_NANOS: i64 = 30 * 24 * 3_600_000_000_000;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Runs {
@@ -80,25 +85,28 @@ pub(super) async fn runs(
     }
     let ids: Vec<String> = runs.iter().map(|run| run.id.clone()).collect();
     let of = format!("CAST(\"resource.session_id\" AS VARCHAR) IN ({}) AND {within}", list(&ids));
-    let mut of_run = parameters(engine, tenants, &ids).await?;
-    let mut values = last_values(engine, tenants, &of).await?;
+    let began = Some(range.start.saturating_sub(REACH_NANOS).max(0)..range.end);
+    let mut of_run = parameters(engine, tenants, &ids, began).await?;
+    let (mut values, has_more) = last_values(engine, tenants, &of).await?;
     for run in &mut runs {
         run.parameters = of_run.remove(&run.id).unwrap_or_default();
         run.values = values.remove(&run.id).unwrap_or_default();
     }
-    Ok(Runs { runs, metrics: names(engine, tenants, &of).await?, truncated })
+    let metrics = names(engine, tenants, &of).await?;
+    let truncated = truncated || has_more || metrics.len() >= MAX_NAMES;
+    Ok(Runs { runs, metrics, truncated })
 }
 
-/// The last value of each metric of each run.
+/// The last value of each metric of each run, and whether there are more.
 async fn last_values(
     engine: &Engine,
     tenants: &Tenants,
     of: &str,
-) -> Result<BTreeMap<String, BTreeMap<String, f64>>, Failed> {
+) -> Result<(BTreeMap<String, BTreeMap<String, f64>>, bool), Failed> {
     let query = format!(
         "SELECT CAST(\"resource.session_id\" AS VARCHAR) AS id, name, \
          last_value(value ORDER BY time) AS value \
-         FROM points WHERE {of} GROUP BY 1, 2 LIMIT 20000"
+         FROM points WHERE {of} GROUP BY 1, 2 LIMIT {MAX_LAST_VALUES}"
     );
     let table = Table::ask(engine, tenants, &query).await?;
     let (ids, names, values) = (table.texts("id")?, table.texts("name")?, table.numbers("value")?);
@@ -108,7 +116,7 @@ async fn last_values(
             found.entry(id).or_default().insert(name, value);
         }
     }
-    Ok(found)
+    Ok((found, table.len() >= MAX_LAST_VALUES))
 }
 
 async fn names(engine: &Engine, tenants: &Tenants, of: &str) -> Result<Vec<Named>, Failed> {

@@ -1,33 +1,41 @@
 //! What runs were started with.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use kymo_engine::table::Table;
 use kymo_engine::{Engine, Tenants};
 use serde_json::{Map, Value};
 
 use crate::answer::Failed;
-use crate::sql::list;
+use crate::sql::{list, moment};
 
 /// Resource attributes that differ from run to run, or tell nothing about how it was started.
 const NO_PARAMETERS: [&str; 6] =
     ["session_id", "process.pid", "service.instance.id", "telemetry.sdk.", "kymo.", "process."];
 
-/// Parameters of runs by their ids: attributes of what they began with, and of their resources.
+/// Parameters of runs by their ids: attributes of what they began with, and of their resources. If a
+/// time is known in which they began, nothing else is looked through.
 pub(super) async fn parameters(
     engine: &Engine,
     tenants: &Tenants,
     ids: &[String],
+    began: Option<Range<i64>>,
 ) -> Result<BTreeMap<String, BTreeMap<String, Value>>, Failed> {
     let ids = list(ids);
     let id = "CAST(\"resource.session_id\" AS VARCHAR)";
     let mut found: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
-    for (table, condition) in
-        [("logs", "event_name = 'SessionStarted'"), ("spans", "name = 'session'")]
-    {
+    for (table, time, condition) in [
+        ("logs", "time", "event_name = 'SessionStarted'"),
+        ("spans", "start_time", "name = 'session'"),
+    ] {
+        let within = began.as_ref().map(|Range { start, end }| {
+            format!(" AND {time} >= '{}' AND {time} < '{}'", moment(*start), moment(*end))
+        });
+        let within = within.unwrap_or_default();
         let query = format!(
             "SELECT {id} AS id, min(resource) AS resource, min(attributes) AS attributes \
-             FROM {table} WHERE {condition} AND {id} IN ({ids}) GROUP BY 1"
+             FROM {table} WHERE {condition} AND {id} IN ({ids}){within} GROUP BY 1"
         );
         let table = Table::ask(engine, tenants, &query).await?;
         let (ids, resources) = (table.texts("id")?, table.texts("resource")?);

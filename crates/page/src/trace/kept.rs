@@ -1,7 +1,9 @@
 //! Traces that are kept in memory: uploads, and those that were looked at last.
 //!
-//! Both are bounded by number, bytes and age; the oldest go first. Each belongs to the tenants who
-//! asked, and nobody else finds it.
+//! Both are bounded by number, bytes and age; the oldest go first. The newest stays however large it
+//! is, since the page goes on to ask for details of it, and would have it read anew for each. Each
+//! belongs to the tenants who asked, and nobody else finds it. What is too old goes by itself, also
+//! where nobody asks any more.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,14 +29,14 @@ pub(super) struct Loaded {
 /// What is kept.
 #[derive(Debug)]
 pub(super) struct Kept {
-    uploads: Mutex<Shelf>,
-    recent: Mutex<Shelf>,
+    uploads: Arc<Mutex<Shelf>>,
+    recent: Arc<Mutex<Shelf>>,
 }
 
 impl Default for Kept {
     fn default() -> Self {
         let shelf = |max, max_bytes, max_age| {
-            Mutex::new(Shelf { traces: VecDeque::new(), max, max_bytes, max_age })
+            Arc::new(Mutex::new(Shelf { traces: VecDeque::new(), max, max_bytes, max_age }))
         };
         Self {
             uploads: shelf(UPLOADS_MAX, UPLOADS_MAX_BYTES, UPLOAD_MAX_AGE),
@@ -49,7 +51,7 @@ impl Kept {
     }
 
     pub(super) fn add_upload(&self, tenants: &Tenants, loaded: Loaded) {
-        locked(&self.uploads).add(tenants, loaded);
+        add(&self.uploads, tenants, loaded);
     }
 
     pub(super) fn recent(&self, tenants: &Tenants, id: &str) -> Option<Loaded> {
@@ -57,13 +59,29 @@ impl Kept {
     }
 
     pub(super) fn add_recent(&self, tenants: &Tenants, loaded: Loaded) {
-        locked(&self.recent).add(tenants, loaded);
+        add(&self.recent, tenants, loaded);
     }
 }
 
 fn locked(shelf: &Mutex<Shelf>) -> std::sync::MutexGuard<'_, Shelf> {
     // What is kept is whole at any time.
     shelf.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps a trace, and lets go of it when it is too old. What waits until then holds nothing.
+fn add(shelf: &Arc<Mutex<Shelf>>, tenants: &Tenants, loaded: Loaded) {
+    let max_age = {
+        let mut shelf = locked(shelf);
+        shelf.add(tenants, loaded);
+        shelf.max_age
+    };
+    let shelf = Arc::downgrade(shelf);
+    tokio::spawn(async move {
+        tokio::time::sleep(max_age).await;
+        if let Some(shelf) = shelf.upgrade() {
+            locked(&shelf).drop_old();
+        }
+    });
 }
 
 /// Traces, the newest at the front.
@@ -94,10 +112,8 @@ impl Shelf {
     fn add(&mut self, tenants: &Tenants, loaded: Loaded) {
         self.traces.retain(|entry| entry.loaded.id != loaded.id || entry.tenants != *tenants);
         let bytes = loaded.tree.memory_bytes();
-        if bytes <= self.max_bytes {
-            let (tenants, since) = (tenants.clone(), Instant::now());
-            self.traces.push_front(Entry { tenants, loaded, bytes, since });
-        }
+        let (tenants, since) = (tenants.clone(), Instant::now());
+        self.traces.push_front(Entry { tenants, loaded, bytes, since });
         self.drop_old();
     }
 
@@ -109,7 +125,7 @@ impl Shelf {
             let fits = left_bytes.checked_sub(entry.bytes);
             count += 1;
             left_bytes = fits.unwrap_or(0);
-            fits.is_some() && count <= max && entry.since.elapsed() < max_age
+            (fits.is_some() || count == 1) && count <= max && entry.since.elapsed() < max_age
         });
     }
 }
@@ -148,12 +164,27 @@ mod tests {
         assert!(shelf.find(&ours, "2").is_some());
         assert!(shelf.find(&others, "2").is_none());
         shelf.add(&ours, loaded("large", 3_000));
-        assert!(shelf.find(&ours, "large").is_none());
+        assert!(shelf.find(&ours, "large").is_some());
+        assert_eq!(shelf.traces.len(), 1, "beside it nothing has room");
         for id in ["4", "5", "6", "7"] {
             shelf.add(&others, loaded(id, 10));
         }
         assert_eq!(shelf.traces.len(), 3);
         shelf.max_age = Duration::ZERO;
         assert!(shelf.find(&others, "7").is_none());
+    }
+
+    #[tokio::test]
+    async fn what_is_too_old_goes_though_nobody_asks() {
+        let (max_bytes, max_age) = (1_000_000, Duration::from_millis(20));
+        let shelf = Shelf { traces: VecDeque::new(), max: 3, max_bytes, max_age };
+        let shelf = Arc::new(Mutex::new(shelf));
+        add(&shelf, &Tenants::from("a"), loaded("1", 10));
+        assert_eq!(locked(&shelf).traces.len(), 1);
+        let begun = Instant::now();
+        while !locked(&shelf).traces.is_empty() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "it is still there");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 }

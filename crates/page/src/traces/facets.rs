@@ -5,7 +5,9 @@
 //! "total","truncated"}]}`: values by count, the most frequent first; `total` counts the spans of all
 //! values, those that are not listed too. Spans without the attribute have the value `null`, type `nil`.
 
-use axum::extract::{Query, State};
+use std::cmp::Reverse;
+
+use axum::extract::State;
 use axum::response::Response;
 use kymo_engine::traceql::{MetricsQuery, Points};
 use kymo_traceql::ast::{Attribute, Body, Metrics, MetricsFunction};
@@ -17,7 +19,7 @@ use super::asked::{Parameters, attributes, parse, spans_of};
 use super::limits::{FACET_MAX_VALUES, FACETS_MAX};
 use super::value::{json_of, type_name};
 use crate::Page;
-use crate::answer::{Failed, Whose, json};
+use crate::answer::{Failed, Query, Whose, made};
 use crate::times;
 
 /// Attributes that are counted where nobody says which.
@@ -56,7 +58,7 @@ pub(super) async fn facets(
     let (start, end) = (given(&asked.start), given(&asked.end));
     let time = times::range(start.as_deref(), end.as_deref(), USUAL_NANOS)?;
     let keys = given(&asked.keys).unwrap_or_else(|| USUAL_KEYS.to_owned());
-    let mut facets = Vec::new();
+    let mut found = Vec::new();
     for attribute in attributes("keys", Some(&keys), FACETS_MAX)? {
         let metrics = MetricsQuery {
             query: kymo_traceql::Query {
@@ -74,19 +76,20 @@ pub(super) async fn facets(
             exemplars: 0,
         };
         let answer = page.engine.metrics(&tenants, metrics).await?;
-        facets.push(Facet::of(&attribute, &answer.series));
+        found.push((attribute, answer.series));
     }
-    json(&Answer { facets })
+    let facets = move || Answer {
+        facets: found.iter().map(|(key, series)| Facet::of(key, series)).collect(),
+    };
+    made(&page.engine, facets).await
 }
 
 impl Facet {
     fn of(attribute: &Attribute, series: &[Series]) -> Self {
         let key = attribute.to_string();
         let mut values: Vec<Counted> = series.iter().filter_map(Counted::of).collect();
-        values.sort_by(|a, b| {
-            let text = |counted: &Counted| counted.value.to_string();
-            b.count.cmp(&a.count).then_with(|| text(a).cmp(&text(b)))
-        });
+        // An attribute may have as many values as there are spans: each is written once.
+        values.sort_by_cached_key(|counted| (Reverse(counted.count), counted.value.to_string()));
         let total = values.iter().map(|counted| counted.count).sum();
         let truncated = values.len() > FACET_MAX_VALUES;
         values.truncate(FACET_MAX_VALUES);

@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use kymo_engine::Tenants;
 use kymo_engine::traceql::{Search, Sort};
@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::asked::{Parameters, parse, spans_of, time};
 use super::limits::{FLAME_MAX_SPANS, FLAME_MAX_TIME, FLAME_MAX_TRACES, FLAME_TRACES};
 use crate::Page;
-use crate::answer::{Failed, Whose, json};
+use crate::answer::{Failed, Query, Whose, json};
 
 #[derive(Serialize)]
 struct Answer {

@@ -19,7 +19,8 @@ use std::time::Instant;
 
 use axum::Json;
 use axum::body::{Body, Bytes};
-use axum::extract::{Query, State};
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
 use axum::response::Response;
 use futures::{StreamExt, stream};
 use http::StatusCode;
@@ -33,7 +34,7 @@ use serde::Serialize;
 use super::asked::Parameters;
 use super::value::Typed;
 use crate::Page;
-use crate::answer::{Failed, Whose, typed};
+use crate::answer::{Failed, Query, Whose, typed};
 
 pub(super) async fn search(
     State(page): State<Page>,
@@ -64,8 +65,9 @@ pub(super) async fn search(
 pub(super) async fn search_posted(
     page: State<Page>,
     whose: Whose,
-    Json(asked): Json<Parameters>,
+    asked: Result<Json<Parameters>, JsonRejection>,
 ) -> Result<Response, Failed> {
+    let Json(asked) = asked?;
     search(page, whose, Query(asked)).await
 }
 

@@ -93,8 +93,9 @@ const ASKED: [&str; 18] = [
     "/loki",
 ];
 /// Below these, questions are posted.
-const POSTED: [&str; 42] = [
+const POSTED: [&str; 43] = [
     "/api/dashboards/adhoc",
+    "/api/dashboards/annotations",
     "/api/dashboards/layout",
     "/api/dashboards/query",
     "/api/dashboards/report",
@@ -216,6 +217,7 @@ mod tests {
             (Method::GET, "/api/ci/pipelines", role(Role::Read)),
             (Method::GET, "/api/dashboards/x", role(Role::Read)),
             (Method::POST, "/api/dashboards/query", role(Role::Read)),
+            (Method::POST, "/api/dashboards/annotations", role(Role::Read)),
             (Method::POST, "/api/dashboards/report", role(Role::Read)),
             (Method::POST, "/api/dashboards/import", role(Role::Write)),
             (Method::POST, "/api/dashboards", role(Role::Write)),

@@ -1,8 +1,9 @@
-//! What the server gathers by itself: metrics of its machine and of targets that it scrapes, and
-//! what rules make of all that is stored.
+//! What the server gathers by itself: metrics of its machine, of itself and of targets that it
+//! scrapes, and what rules make of all that is stored.
 //!
 //! ```text
 //!  probe  (threads)   ─┐
+//!  itself (task)      ─┤
 //!  scrape (tasks)     ─┼─> remote-write 2.0 request ─> Receiver, as any sender's
 //!  rules  (tasks)     ─┘
 //! ```
@@ -15,9 +16,11 @@
 //! |---|---|
 //! | `own` | writing what was gathered |
 //! | `probe` | the threads that ask host and GPUs |
+//! | `itself` | what `/metrics` shows, stored too |
 //! | `scraping` | scraped samples as requests |
 //! | `rules`, `native` | recording and alerting rules; their histograms |
 
+mod itself;
 mod native;
 mod own;
 mod probe;
@@ -34,6 +37,8 @@ use kymo_scrape::{ConfigError, ScrapeSettings, Scraper, ScraperOptions};
 
 use crate::error::ServerError;
 use crate::receive::Receiver;
+use crate::telemetry::Telemetry;
+use itself::Itself;
 pub(crate) use native::with_native;
 use own::Own;
 use probe::ProbeThread;
@@ -49,6 +54,8 @@ pub struct CollectOptions {
     pub host: bool,
     /// Whether that includes GPUs.
     pub gpu: bool,
+    /// Whether that includes the server itself: what `/metrics` shows is stored too.
+    pub server: bool,
     /// How often.
     pub interval: Duration,
     /// The label `instance` of these metrics; the host's name if none.
@@ -75,6 +82,7 @@ impl Default for CollectOptions {
             probe: true,
             host: true,
             gpu: true,
+            server: true,
             interval: Duration::from_secs(15),
             instance: None,
             nvml_library: None,
@@ -90,12 +98,16 @@ impl Default for CollectOptions {
 /// What gathers, as long as it is kept.
 pub(crate) struct Collecting {
     probe: Option<ProbeThread>,
+    itself: Option<Itself>,
     configured: Arc<Configured>,
 }
 
 /// How long is waited for what gathers to end. What it would still have written or sent is lost;
 /// the flush that comes then is worth more.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// So that a machine that is slower than the interval still does something else.
+const MIN_WAIT: Duration = Duration::from_millis(10);
 
 /// What a configuration of Prometheus sets going.
 #[derive(Default)]
@@ -243,12 +255,26 @@ impl Collecting {
         let probe = is_probing.then(|| ProbeThread::start(options, own)).transpose()?;
         let config = options.config.clone();
         let configured = Configured { config, scraper, rules, ..Configured::default() };
-        Ok(Self { probe, configured: Arc::new(configured) })
+        Ok(Self { probe, itself: None, configured: Arc::new(configured) })
+    }
+
+    /// Begins to store the server's own metrics. All that is to be in them is watched by now: what
+    /// appears later counts from zero.
+    pub(crate) fn watch_itself(
+        &mut self,
+        options: &CollectOptions,
+        receiver: &Arc<Receiver>,
+        telemetry: &Arc<Telemetry>,
+    ) {
+        if options.probe && options.server {
+            let own = Own::new(receiver.clone());
+            self.itself = Some(Itself::start(options, telemetry.clone(), own));
+        }
     }
 
     /// Nothing gathers.
     pub(crate) fn none() -> Self {
-        Self { probe: None, configured: Arc::default() }
+        Self { probe: None, itself: None, configured: Arc::default() }
     }
 
     /// What a configuration set going.
@@ -258,7 +284,7 @@ impl Collecting {
 
     /// Gathers no more. What takes long to end is left to itself.
     pub(crate) async fn stop(self) {
-        let Self { probe, configured } = self;
+        let Self { probe, itself, configured } = self;
         let rules = async {
             if let Some(rules) = &configured.rules {
                 rules.stop().await;
@@ -275,7 +301,12 @@ impl Collecting {
                 let _ = tokio::task::spawn_blocking(move || drop(probe)).await;
             }
         };
-        let all = futures::future::join3(rules, scraper, probe);
+        let itself = async {
+            if let Some(itself) = itself {
+                itself.stop().await;
+            }
+        };
+        let all = futures::future::join4(rules, scraper, probe, itself);
         if tokio::time::timeout(STOP_TIMEOUT, all).await.is_err() {
             tracing::warn!("scraping, rules or their receivers take long to end, and are left");
         }

@@ -13,16 +13,13 @@ use kymo_wire::remote_write::{Metadata, MetadataType, RequestWriter};
 use tokio::runtime::Handle;
 
 use super::own::Own;
-use super::{CollectOptions, hostname};
+use super::{CollectOptions, MIN_WAIT, hostname};
 use crate::error::ServerError;
 
 /// The label `job` of what is known of the host, as dashboards made for node-exporter expect it.
 const HOST_JOB: &str = "node";
 /// The same of GPUs.
 const GPU_JOB: &str = "dcgm";
-
-/// So that a machine that is slower than the interval still does something else.
-const MIN_WAIT: Duration = Duration::from_millis(10);
 
 /// How long a server that stops waits for these threads. A healthy one looks for milliseconds.
 const STOP_WAIT: Duration = Duration::from_secs(2);

@@ -57,7 +57,13 @@ fn write_series(writer: &mut RequestWriter, scraped: &ScrapedSeries) {
 }
 
 fn metadata_of(metadata: &MetricMetadata) -> Metadata<'_> {
-    let metric_type = match metadata.kind {
+    let metric_type = metadata_type(metadata.kind);
+    Metadata { metric_type, help: &metadata.help, unit: &metadata.unit }
+}
+
+/// The word of requests for what a metric is.
+pub(super) fn metadata_type(kind: MetricKind) -> MetadataType {
+    match kind {
         MetricKind::Counter => MetadataType::Counter,
         MetricKind::Gauge => MetadataType::Gauge,
         MetricKind::Histogram => MetadataType::Histogram,
@@ -66,8 +72,7 @@ fn metadata_of(metadata: &MetricMetadata) -> Metadata<'_> {
         MetricKind::Info => MetadataType::Info,
         MetricKind::StateSet => MetadataType::StateSet,
         MetricKind::Unknown => MetadataType::Unknown,
-    };
-    Metadata { metric_type, help: &metadata.help, unit: &metadata.unit }
+    }
 }
 
 /// A scraped histogram in the form that requests have: counts of buckets as they are, not as

@@ -1,16 +1,14 @@
 //! What the machines did meanwhile that spans ran on: hosts and their GPUs.
 //!
-//! Series of a machine are those of node-exporter's and dcgm-exporter's names, which this server's own
-//! probe has as well. Their label `instance` is the host's name, or that with a port; DCGM's exporter
-//! has it as `Hostname`.
+//! What is asked is said in `kymo_page::machines`, for the pages of hosts too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use kymo_engine::EngineError;
 use kymo_engine::prometheus::PromQuery;
+use kymo_page::machines::{OF_GPUS, OF_HOSTS};
 use kymo_promql::eval::{Outcome, Times};
-use kymo_promql::names::quoted;
 
 use super::answer::{Measure, Points};
 use super::question::{Part, Subject};
@@ -24,77 +22,45 @@ const LEAST_STEP_MILLIS: i64 = 1_000;
 /// Attributes of resources that name a host, the first that there is.
 const HOST_KEYS: [&str; 3] = ["host.name", "k8s.node.name", "node_id"];
 
-/// A measure: of what, its name, its unit, and an expression in which `$host` stands for conditions.
-struct Asking {
+/// What is told of machines: of what, which measure it is, and what it is called and measured in here.
+struct Told {
     of: &'static str,
+    measure: &'static str,
     name: &'static str,
     unit: &'static str,
-    expression: &'static str,
 }
 
-const fn asking(
+const fn told(
     of: &'static str,
+    measure: &'static str,
     name: &'static str,
     unit: &'static str,
-    expression: &'static str,
-) -> Asking {
-    Asking { of, name, unit, expression }
+) -> Told {
+    Told { of, measure, name, unit }
 }
 
-const MEASURES: [Asking; 9] = [
-    asking(
-        "host",
-        "cpu",
-        "ratio",
-        "1 - avg by (instance) (rate(node_cpu_seconds_total{mode=\"idle\", instance=~$host}[1m]))",
-    ),
-    asking(
-        "host",
-        "memory",
-        "ratio",
-        "1 - node_memory_MemAvailable_bytes{instance=~$host} \
-         / node_memory_MemTotal_bytes{instance=~$host}",
-    ),
-    asking("host", "load", "processes", "node_load1{instance=~$host}"),
-    asking(
-        "host",
-        "disk",
-        "bytes/s",
-        "sum by (instance) (rate(node_disk_read_bytes_total{instance=~$host}[1m])) \
-         + sum by (instance) (rate(node_disk_written_bytes_total{instance=~$host}[1m]))",
-    ),
-    asking(
-        "host",
-        "network",
-        "bytes/s",
-        "sum by (instance) (rate(node_network_receive_bytes_total{device!=\"lo\", instance=~$host}[1m])) \
-         + sum by (instance) (rate(node_network_transmit_bytes_total{device!=\"lo\", instance=~$host}[1m]))",
-    ),
-    asking(
-        "gpu",
-        "utilisation",
-        "percent",
-        "DCGM_FI_DEV_GPU_UTIL{instance=~$host} or DCGM_FI_DEV_GPU_UTIL{Hostname=~$host}",
-    ),
-    asking(
-        "gpu",
-        "memory",
-        "MiB",
-        "DCGM_FI_DEV_FB_USED{instance=~$host} or DCGM_FI_DEV_FB_USED{Hostname=~$host}",
-    ),
-    asking(
-        "gpu",
-        "power",
-        "watts",
-        "DCGM_FI_DEV_POWER_USAGE{instance=~$host} or DCGM_FI_DEV_POWER_USAGE{Hostname=~$host}",
-    ),
-    asking(
-        "gpu",
-        "temperature",
-        "celsius",
-        "DCGM_FI_DEV_GPU_TEMP{instance=~$host} or DCGM_FI_DEV_GPU_TEMP{Hostname=~$host}",
-    ),
+const TOLD: [Told; 9] = [
+    told("host", "cpu", "cpu", "ratio"),
+    told("host", "memory", "memory", "ratio"),
+    told("host", "load", "load", "processes"),
+    told("host", "disk", "disk", "bytes/s"),
+    told("host", "network", "network", "bytes/s"),
+    told("gpu", "utilisation", "utilisation", "percent"),
+    told("gpu", "memory_used", "memory", "MiB"),
+    told("gpu", "power", "power", "watts"),
+    told("gpu", "temperature", "temperature", "celsius"),
 ];
+
+impl Told {
+    /// What is asked for it, of some hosts.
+    fn query(&self, hosts: &[String]) -> Result<String, EngineError> {
+        let all = if self.of == "gpu" { OF_GPUS.as_slice() } else { OF_HOSTS.as_slice() };
+        let measure = all.iter().find(|measure| measure.name == self.measure);
+        let measure =
+            measure.ok_or_else(|| EngineError::Internal(format!("no measure {}", self.measure)))?;
+        Ok(measure.of_hosts(hosts))
+    }
+}
 
 impl Asked<'_> {
     /// Hosts that spans of some traces ran on, or the span that is asked about.
@@ -129,17 +95,15 @@ impl Asked<'_> {
         if hosts.is_empty() {
             return Ok(measures);
         }
-        let names: Vec<String> = hosts.iter().map(|host| escaped(host)).collect();
-        let host = quoted(&format!("({})(:[0-9]+)?", names.join("|")));
-        for asking in MEASURES {
-            let part = if asking.of == "gpu" { Part::Gpu } else { Part::Host };
+        for told in TOLD {
+            let part = if told.of == "gpu" { Part::Gpu } else { Part::Host };
             if !self.question.wants(part) {
                 continue;
             }
-            let query = asking.expression.replace("$host", &host);
+            let query = told.query(hosts)?;
             let series = self.series(&query, window).await?;
             if !series.is_empty() {
-                let Asking { of, name, unit, .. } = asking;
+                let Told { of, name, unit, .. } = told;
                 measures.push(Measure { of, name, unit, query, series });
             }
         }
@@ -176,30 +140,15 @@ impl Asked<'_> {
     }
 }
 
-/// A text that a regular expression matches as it is.
-fn escaped(text: &str) -> String {
-    const SPECIAL: &str = "\\.+*?()|[]{}^$";
-    text.chars().flat_map(|c| SPECIAL.contains(c).then_some('\\').into_iter().chain([c])).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use kymo_promql::matcher::{LabelMatcher, MatchOp};
-
     use super::*;
 
     #[test]
-    fn a_host_of_any_name_is_found_with_and_without_a_port() {
-        for host in ["gpu-7", "a.b", "größe", "x<y>", "a|b", "a\"b\\c", "line\nend", "(["] {
-            let pattern = format!("({})(:[0-9]+)?", escaped(host));
-            let matcher = LabelMatcher::new("instance", MatchOp::Matches, &pattern).unwrap();
-            assert!(matcher.matches(host), "{host:?}");
-            assert!(matcher.matches(&format!("{host}:9100")), "{host:?}");
-            assert!(!matcher.matches(&format!("{host}x")), "{host:?}");
-            for asking in MEASURES {
-                let query = asking.expression.replace("$host", &quoted(&pattern));
-                kymo_promql::parser::parse(&query).unwrap();
-            }
+    fn all_that_is_told_of_machines_is_measured() {
+        for told in TOLD {
+            let query = told.query(&["a".to_owned(), "b".to_owned()]).unwrap();
+            assert!(query.contains("(a|b)"), "{query}");
         }
     }
 }

@@ -21,6 +21,7 @@ use axum::routing::get;
 use http::{Request, StatusCode};
 use kymo_admit::{Compression, Format};
 use kymo_demo::{Demo, Detail};
+use kymo_identity::{Grant, Role};
 use kymo_wire::Limits;
 use kymo_wire::inspect::inspect;
 use kymo_yaml::amounts;
@@ -83,7 +84,6 @@ impl Demos {
             None => json!({ "running": false }),
             Some(running) => json!({
                 "running": !running.is_over(),
-                "tenant": running.tenant,
                 "started_millis": running.started_millis,
                 "records": running.records.load(Ordering::Relaxed),
                 "refused": running.refused.load(Ordering::Relaxed),
@@ -108,8 +108,14 @@ async fn show(State(shared): State<Shared>) -> Response {
     answer(StatusCode::OK, &shared.demo.state())
 }
 
-async fn stop(State(shared): State<Shared>) -> Response {
+/// Ends it, for an admin of the tenant that gets its records, whichever he names.
+async fn stop(State(shared): State<Shared>, request: Request<Body>) -> Response {
+    let grant = request.extensions().get::<Grant>().cloned().unwrap_or_else(Grant::open);
     if let Some(running) = &*shared.demo.lock() {
+        if !running.is_over() && !grant.may(Role::Admin, &running.tenant) {
+            let message = "the demo runs for another tenant: who looks after that can end it";
+            return json_error(StatusCode::FORBIDDEN, message);
+        }
         running.end();
     }
     answer(StatusCode::OK, &shared.demo.state())
@@ -182,7 +188,8 @@ async fn live(shared: Shared, running: Arc<Running>, mut demo: Demo, began_nanos
 async fn tell(shared: &Shared, running: &Running, demo: &mut Demo, began_nanos: u64) {
     while !running.is_over() {
         let to_nanos = now_nanos();
-        while demo.now_nanos() < to_nanos {
+        // It may have been stopped before anybody waited to be told.
+        while demo.now_nanos() < to_nanos && !running.is_over() {
             let is_behind = demo.now_nanos() < began_nanos;
             let detail = if is_behind { Detail::Coarse } else { Detail::Full };
             let requests = tokio::task::block_in_place(|| demo.advance(to_nanos, detail));
@@ -264,7 +271,17 @@ mod tests {
             assert!(tokio::time::Instant::now() < deadline, "{}", shared.demo.state());
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        stop(State(shared.clone())).await;
+        let stop = async |grant: Grant| {
+            let mut request = Request::new(Body::empty());
+            request.extensions_mut().insert(grant);
+            super::stop(State(shared.clone()), request).await.status()
+        };
+        let of_other = kymo_identity::Tenants::Named(["other".to_owned()].into());
+        let other = Grant { tenants: of_other, ..Grant::open() };
+        assert_eq!(stop(other).await, StatusCode::FORBIDDEN);
+        assert!(shared.demo.is_running());
+        assert!(shared.demo.state()["tenant"].is_null(), "names of tenants are not for everybody");
+        assert_eq!(stop(Grant::open()).await, StatusCode::OK);
         assert!(!shared.demo.is_running());
         let third = start(State(shared.clone()), ask()).await;
         assert_eq!(third.status(), StatusCode::ACCEPTED);

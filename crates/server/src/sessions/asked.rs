@@ -80,7 +80,9 @@ impl Failed {
             }
             Self::Watch(refused) => {
                 let status = match refused {
-                    live::Refused::TooMany => StatusCode::TOO_MANY_REQUESTS,
+                    live::Refused::TooMany | live::Refused::TooManyOfTenant => {
+                        StatusCode::TOO_MANY_REQUESTS
+                    }
                     live::Refused::Stopping => StatusCode::SERVICE_UNAVAILABLE,
                 };
                 retry(json_error(status, &refused.to_string()), UNAVAILABLE_RETRY)

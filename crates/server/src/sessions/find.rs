@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use futures::try_join;
+use kymo_engine::EngineError;
 use serde::Serialize;
 
 use super::asked::{Asked, Failed};
 use super::sql::Which;
-use super::summary::{Counts, Seen, Session, TaskCounts};
-use crate::limits::{MAX_SESSIONS, SESSION_ID_MAX_BYTES, SESSIONS_LOOKBACK, SESSIONS_REACH};
+use super::summary::{Counts, Records, Seen, Session, TaskCounts};
+use crate::limits::{
+    MAX_SESSIONS, SESSION_ID_MAX_BYTES, SESSION_RECORDS_BY_ID, SESSIONS_LOOKBACK, SESSIONS_REACH,
+};
 use crate::router::Shared;
 use crate::times::rfc3339_text;
 use kymo_engine::table::Table;
@@ -20,7 +23,7 @@ type Found = BTreeMap<String, Seen>;
 /// The answer to a question for sessions.
 #[derive(Debug, Serialize)]
 pub(super) struct Listing {
-    pub(super) sessions: Vec<Session>,
+    sessions: Vec<Session>,
     /// The time in which there was something of them.
     range: RangeText,
     /// Whether there were more.
@@ -59,6 +62,14 @@ pub(super) async fn list(shared: &Shared, asked: &Asked) -> Result<Listing, Fail
         until: rfc3339_text(asked.until.unwrap_or(asked.now)),
     };
     Ok(Listing { sessions: shown.collect(), range, truncated })
+}
+
+/// How many sessions of some time are in the state that is asked for. It is asked again and again:
+/// neither are their tasks counted, nor is their beginning looked for, which says nothing of it.
+pub(super) async fn count(shared: &Shared, asked: &Asked) -> Result<usize, Failed> {
+    let found = seen(shared, asked, asked.range(), Vec::new()).await?;
+    let is_meant = |seen: &&Seen| asked.state.is_none_or(|of| seen.state(asked.moment()) == of);
+    Ok(found.values().filter(is_meant).count())
 }
 
 /// A session, and the time in which there is something of it.
@@ -175,24 +186,91 @@ fn read(table: &Table) -> Result<Vec<(String, Seen)>, Failed> {
     Ok(rows.into_iter().flatten().filter(|(id, _)| is_name(id)).collect())
 }
 
-/// Tasks and spans of some sessions.
+/// Tasks and spans of some sessions: counted by their ids, but for those of sessions that have more
+/// than a query can hold. Of these, records are counted.
 async fn counts(
     shared: &Shared,
     asked: &Asked,
     which: &Which,
 ) -> Result<BTreeMap<String, Counts>, Failed> {
-    let mut counted: BTreeMap<String, Counts> = BTreeMap::new();
     if which.ids.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let records = records(shared, asked, which).await?;
+    let ids = counted_by_id(&records);
+    let mut counted: BTreeMap<String, Counts> =
+        records.into_iter().map(|(id, records)| (id, records.counts())).collect();
+    if ids.is_empty() {
         return Ok(counted);
     }
+    let which = Which { range: which.range.clone(), ids };
+    match by_id(shared, asked, &which).await {
+        Ok(exact) => counted.extend(exact),
+        // Long ids, or little memory.
+        Err(Failed::Engine(EngineError::Memory { .. })) => {}
+        Err(failed) => return Err(failed),
+    }
+    Ok(counted)
+}
+
+/// Sessions whose tasks and spans are counted by their ids: the smallest, as long as there is room.
+fn counted_by_id(records: &BTreeMap<String, Records>) -> Vec<String> {
+    let mut all: Vec<(i64, &String)> =
+        records.iter().map(|(id, records)| (records.number(), id)).collect();
+    all.sort_unstable();
+    let mut room = SESSION_RECORDS_BY_ID;
+    let fits = |(number, _): &(i64, &String)| {
+        room -= number;
+        room >= 0
+    };
+    all.into_iter().take_while(fits).map(|(_, id)| id.clone()).collect()
+}
+
+/// Records of some sessions. What this holds grows with sessions, not with what they have.
+async fn records(
+    shared: &Shared,
+    asked: &Asked,
+    which: &Which,
+) -> Result<BTreeMap<String, Records>, Failed> {
+    let (of_tasks, of_spans) = (which.task_records(), which.span_records());
+    let (tasks, spans) = try_join!(
+        Table::ask(&shared.engine, &asked.tenants, &of_tasks),
+        Table::ask(&shared.engine, &asked.tenants, &of_spans),
+    )?;
+    let mut found: BTreeMap<String, Records> = BTreeMap::new();
+    let (are_spans, told) = (numbers(&tasks, "of_span")?, numbers(&tasks, "told")?);
+    let counts = numbers(&tasks, "records")?;
+    for (nth, id) in tasks.texts("id")?.into_iter().enumerate() {
+        let records = found.entry(id.unwrap_or_default()).or_default();
+        let of = if are_spans[nth] == 0 { &mut records.events } else { &mut records.task_spans };
+        *of.entry(told[nth]).or_default() += counts[nth];
+    }
+    let (of_spans, errors) = (numbers(&spans, "spans")?, numbers(&spans, "errors")?);
+    for (nth, id) in spans.texts("id")?.into_iter().enumerate() {
+        let records = found.entry(id.unwrap_or_default()).or_default();
+        records.spans += of_spans[nth];
+        records.errors += errors[nth];
+    }
+    Ok(found)
+}
+
+/// A column of counts.
+fn numbers(table: &Table, name: &str) -> Result<Vec<i64>, Failed> {
+    Ok(table.integers(name)?.into_iter().map(Option::unwrap_or_default).collect())
+}
+
+/// Tasks and spans of some sessions by their ids: what came twice counts once.
+async fn by_id(
+    shared: &Shared,
+    asked: &Asked,
+    which: &Which,
+) -> Result<BTreeMap<String, Counts>, Failed> {
+    let mut counted: BTreeMap<String, Counts> = BTreeMap::new();
     let (of_tasks, of_spans) = (which.task_counts(), which.span_counts());
     let (tasks, spans) = try_join!(
         Table::ask(&shared.engine, &asked.tenants, &of_tasks),
         Table::ask(&shared.engine, &asked.tenants, &of_spans),
     )?;
-    let numbers = |table: &Table, name: &str| -> Result<Vec<i64>, Failed> {
-        Ok(table.integers(name)?.into_iter().map(Option::unwrap_or_default).collect())
-    };
     let names = ["created", "submitted", "running", "completed", "failed", "canceled"];
     let columns = names.map(|name| numbers(&tasks, name));
     let [created, submitted, running, completed, failed, canceled] = columns;
@@ -216,4 +294,23 @@ async fn counts(
         (counts.spans, counts.errors) = (of_spans[nth], errors[nth]);
     }
     Ok(counted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_sessions_are_counted_by_records() {
+        let of = |spans| Records { spans, ..Records::default() };
+        let sessions = |sizes: &[(&str, i64)]| -> BTreeMap<String, Records> {
+            sizes.iter().map(|(id, spans)| ((*id).to_owned(), of(*spans))).collect()
+        };
+        let most = SESSION_RECORDS_BY_ID;
+        let few = sessions(&[("a", most - 2), ("b", 1), ("c", 1)]);
+        assert_eq!(counted_by_id(&few), ["b", "c", "a"]);
+        let many = sessions(&[("a", most), ("b", 2), ("c", 1)]);
+        assert_eq!(counted_by_id(&many), ["c", "b"]);
+        assert!(counted_by_id(&sessions(&[("a", most + 1)])).is_empty());
+    }
 }

@@ -155,7 +155,18 @@ impl Which {
         )
     }
 
-    /// Events and spans of tasks: session, task, when, and what they say of it.
+    /// The same as records: one that came twice is two.
+    pub(super) fn span_records(&self) -> String {
+        format!(
+            "SELECT \"resource.session_id\" AS id, count(*) AS spans, \
+             count(*) FILTER (WHERE status = 'error') AS errors \
+             FROM spans WHERE {} GROUP BY 1",
+            self.of_spans()
+        )
+    }
+
+    /// Events and spans of tasks: session, task, when, what they say of it, and whether they are
+    /// spans.
     fn of_tasks(&self) -> String {
         let cases = |of: &[(&str, i64)]| {
             let case = |(name, bit): &(&str, i64)| format!("WHEN '{name}' THEN {bit} ");
@@ -163,12 +174,12 @@ impl Which {
         };
         format!(
             "SELECT {SESSION} AS id, CAST(\"log.task_id\" AS VARCHAR) AS task, \
-             time AS at, CASE event_name {}ELSE 0 END AS told \
+             time AS at, CASE event_name {}ELSE 0 END AS told, 0 AS of_span \
              FROM logs WHERE {} AND \"log.task_id\" IS NOT NULL AND event_name IS NOT NULL \
              UNION ALL \
              SELECT {SESSION} AS id, CAST(\"span.task_id\" AS VARCHAR) AS task, \
              start_time AS at, CASE CAST(\"span.status\" AS VARCHAR) {}\
-             ELSE CASE WHEN status = 'error' THEN {} ELSE {} END END AS told \
+             ELSE CASE WHEN status = 'error' THEN {} ELSE {} END END AS told, 1 AS of_span \
              FROM spans WHERE {} AND \"span.task_id\" IS NOT NULL",
             cases(&TASK_EVENTS),
             self.of_logs(),
@@ -215,6 +226,14 @@ impl Which {
              count(*) FILTER (WHERE {canceled}) AS canceled FROM \
              (SELECT id, task, bit_or(told) AS told FROM ({}) GROUP BY id, task) GROUP BY id",
             any(handed_over),
+            self.of_tasks()
+        )
+    }
+
+    /// How many records say what of tasks: one that came twice is two.
+    pub(super) fn task_records(&self) -> String {
+        format!(
+            "SELECT id, of_span, told, count(*) AS records FROM ({}) GROUP BY id, of_span, told",
             self.of_tasks()
         )
     }

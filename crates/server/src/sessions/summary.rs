@@ -1,8 +1,11 @@
 //! What is known of a session, put together from all that was sent of it.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::heard::Announced;
+use super::sql::bit;
 use crate::limits::SESSION_LOST_AFTER;
 use crate::times::rfc3339_text;
 
@@ -138,6 +141,54 @@ pub(super) struct Counts {
     pub(super) errors: i64,
 }
 
+/// Records of a session by what they say, each as often as it came.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Records {
+    pub(super) spans: i64,
+    pub(super) errors: i64,
+    /// Events of tasks, by what they say as bits.
+    pub(super) events: BTreeMap<i64, i64>,
+    /// Spans of tasks, likewise.
+    pub(super) task_spans: BTreeMap<i64, i64>,
+}
+
+impl Records {
+    /// How many there are.
+    pub(super) fn number(&self) -> i64 {
+        self.spans + self.events.values().chain(self.task_spans.values()).sum::<i64>()
+    }
+
+    /// What they come to if each came once. Where events tell of tasks, they count.
+    pub(super) fn counts(&self) -> Counts {
+        let of = |told: &BTreeMap<i64, i64>, bit: i64| told.get(&bit).copied().unwrap_or(0);
+        let event = |bit| of(&self.events, bit);
+        let span = |bit| of(&self.task_spans, bit);
+        let tasks = if self.events.keys().any(|told| *told != 0) {
+            let completed = event(bit::COMPLETED);
+            let (failed, canceled) = (event(bit::FAILED), event(bit::CANCELED));
+            let (queued, started) = (event(bit::QUEUED), event(bit::STARTED));
+            let ended = completed + failed + canceled;
+            let submitted = event(bit::SUBMITTED).max(queued).max(started).max(completed + failed);
+            let created = event(bit::CREATED).max(submitted).max(ended);
+            let running = (started - ended).max(0);
+            TaskCounts { created, submitted, running, completed, failed, canceled, unfinished: 0 }
+        } else {
+            let created: i64 = self.task_spans.values().sum();
+            let canceled = span(bit::CANCELED);
+            TaskCounts {
+                created,
+                submitted: created - canceled - span(bit::UNFINISHED),
+                running: 0,
+                completed: span(bit::COMPLETED) + span(bit::SPAN_ENDED),
+                failed: span(bit::FAILED) + span(bit::SPAN_FAILED),
+                canceled,
+                unfinished: 0,
+            }
+        };
+        Counts { tasks, spans: self.spans, errors: self.errors }
+    }
+}
+
 /// A session as it is shown.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Session {
@@ -238,6 +289,42 @@ mod tests {
         // Without events a span that looks like a session is one.
         let spanned = Seen { restarted: None, ended: None, ..again };
         assert_eq!(spanned.ended(), Some(6 * MINUTE));
+    }
+
+    #[test]
+    fn records_that_came_once_say_how_tasks_stand() {
+        let told = |of: &[(i64, i64)]| of.iter().copied().collect::<BTreeMap<i64, i64>>();
+        // Four tasks: one completed, one failed, one runs, one is only known. An event of the
+        // program's own beside.
+        let events = [
+            (bit::CREATED, 4),
+            (bit::SUBMITTED, 3),
+            (bit::STARTED, 3),
+            (bit::COMPLETED, 1),
+            (bit::FAILED, 1),
+            (0, 1),
+        ];
+        let task_spans = [(bit::SPAN_ENDED, 1), (bit::SPAN_FAILED, 1)];
+        let records =
+            Records { spans: 5, errors: 1, events: told(&events), task_spans: told(&task_spans) };
+        assert_eq!(records.number(), 5 + 13 + 2);
+        let counts = records.counts();
+        let tasks = TaskCounts {
+            created: 4,
+            submitted: 3,
+            running: 1,
+            completed: 1,
+            failed: 1,
+            canceled: 0,
+            unfinished: 0,
+        };
+        assert_eq!(counts, Counts { tasks, spans: 5, errors: 1 });
+        // Without events their spans say it.
+        let spans = [(bit::COMPLETED, 2), (bit::SPAN_FAILED, 1), (bit::CANCELED, 1)];
+        let tasks = Records { task_spans: told(&spans), ..Records::default() }.counts().tasks;
+        assert_eq!((tasks.created, tasks.submitted), (4, 3));
+        assert_eq!((tasks.completed, tasks.failed, tasks.canceled), (2, 1, 1));
+        assert_eq!(Records::default().counts(), Counts::default());
     }
 
     #[test]

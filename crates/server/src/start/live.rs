@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Numbers are those of the whole server, without names. Who comes again after a break gets the next
-//! second; nothing is repeated, since totals are told each time. Those who listen are bounded, and
-//! end with the server.
+//! second; nothing is repeated, since totals are told each time. Those who listen are bounded, over all
+//! and for each tenant, and end with the server.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,11 +20,15 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use http::{HeaderMap, Request, StatusCode};
+use kymo_engine::Tenants;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::has_data;
-use crate::limits::{LIVE_RATES_EVERY, MAX_LIVE_PAGES, RUNNING_SESSIONS_EVERY, UNAVAILABLE_RETRY};
+use crate::limits::{
+    LIVE_RATES_EVERY, MAX_LIVE_PAGES, MAX_TENANT_LIVE_PAGES, RUNNING_SESSIONS_EVERY,
+    UNAVAILABLE_RETRY,
+};
 use crate::reply::{json_error, retry, streamed};
 use crate::router::Shared;
 use crate::telemetry::Totals;
@@ -37,6 +41,8 @@ const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 #[derive(Debug, Clone)]
 pub(crate) struct Listeners {
     places: Arc<Semaphore>,
+    /// Places that are taken, by tenant.
+    taken: Arc<Mutex<BTreeMap<String, usize>>>,
     /// Sessions that run, by the tenants that a request named.
     sessions: Arc<Mutex<BTreeMap<String, Counted>>>,
 }
@@ -50,11 +56,54 @@ struct Counted {
 
 impl Default for Listeners {
     fn default() -> Self {
-        Self { places: Arc::new(Semaphore::new(MAX_LIVE_PAGES)), sessions: Arc::default() }
+        let places = Arc::new(Semaphore::new(MAX_LIVE_PAGES));
+        Self { places, taken: Arc::default(), sessions: Arc::default() }
+    }
+}
+
+/// The place of one who listens; until it is dropped.
+#[derive(Debug)]
+struct Place {
+    tenants: Tenants,
+    taken: Arc<Mutex<BTreeMap<String, usize>>>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        for name in self.tenants.names() {
+            if let Some(count) = taken.get_mut(name) {
+                *count -= 1;
+                if *count == 0 {
+                    taken.remove(name);
+                }
+            }
+        }
     }
 }
 
 impl Listeners {
+    /// Lets in one who listens for these tenants, or says why not.
+    fn enter(&self, tenants: Tenants) -> Result<Place, String> {
+        let permit = self.places.clone().try_acquire_owned();
+        let permit = permit
+            .map_err(|_| format!("{MAX_LIVE_PAGES} pages are watching already: try again later"))?;
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full =
+            |name: &str| taken.get(name).is_some_and(|count| *count >= MAX_TENANT_LIVE_PAGES);
+        if tenants.names().any(is_full) {
+            return Err(format!(
+                "{MAX_TENANT_LIVE_PAGES} pages are watching for this tenant already: try again later"
+            ));
+        }
+        for name in tenants.names() {
+            *taken.entry(name.to_owned()).or_default() += 1;
+        }
+        drop(taken);
+        Ok(Place { tenants, taken: self.taken.clone(), _permit: permit })
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Counted>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -67,14 +116,20 @@ struct Listening {
     before: Totals,
     at: Instant,
     is_first: bool,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 pub(super) async fn watch(State(shared): State<Shared>, request: Request<Body>) -> Response {
-    let Ok(place) = shared.listeners.places.clone().try_acquire_owned() else {
-        let message = format!("{MAX_LIVE_PAGES} pages are watching already: try again later");
-        let response = json_error(StatusCode::SERVICE_UNAVAILABLE, &message);
-        return retry(response, UNAVAILABLE_RETRY);
+    let tenants = match tenant::readable(request.headers()) {
+        Ok(tenants) => tenants,
+        Err(why) => return json_error(StatusCode::BAD_REQUEST, &why),
+    };
+    let place = match shared.listeners.enter(tenants) {
+        Ok(place) => place,
+        Err(why) => {
+            let response = json_error(StatusCode::SERVICE_UNAVAILABLE, &why);
+            return retry(response, UNAVAILABLE_RETRY);
+        }
     };
     let listening = Listening {
         before: shared.telemetry.totals().read(),
@@ -156,5 +211,29 @@ impl Listening {
             let _ = self.shared.engine.spawn(counting);
         }
         count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tenant::joined_tenants;
+
+    #[test]
+    fn one_tenant_leaves_places_to_others() {
+        let listeners = Listeners::default();
+        let enter = |names: &str| listeners.enter(joined_tenants(names).unwrap());
+        let mut places: Vec<Place> =
+            (0..MAX_TENANT_LIVE_PAGES).map(|_| enter("a").unwrap()).collect();
+        for full in ["a", "a|b"] {
+            assert!(enter(full).unwrap_err().contains("this tenant"), "{full}");
+        }
+        let left = MAX_LIVE_PAGES - MAX_TENANT_LIVE_PAGES;
+        places.extend((0..left).map(|_| enter("b").unwrap()));
+        assert!(enter("c").unwrap_err().contains("watching already"));
+        places.clear();
+        assert!(listeners.taken.lock().unwrap().is_empty());
+        let _again = enter("a|b").unwrap();
+        assert_eq!(listeners.taken.lock().unwrap().len(), 2);
     }
 }

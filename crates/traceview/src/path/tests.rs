@@ -222,9 +222,8 @@ fn random_trees_have_the_path_that_its_definition_gives() {
             let from = above.start_nanos - 5 + random.below(long.max(1) as u64) as i64;
             places.push(place(id, parent, from, from + random.below(long as u64 + 10) as i64));
         }
-        let mut spans = sorted(places);
         // A child may now come before its parent, which only the order of equals notices.
-        spans.sort_by_key(|place| (place.start_nanos, -place.end_nanos, place.span_id));
+        let spans = sorted(places);
         let root = spans.iter().position(|place| place.parent_span_id.is_none()).unwrap() as u32;
         let mut expected = Vec::new();
         naive(&spans, root, 0, 1000, &mut expected);

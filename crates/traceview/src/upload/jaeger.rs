@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use kymo_wire::AnyValueView;
 use kymo_wire::encode::{EventFields, LinkFields, SpanFields, Writer};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::error::TraceError;
 
@@ -48,12 +48,11 @@ struct Span {
     operation_name: String,
     #[serde(default)]
     references: Vec<Reference>,
-    /// Microseconds since 1970.
+    /// Since 1970.
     #[serde(default)]
-    start_time: u64,
-    /// Microseconds.
+    start_time: Micros,
     #[serde(default)]
-    duration: u64,
+    duration: Micros,
     #[serde(default)]
     tags: Vec<Tag>,
     #[serde(default)]
@@ -86,21 +85,16 @@ struct Tag {
 
 #[derive(Deserialize)]
 struct Log {
-    /// Microseconds since 1970.
+    /// Since 1970.
     #[serde(default)]
-    timestamp: u64,
+    timestamp: Micros,
     #[serde(default)]
     fields: Vec<Tag>,
 }
 
-/// Whether a document's first member that says anything is Jaeger's.
-pub(super) fn is_jaeger(file: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Head {
-        data: Option<serde::de::IgnoredAny>,
-    }
-    serde_json::from_slice::<Head>(file).is_ok_and(|head| head.data.is_some())
-}
+/// Microseconds. Some senders have fractions of them, and `null` where there are none.
+#[derive(Default, Deserialize)]
+pub(super) struct Micros(Option<Number>);
 
 pub(super) fn read(file: &[u8]) -> Result<Vec<u8>, TraceError> {
     let document: Document = serde_json::from_slice(file)
@@ -140,8 +134,8 @@ fn write_span(writer: &mut Writer, span: &Span) {
         parent_span_id: parent_id.as_ref().map_or(&[], |id| &id[..]),
         name: span.operation_name.as_bytes(),
         kind: span.kind(),
-        start_time_unix_nano: nanos(span.start_time),
-        end_time_unix_nano: nanos(span.start_time.saturating_add(span.duration)),
+        start_time_unix_nano: span.start_time.nanos(),
+        end_time_unix_nano: span.start_time.nanos().saturating_add(span.duration.nanos()),
         ..SpanFields::default()
     };
     writer.span(&fields, |w| {
@@ -171,7 +165,7 @@ fn write_event(writer: &mut Writer, log: &Log) {
     let named = log.fields.iter().find(|field| field.key == "event");
     let name = named.and_then(|field| field.value.as_str()).unwrap_or("log");
     let fields = EventFields {
-        time_unix_nano: nanos(log.timestamp),
+        time_unix_nano: log.timestamp.nanos(),
         name: name.as_bytes(),
         ..EventFields::default()
     };
@@ -182,17 +176,52 @@ fn write_event(writer: &mut Writer, log: &Log) {
     });
 }
 
-/// Nanoseconds of microseconds.
-pub(super) fn nanos(micros: u64) -> u64 {
-    micros.saturating_mul(1_000)
-}
-
 /// An id of `N` bytes out of hexadecimal, which may lack leading zeros; zeros if it is none.
 pub(super) fn id<const N: usize>(text: &str) -> [u8; N] {
     let mut id = [0; N];
     let number = u128::from_str_radix(text, 16).unwrap_or(0).to_be_bytes();
     id.copy_from_slice(&number[16 - N..]);
     id
+}
+
+/// The number of a kind; 0 for words that are none.
+pub(super) fn kind_of(name: &str) -> i32 {
+    match name {
+        "internal" => 1,
+        "server" => 2,
+        "client" => 3,
+        "producer" => 4,
+        "consumer" => 5,
+        _ => 0,
+    }
+}
+
+/// Calls `then` with a value of JSON in its type; lists and maps are text.
+pub(super) fn with_value(value: &Value, then: impl FnOnce(&AnyValueView<'_>)) {
+    match value {
+        Value::Null => then(&AnyValueView::Empty),
+        Value::Bool(flag) => then(&AnyValueView::Bool(*flag)),
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => then(&AnyValueView::Int(number)),
+            None => then(&AnyValueView::Double(number.as_f64().unwrap_or(f64::NAN))),
+        },
+        Value::String(text) => then(&AnyValueView::String(text.as_bytes())),
+        other => then(&AnyValueView::String(other.to_string().as_bytes())),
+    }
+}
+
+impl Micros {
+    /// In nanoseconds; 0 if there are none.
+    pub(super) fn nanos(&self) -> u64 {
+        let Some(micros) = &self.0 else { return 0 };
+        if let Some(whole) = micros.as_u64() {
+            return whole.saturating_mul(1_000);
+        }
+        let micros = micros.as_f64().unwrap_or(0.0);
+        // A double has no room for the nanoseconds of today: the fraction is taken by itself.
+        let nanos = (micros.fract() * 1_000.0).round() as u64;
+        (micros.trunc() as u64).saturating_mul(1_000).saturating_add(nanos)
+    }
 }
 
 impl Span {
@@ -210,14 +239,7 @@ impl Span {
     }
 
     fn kind(&self) -> i32 {
-        match self.tag("span.kind").and_then(Value::as_str) {
-            Some("internal") => 1,
-            Some("server") => 2,
-            Some("client") => 3,
-            Some("producer") => 4,
-            Some("consumer") => 5,
-            _ => 0,
-        }
+        self.tag("span.kind").and_then(Value::as_str).map_or(0, kind_of)
     }
 
     fn status(&self) -> (i32, &str) {
@@ -245,21 +267,14 @@ impl Tag {
     /// Calls `then` with the value in its type.
     fn with(&self, then: impl FnOnce(&AnyValueView<'_>)) {
         match (&*self.kind, &self.value) {
-            (_, Value::Bool(flag)) => then(&AnyValueView::Bool(*flag)),
             ("float64", Value::Number(number)) => {
                 then(&AnyValueView::Double(number.as_f64().unwrap_or(f64::NAN)));
             }
-            (_, Value::Number(number)) => match number.as_i64() {
-                Some(number) => then(&AnyValueView::Int(number)),
-                None => then(&AnyValueView::Double(number.as_f64().unwrap_or(f64::NAN))),
-            },
             // Whole numbers that JavaScript would round come as text.
             ("int64", Value::String(text)) if text.parse::<i64>().is_ok() => {
                 then(&AnyValueView::Int(text.parse().unwrap_or(0)));
             }
-            (_, Value::String(text)) => then(&AnyValueView::String(text.as_bytes())),
-            (_, Value::Null) => then(&AnyValueView::Empty),
-            (_, other) => then(&AnyValueView::String(other.to_string().as_bytes())),
+            (_, value) => with_value(value, then),
         }
     }
 }
@@ -282,13 +297,10 @@ mod tests {
         assert_eq!(root["durationNanos"], 250_000);
         let attributes = json!([
             {"key": "http.status_code", "type": "int", "value": 500},
-            {"key": "big", "type": "string", "value": "9007199254740993"},
+            {"key": "big", "type": "int", "value": "9007199254740993"},
             {"key": "ratio", "type": "double", "value": 2.0},
             {"key": "error", "type": "bool", "value": true},
         ]);
-        let big = json!({"key": "big", "type": "int", "value": "9007199254740993"});
-        let mut attributes = attributes;
-        attributes[1] = big;
         assert_eq!(root["attributes"], attributes);
         assert_eq!(root["status"], json!({"code": "error", "message": "it broke"}));
         assert_eq!(root["events"][0]["name"], "retry");
@@ -297,5 +309,31 @@ mod tests {
         assert_eq!(late["parentId"], query["id"]);
         let service = &details["resources"][1]["attributes"][0];
         assert_eq!(service["value"], "db");
+    }
+
+    #[test]
+    fn times_may_have_fractions_and_null_is_none() {
+        let file = json!({"data": [{"spans": [
+            {"traceID": "1", "spanID": "1", "startTime": 1_700_000_000_000_000.5, "duration": 7.25,
+             "logs": [{"timestamp": 1_700_000_000_000_001.75, "fields": []}, {"timestamp": null}]},
+            {"traceID": "1", "spanID": "2", "startTime": 1_700_000_000_000_002u64, "duration": null},
+        ]}]});
+        let tree = TraceTree::read(read(file.to_string().as_bytes()).unwrap()).unwrap();
+        let details = serde_json::to_value(Details::of(&tree, &[0, 1]).unwrap()).unwrap();
+        let [first, second] = [0, 1].map(|row| &details["spans"][row]);
+        assert_eq!(first["start"], "1700000000000000500");
+        assert_eq!(first["durationNanos"], 7_250);
+        assert_eq!(first["events"][0]["time"], "1700000000000001750");
+        assert_eq!(first["events"][1]["time"], "0");
+        assert_eq!(second["start"], "1700000000000002000");
+        assert_eq!(second["durationNanos"], 0);
+    }
+
+    #[test]
+    fn times_before_1970_and_beyond_all_are_cut() {
+        for (text, nanos) in [("-3.5", 0), ("-3", 0), ("1e300", u64::MAX), ("0.0004", 0)] {
+            let micros: Micros = serde_json::from_str(text).unwrap();
+            assert_eq!(micros.nanos(), nanos, "{text}");
+        }
     }
 }

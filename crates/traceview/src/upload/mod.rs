@@ -4,17 +4,20 @@
 //! |---|---|
 //! | OTLP/JSON, one object or one in each line | begins with `{`, has `resourceSpans` |
 //! | Jaeger's JSON | begins with `{`, has `data` |
-//! | Zipkin's JSON, version 2 | begins with `[` |
+//! | Chrome's trace events | begins with `{`, has `traceEvents`; or a list whose first has `ph` |
+//! | Zipkin's JSON, version 2 | any other list |
 //! | OTLP protobuf | anything else |
 //!
 //! What is read passes the admission check of the server, so that what follows can trust it, and is
 //! split by trace.
 
+mod chrome;
 mod jaeger;
 mod split;
 mod zipkin;
 
 use kymo_wire::{JsonError, Limits, Signal, WireError, inspect_traces, json, lines};
+use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::error::TraceError;
@@ -35,6 +38,7 @@ pub fn read(file: &[u8]) -> Result<Vec<UploadedTrace>, TraceError> {
     let bodies = match file.trim_ascii_start().first() {
         None => return Err(TraceError::NoSpans),
         Some(b'{') => json_bodies(file)?,
+        Some(b'[') if chrome::is_list_of_events(file) => vec![chrome::read(file)?],
         Some(b'[') => vec![zipkin::read(file)?],
         Some(_) => vec![file.to_vec()],
     };
@@ -54,10 +58,23 @@ fn not_otlp(error: WireError) -> TraceError {
     TraceError::Format(format!("it begins like protobuf, but {error}"))
 }
 
+/// Members that say what an object is.
+#[derive(Default, Deserialize)]
+struct Members {
+    data: Option<IgnoredAny>,
+    #[serde(rename = "traceEvents")]
+    trace_events: Option<IgnoredAny>,
+}
+
 /// What JSON holds, as protobuf.
 fn json_bodies(file: &[u8]) -> Result<Vec<Vec<u8>>, TraceError> {
-    if jaeger::is_jaeger(file) {
+    // Several documents, a line each, are no object: they are neither of these.
+    let members: Members = serde_json::from_slice(file).unwrap_or_default();
+    if members.data.is_some() {
         return Ok(vec![jaeger::read(file)?]);
+    }
+    if members.trace_events.is_some() {
+        return Ok(vec![chrome::read(file)?]);
     }
     let whole = match json::decode(Signal::Traces, file) {
         Ok(body) if !body.is_empty() => return Ok(vec![body]),
@@ -154,8 +171,17 @@ mod tests {
     }
 
     #[test]
-    fn jaeger_is_told_from_otlp() {
+    fn other_formats_are_told_from_otlp_and_each_other() {
         let file = include_bytes!("jaeger_example.json");
         assert_eq!(spans(file), [(0, 3)]);
+        let events = r#"[{"ph": "X", "name": "a", "ts": 5, "dur": 1, "pid": 1, "tid": 1}]"#;
+        assert_eq!(spans(events.as_bytes()), [(0, 1)]);
+        let whole = format!("{{\"displayTimeUnit\": \"ns\", \"traceEvents\": {events}}}");
+        assert_eq!(spans(whole.as_bytes()), [(0, 1)]);
+        let zipkin = r#"[{"traceId": "1", "id": "2", "timestamp": 5, "duration": 1}]"#;
+        assert_eq!(spans(zipkin.as_bytes()), [(0, 1)]);
+        for nothing in ["[]", r#"{"traceEvents": []}"#] {
+            assert!(matches!(read(nothing.as_bytes()), Err(TraceError::NoSpans)), "{nothing}");
+        }
     }
 }

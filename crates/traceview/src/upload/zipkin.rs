@@ -10,7 +10,7 @@ use kymo_wire::AnyValueView;
 use kymo_wire::encode::{EventFields, SpanFields, Writer};
 use serde::Deserialize;
 
-use super::jaeger::{id, nanos};
+use super::jaeger::{Micros, id};
 use crate::error::TraceError;
 
 #[derive(Deserialize)]
@@ -24,12 +24,11 @@ struct Span {
     name: Option<String>,
     #[serde(default)]
     kind: Option<String>,
-    /// Microseconds since 1970.
+    /// Since 1970.
     #[serde(default)]
-    timestamp: u64,
-    /// Microseconds.
+    timestamp: Micros,
     #[serde(default)]
-    duration: u64,
+    duration: Micros,
     #[serde(default)]
     local_endpoint: Option<Endpoint>,
     #[serde(default)]
@@ -53,9 +52,9 @@ struct Endpoint {
 
 #[derive(Deserialize)]
 struct Annotation {
-    /// Microseconds since 1970.
+    /// Since 1970.
     #[serde(default)]
-    timestamp: u64,
+    timestamp: Micros,
     #[serde(default)]
     value: String,
 }
@@ -85,8 +84,8 @@ fn write(writer: &mut Writer, span: &Span) {
         parent_span_id: parent_id.as_ref().map_or(&[], |id| &id[..]),
         name: span.name.as_deref().unwrap_or_default().as_bytes(),
         kind: span.kind_number(),
-        start_time_unix_nano: nanos(span.timestamp),
-        end_time_unix_nano: nanos(span.timestamp.saturating_add(span.duration)),
+        start_time_unix_nano: span.timestamp.nanos(),
+        end_time_unix_nano: span.timestamp.nanos().saturating_add(span.duration.nanos()),
         ..SpanFields::default()
     };
     writer.span(&fields, |w| {
@@ -100,7 +99,7 @@ fn write(writer: &mut Writer, span: &Span) {
         }
         for annotation in &span.annotations {
             let fields = EventFields {
-                time_unix_nano: nanos(annotation.timestamp),
+                time_unix_nano: annotation.timestamp.nanos(),
                 name: annotation.value.as_bytes(),
                 ..EventFields::default()
             };
@@ -165,5 +164,22 @@ mod tests {
             (&child["parentId"], &child["events"][0]["name"]),
             (&root["id"], &json!("retry"))
         );
+    }
+
+    #[test]
+    fn times_may_have_fractions_and_null_is_none() {
+        let file = json!([
+            {"traceId": "1", "id": "1", "timestamp": 1_700_000_000_000_000.5, "duration": 7.25,
+             "annotations": [{"timestamp": 1_700_000_000_000_001.75, "value": "retry"}]},
+            {"traceId": "1", "id": "2", "timestamp": 1_700_000_000_000_002u64, "duration": null},
+        ]);
+        let tree = TraceTree::read(read(file.to_string().as_bytes()).unwrap()).unwrap();
+        let details = serde_json::to_value(Details::of(&tree, &[0, 1]).unwrap()).unwrap();
+        let [first, second] = [0, 1].map(|row| &details["spans"][row]);
+        assert_eq!(first["start"], "1700000000000000500");
+        assert_eq!(first["durationNanos"], 7_250);
+        assert_eq!(first["events"][0]["time"], "1700000000000001750");
+        assert_eq!(second["start"], "1700000000000002000");
+        assert_eq!(second["durationNanos"], 0);
     }
 }

@@ -3,10 +3,12 @@
  * server that does not answer sets `connection`, which the frame shows as one banner, and one that wants to
  * know who asks sets `login`, for which the frame has a form.
  */
-import { signal } from "@preact/signals";
 import { href } from "./base";
-import { type Params, param } from "./router";
+import { found, lost } from "./connection";
+import { type Params, tenant } from "./router";
 import { isRefused, refused, taken, token } from "./token";
+
+export { connection } from "./connection";
 
 /** What went wrong with a question. */
 export class ApiError extends Error {
@@ -23,8 +25,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether the server answers. */
-export const connection = signal<{ lost: boolean; retryAt?: number }>({ lost: false });
+const GONE = "the server does not answer";
 
 /** The path of a question with its parameters. */
 export function question(path: string, params: Params = {}): string {
@@ -40,7 +41,7 @@ export function question(path: string, params: Params = {}): string {
 
 /** Whether the browser alone, by a link or a socket, would ask as somebody else than the page does. */
 export function needsHeaders(): boolean {
-  return token.value !== "" || param("tenant") !== undefined;
+  return token.value !== "" || tenant.value !== undefined;
 }
 
 /** Asks; the answer has been found to be a good one. */
@@ -68,42 +69,79 @@ export async function tryToken(text: string): Promise<void> {
 
 async function reach(path: string, init: RequestInit, token: string): Promise<Response> {
   const headers = new Headers(init.headers);
-  const tenant = param("tenant");
-  if (tenant) headers.set("X-Scope-OrgID", tenant);
+  const whose = tenant.peek();
+  if (whose) headers.set("X-Scope-OrgID", whose);
   if (token !== "") headers.set("Authorization", `Bearer ${token}`);
   let response: Response;
   try {
     response = await fetch(href(path), { ...init, headers });
   } catch (error) {
     if ((error as Error).name === "AbortError") throw error;
-    lost();
-    throw new ApiError("the server does not answer", 0, undefined, path);
+    throw gone(path);
   }
-  if (connection.peek().lost) connection.value = { lost: false };
+  if (isOfProxy(response)) throw gone(path);
+  found();
   return response;
 }
 
+function gone(path: string): ApiError {
+  lost();
+  return new ApiError(GONE, 0, undefined, path);
+}
+
+/** Whether a proxy says that there is no server behind it, as it does while that is started anew. */
+function isOfProxy({ status, headers }: Response): boolean {
+  return status === 502 || (status === 503 && isDocument(headers));
+}
+
+/** Whether it is a page for people, which the server's own answers to questions never are. */
+function isDocument(headers: Headers): boolean {
+  return /^text\/html\b/i.test(headers.get("Content-Type") ?? "");
+}
+
 async function failure(response: Response, path: string): Promise<ApiError> {
-  const text = await response.text();
-  let message = text.trim() || `${response.status} ${response.statusText}`;
-  let position: number | undefined;
+  const { status } = response;
+  const { message, position } = words(await whole(response.text(), path));
+  const isSaid = message !== "" && !isDocument(response.headers);
+  return new ApiError(isSaid ? message : `the server refused, with status ${status}`, status, position, path);
+}
+
+/** What an answer says that is wrong: JSON of one of the interfaces, or plain text as it is. */
+function words(text: string): { message: string; position?: number } {
+  let said: unknown;
   try {
-    const said = JSON.parse(text) as Record<string, unknown>;
-    const words = said.error ?? said.message;
-    if (typeof words === "string") message = words;
-    if (typeof said.position === "number") position = said.position;
-    else if (typeof said.position === "object")
-      position = (said.position as { offset?: number } | null)?.offset;
+    said = JSON.parse(text);
   } catch {
-    // Plain text is said as it is.
+    return { message: text.trim() };
   }
-  return new ApiError(message, response.status, position, path);
+  if (typeof said !== "object" || said === null) return { message: typeof said === "string" ? said : "" };
+  const { error, message, position } = said as Record<string, unknown>;
+  const inner = (error as { message?: unknown } | undefined | null)?.message;
+  const offset = (position as { offset?: unknown } | undefined | null)?.offset ?? position;
+  return {
+    message: [error, inner, message].find((one) => typeof one === "string") ?? "",
+    position: typeof offset === "number" ? offset : undefined,
+  };
+}
+
+/** The body of an answer; one that breaks off, or that somebody else gave, is told in words. */
+async function whole<T>(body: Promise<T>, path: string): Promise<T> {
+  try {
+    return await body;
+  } catch (error) {
+    const { name } = error as Error;
+    if (name === "AbortError") throw error;
+    if (name !== "SyntaxError") throw gone(path);
+    const why = "the answer cannot be read: something between this page and the server may have given it";
+    throw new ApiError(why, 200, undefined, path);
+  }
 }
 
 /** A JSON document. */
 export async function getJson<T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
-  const response = await ask(question(path, params), { signal });
-  return (await response.json()) as T;
+  const asked = question(path, params);
+  const response = await ask(asked, { signal });
+  return whole<T>(response.json(), asked);
 }
 
 /** Sends a JSON document, and gets one. */
@@ -119,19 +157,34 @@ export async function sendJson<T>(
     init.headers = { "Content-Type": "application/json" };
   }
   const response = await ask(path, init);
-  const text = await response.text();
-  return (text === "" ? undefined : JSON.parse(text)) as T;
+  const document = response.text().then((text) => (text === "" ? undefined : JSON.parse(text)) as T);
+  return whole(document, path);
+}
+
+/** Text of an answer as it comes, until `take` wants no more. */
+export async function eachPiece(
+  path: string,
+  init: RequestInit,
+  take: (piece: string) => boolean,
+): Promise<void> {
+  const response = await ask(path, init);
+  const pieces = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (;;) {
+      const { value, done } = await whole(pieces.read(), path);
+      if (done || !take(value)) return;
+    }
+  } finally {
+    // What is left is not wanted; what broke off has said so already.
+    pieces.cancel().catch(() => {});
+  }
 }
 
 /** Lines of JSON, handed over as they come. */
 export async function eachLine<T>(path: string, init: RequestInit, take: (line: T) => void): Promise<void> {
-  const response = await ask(path, init);
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) break;
-    rest += value;
+  await eachPiece(path, init, (piece) => {
+    rest += piece;
     let end = rest.indexOf("\n");
     let start = 0;
     for (; end >= 0; end = rest.indexOf("\n", start)) {
@@ -139,32 +192,7 @@ export async function eachLine<T>(path: string, init: RequestInit, take: (line: 
       start = end + 1;
     }
     rest = rest.slice(start);
-  }
+    return true;
+  });
   if (rest.trim() !== "") take(JSON.parse(rest) as T);
-}
-
-let pause = 1000;
-
-/** Says that the server is gone, and looks for it until it is back. */
-function lost(): void {
-  if (connection.peek().lost) return;
-  pause = 1000;
-  wait();
-}
-
-function wait(): void {
-  connection.value = { lost: true, retryAt: Date.now() + pause };
-  setTimeout(async () => {
-    try {
-      const response = await fetch(href("/ready"));
-      if (response.ok) {
-        connection.value = { lost: false };
-        return;
-      }
-    } catch {
-      // Still gone.
-    }
-    pause = Math.min(pause * 2, 15_000);
-    wait();
-  }, pause);
 }

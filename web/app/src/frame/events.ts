@@ -3,7 +3,8 @@
  * taken up again after a pause when they break off, where they broke; the pause grows while nothing comes.
  */
 import { effect } from "@preact/signals";
-import { ApiError, ask, connection, question } from "./api";
+import { ApiError, ask, question } from "./api";
+import { connection } from "./connection";
 import type { Params } from "./router";
 import { EventReader } from "./sse";
 import { isRefused } from "./token";
@@ -38,7 +39,8 @@ async function listen(path: string, heard: Heard, signal: AbortSignal): Promise<
       reader.begin();
       await each(response, reader, (name, data) => {
         pause = FIRST_PAUSE_MILLIS;
-        tell(heard[name], data);
+        // Who is told something may want to hear no more of the same piece.
+        if (!signal.aborted) tell(heard[name], data);
       });
     } catch (error) {
       if (signal.aborted || isFinal(error)) return;

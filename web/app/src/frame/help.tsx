@@ -1,6 +1,7 @@
 /** The keys that do something here. */
 import { useEffect, useRef } from "preact/hooks";
 import { Button } from "../ui/button";
+import { keepWithin } from "./focus";
 import { bindings } from "./keys";
 
 export function Help({ close }: { close: () => void }) {
@@ -15,6 +16,7 @@ export function Help({ close }: { close: () => void }) {
       class="overlay"
       onPointerDown={(event) => event.target === event.currentTarget && close()}
       onKeyDown={(event) => {
+        keepWithin(event, dialog.current!);
         if (event.key === "Escape") {
           event.preventDefault();
           close();
@@ -37,7 +39,7 @@ export function Help({ close }: { close: () => void }) {
                   <span>{label}</span>
                   <span>
                     {keys.split(" ").map((key, at) => (
-                      <kbd key={at}>{key}</kbd>
+                      <kbd key={at}>{shown(key)}</kbd>
                     ))}
                   </span>
                 </div>
@@ -48,4 +50,21 @@ export function Help({ close }: { close: () => void }) {
       </div>
     </div>
   );
+}
+
+const SIGNS: Record<string, string> = {
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  ctrl: "Ctrl",
+  shift: "Shift",
+};
+
+/** A key as it is written on keyboards. */
+function shown(key: string): string {
+  return key
+    .split(/(?<=.)\+(?=.)/)
+    .map((part) => SIGNS[part] ?? part)
+    .join(" ");
 }

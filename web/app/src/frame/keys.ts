@@ -31,8 +31,10 @@ export function useKeys(scope: string, list: readonly Binding[], about: readonly
 
 function pressed(event: KeyboardEvent): string {
   const parts: string[] = [];
-  if (event.ctrlKey || event.metaKey) parts.push("ctrl");
-  if (event.altKey) parts.push("alt");
+  // Keyboards of many countries have brackets and the like behind AltGr, which is told as Ctrl and Alt.
+  const isAltGr = event.getModifierState("AltGraph");
+  if ((event.ctrlKey || event.metaKey) && !isAltGr) parts.push("ctrl");
+  if (event.altKey && !isAltGr) parts.push("alt");
   const isLetter = event.key.length === 1;
   // Shift is part of the character where there is one.
   if (event.shiftKey && !isLetter) parts.push("shift");
@@ -55,11 +57,17 @@ let beforeAt = 0;
 function isPress(event: KeyboardEvent): boolean {
   if (event.key !== "Enter" && event.key !== " ") return false;
   const target = event.composedPath()[0] as Element | undefined;
-  return target?.closest?.("a, button, summary, [role=tab], [role=menuitem]") !== null;
+  return Boolean(target?.closest?.("a, button, summary, [role=tab], [role=menuitem]"));
+}
+
+/** Whether a window is over the page, whose keys would do things that nobody sees. */
+function isCovered(event: KeyboardEvent): boolean {
+  const isPlain = !event.ctrlKey && !event.metaKey && event.key !== "?";
+  return isPlain && document.querySelector("[aria-modal=true]") !== null;
 }
 
 function handle(event: KeyboardEvent): void {
-  if (event.defaultPrevented || event.isComposing || isPress(event)) return;
+  if (event.defaultPrevented || event.isComposing || isPress(event) || isCovered(event)) return;
   const typing = isTyping(event);
   const key = pressed(event);
   const sequence = event.timeStamp - beforeAt < SEQUENCE_MILLIS ? `${before} ${key}` : key;

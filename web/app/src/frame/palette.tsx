@@ -6,8 +6,9 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { RAIL } from "../pages";
 import { Icon, type IconName } from "../ui/icon";
 import { getJson } from "./api";
+import { keepWithin } from "./focus";
 import { recents } from "./recents";
-import { link, navigate } from "./router";
+import { navigate, type Params, pageLink } from "./router";
 import { toggleTheme } from "./theme";
 import { chooseToken, logOut, token } from "./token";
 
@@ -18,23 +19,37 @@ interface Choice {
   run: () => void;
 }
 
+interface Dashboard {
+  uid: string;
+  title: string;
+}
+
 const MOST = 12;
 const fuzzy = new uFuzzy({ intraMode: 1 });
 
 export function Palette({ close }: { close: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const [dashboards, setDashboards] = useState<readonly { uid: string; title: string }[]>([]);
+  const [dashboards, setDashboards] = useState<readonly Dashboard[]>([]);
   const input = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null;
+    const controller = new AbortController();
     input.current?.focus();
-    getJson<{ dashboards: { uid: string; title: string }[] }>("/api/dashboards").then(
+    getJson<{ dashboards: Dashboard[] }>("/api/dashboards", {}, controller.signal).then(
       (list) => setDashboards(list.dashboards),
-      () => setDashboards([]),
+      // Everything else can be found all the same.
+      () => {},
     );
-    return () => before?.focus();
+    return () => {
+      controller.abort();
+      before?.focus();
+    };
   }, []);
+  useEffect(() => {
+    list.current?.children[at]?.scrollIntoView({ block: "nearest" });
+  }, [at]);
   const choices = useMemo(() => found(text, dashboards), [text, dashboards, recents.value]);
   const pick = (choice: Choice | undefined) => {
     if (!choice) return;
@@ -51,13 +66,20 @@ export function Palette({ close }: { close: () => void }) {
   };
   return (
     <div class="overlay" onPointerDown={(event) => event.target === event.currentTarget && close()}>
-      <div class="dialog" role="dialog" aria-label="Search" aria-modal="true">
+      <div
+        class="dialog"
+        role="dialog"
+        aria-label="Search"
+        aria-modal="true"
+        onKeyDown={(event) => keepWithin(event, event.currentTarget)}
+      >
         <input
           ref={input}
           class="palette-input"
           aria-label="Search, or paste a trace id"
           role="combobox"
           aria-expanded="true"
+          aria-autocomplete="list"
           aria-controls="palette-list"
           aria-activedescendant={choices[at] ? `palette-${at}` : undefined}
           placeholder="A page, a dashboard, a trace id, TraceQL in braces…"
@@ -69,10 +91,11 @@ export function Palette({ close }: { close: () => void }) {
           }}
           onKeyDown={keys}
         />
-        <div class="palette-list" id="palette-list" role="listbox" aria-label="Found">
+        <div class="palette-list" id="palette-list" role="listbox" aria-label="Found" ref={list}>
           {choices.map((choice, index) => (
             <div
-              key={choice.label + choice.hint}
+              // Two traces may have the same name.
+              key={index}
               id={`palette-${index}`}
               class="palette-item"
               role="option"
@@ -92,9 +115,10 @@ export function Palette({ close }: { close: () => void }) {
   );
 }
 
-function found(text: string, dashboards: readonly { uid: string; title: string }[]): readonly Choice[] {
+function found(text: string, dashboards: readonly Dashboard[]): readonly Choice[] {
   const typed = text.trim();
   const go = (to: string) => () => navigate(to);
+  const goOn = (to: string, params?: Params) => () => navigate(pageLink(to, params));
   const fixed: Choice[] = [
     ...recents.value.map(({ path, title }) => ({
       label: title,
@@ -102,15 +126,19 @@ function found(text: string, dashboards: readonly { uid: string; title: string }
       icon: "clock" as const,
       run: go(path),
     })),
-    ...RAIL.map(({ path, label, icon, key }) => ({ label, hint: `g ${key}`, icon, run: go(path) })),
+    ...RAIL.map(({ path, label, icon, key }) => ({ label, hint: `g ${key}`, icon, run: goOn(path) })),
     ...dashboards.map(({ uid, title }) => ({
       label: title,
       hint: "dashboard",
       icon: "dashboards" as const,
       run: go(`/d/${encodeURIComponent(uid)}`),
     })),
-    { label: "SQL", hint: "explore", icon: "columns", run: go("/explore/sql") },
-    { label: "Alerts", hint: "page", icon: "warning", run: go("/alerts") },
+    { label: "SQL", hint: "explore", icon: "columns", run: goOn("/explore/sql") },
+    { label: "Flame of all traces", hint: "page", icon: "traces", run: goOn("/traces/flame") },
+    { label: "Compare two traces", hint: "page", icon: "compare", run: go("/compare") },
+    { label: "GPUs", hint: "page", icon: "hosts", run: goOn("/gpu") },
+    { label: "Alerts", hint: "page", icon: "warning", run: goOn("/alerts") },
+    { label: "Targets that are scraped", hint: "page", icon: "hosts", run: goOn("/targets") },
     { label: "Import a dashboard", hint: "page", icon: "upload", run: go("/dashboards/import") },
     { label: "Dark or light", hint: "d", icon: "theme", run: toggleTheme },
     ...(token.value === ""
@@ -135,13 +163,13 @@ function found(text: string, dashboards: readonly { uid: string; title: string }
       label: `Search traces: ${typed}`,
       hint: "TraceQL",
       icon: "traces",
-      run: go(link("/traces", { q: typed })),
+      run: goOn("/traces", { q: typed }),
     });
     direct.push({
       label: `Search logs: ${typed}`,
       hint: "LogQL",
       icon: "logs",
-      run: go(link("/explore/logs", { q: typed })),
+      run: goOn("/explore/logs", { q: typed }),
     });
   }
   const order = fuzzy.search(
@@ -155,13 +183,13 @@ function found(text: string, dashboards: readonly { uid: string; title: string }
       label: `Logs with “${typed}”`,
       hint: "search",
       icon: "logs",
-      run: go(link("/explore/logs", { text: typed })),
+      run: goOn("/explore/logs", { text: typed }),
     },
     {
       label: `Metrics like “${typed}”`,
       hint: "search",
       icon: "metrics",
-      run: go(link("/explore/metrics", { find: typed })),
+      run: goOn("/explore/metrics", { find: typed }),
     },
   ];
   return [...direct, ...matching, ...(typed.startsWith("{") ? [] : words)].slice(0, MOST);

@@ -4,30 +4,26 @@ import type { ComponentChildren } from "preact";
 import { RAIL } from "../pages";
 import { Icon } from "../ui/icon";
 import { href } from "./base";
-import { link, param, path } from "./router";
+import { focusMain } from "./focus";
+import { keep, kept } from "./kept";
+import { link, pageLink, path } from "./router";
 
 const KEY = "kymo.rail";
 
 export function Rail({ children }: { children: ComponentChildren }) {
-  const isSmall = useSignal(localStorage.getItem(KEY) === "small" || window.innerWidth < 900);
+  const isSmall = useSignal(kept(KEY) === "small" || window.innerWidth < 900);
   const toggle = () => {
     isSmall.value = !isSmall.value;
-    localStorage.setItem(KEY, isSmall.value ? "small" : "large");
-  };
-  // The time that is looked at goes along from page to page.
-  const carried = {
-    from: param("from"),
-    to: param("to"),
-    refresh: param("refresh"),
-    tenant: param("tenant"),
+    keep(KEY, isSmall.value ? "small" : "large");
   };
   return (
     <div class={isSmall.value ? "frame rail-small" : "frame"}>
-      <a class="skip" href="#main">
+      {/* No link: with a prefix, `#main` would be a place on Home. */}
+      <button type="button" class="skip button" onClick={focusMain}>
         To the content
-      </a>
+      </button>
       <nav class="rail" aria-label="Pages">
-        <a class="brand" href={href("/")} aria-label="Kymograph, home">
+        <a class="brand" href={href(link("/"))} aria-label="Kymograph, home">
           <svg width="20" height="20" viewBox="0 0 32 32" aria-hidden="true">
             <path
               d="M3 19h6l2-9 4 16 4-20 3 13h7"
@@ -43,7 +39,7 @@ export function Rail({ children }: { children: ComponentChildren }) {
           <a
             key={to}
             class="rail-link"
-            href={href(link(to, carried))}
+            href={href(pageLink(to))}
             title={label}
             aria-current={isAt(to) ? "page" : undefined}
           >

@@ -1,5 +1,7 @@
 /** What was looked at lately, and queries that were run, kept by the browser. */
 import { signal } from "@preact/signals";
+import { keep, kept } from "./kept";
+import { link, path as pathShown } from "./router";
 
 export interface Recent {
   path: string;
@@ -13,7 +15,7 @@ const SUFFIX = / · Kymograph$/;
 
 function stored<T>(key: string): T[] {
   try {
-    const value: unknown = JSON.parse(localStorage.getItem(key) ?? "[]");
+    const value: unknown = JSON.parse(kept(key) ?? "[]");
     return Array.isArray(value) ? (value as T[]) : [];
   } catch {
     return [];
@@ -23,16 +25,19 @@ function stored<T>(key: string): T[] {
 /** Pages of things (traces, dashboards, sessions), the newest first. */
 export const recents = signal<readonly Recent[]>(stored<Recent>(PAGES));
 
-/** Remembers a page once it has said its title. */
-export function visit(path: string): () => void {
-  const isThing = /^\/(trace|d|session|host|ci\/run)\//.test(path);
+const THING = /^\/(?:trace|d|session|host|ci\/run)\//;
+/** Who is here for less than that has passed through; titles are said anew when data has come. */
+const STAY_MILLIS = 1500;
+
+/** Remembers the page that is shown by its title, if it keeps it for a moment. Returns what calls that off. */
+export function said(title: string): () => void {
+  if (!THING.test(pathShown.peek())) return () => {};
+  const path = link(pathShown.peek());
   const timer = setTimeout(() => {
-    if (!isThing) return;
-    const title = document.title.replace(SUFFIX, "");
     const rest = recents.peek().filter((one) => one.path !== path);
     recents.value = [{ path, title }, ...rest].slice(0, MOST);
-    localStorage.setItem(PAGES, JSON.stringify(recents.peek()));
-  }, 1500);
+    keep(PAGES, JSON.stringify(recents.peek()));
+  }, STAY_MILLIS);
   return () => clearTimeout(timer);
 }
 
@@ -49,7 +54,7 @@ export function isPinned(path: string): boolean {
 export function togglePin(path: string, title = document.title.replace(SUFFIX, "")): void {
   const rest = pins.peek().filter((one) => one.path !== path);
   pins.value = rest.length < pins.peek().length ? rest : [...rest, { path, title }].slice(-MOST);
-  localStorage.setItem(PINS, JSON.stringify(pins.peek()));
+  keep(PINS, JSON.stringify(pins.peek()));
 }
 
 /** Queries of a language that were run, the newest first. */
@@ -61,5 +66,5 @@ export function queries(language: string): readonly string[] {
 export function ran(language: string, query: string): void {
   if (query.trim() === "") return;
   const rest = queries(language).filter((one) => one !== query);
-  localStorage.setItem(`kymo.queries.${language}`, JSON.stringify([query, ...rest].slice(0, MOST)));
+  keep(`kymo.queries.${language}`, JSON.stringify([query, ...rest].slice(0, MOST)));
 }

@@ -21,24 +21,49 @@ function read(): Place {
 export const place = signal<Place>(read());
 /** Its path alone, so that a change of parameters does not draw the frame again. */
 export const path = computed(() => place.value.path);
+/** Whose data is looked at, if the address says so. It goes along wherever a link of the page leads. */
+export const tenant = computed(() => place.value.query.get("tenant") || undefined);
 
 /** What may be given for parameters: nothing takes one away. */
 export type Params = Record<string, string | number | boolean | readonly string[] | null | undefined>;
 
 /** Goes to a page: a path with parameters, such as `/traces?q=…`. */
 export function navigate(to: string, options: { replace?: boolean } = {}): void {
+  go(withTenant(to), options);
+}
+
+function go(to: string, options: { replace?: boolean }): void {
   const address = href(to);
-  if (options.replace) history.replaceState(null, "", address);
+  const { pathname, search, hash } = window.location;
+  // Going to where one is leaves no step to go back.
+  if (options.replace || address === pathname + search + hash) history.replaceState(null, "", address);
   else history.pushState(null, "", address);
   place.value = read();
+}
+
+/** A path that names whose data it is about, as the page that is shown does. */
+function withTenant(to: string): string {
+  const now = tenant.peek();
+  const [, path = to, search = "", hash = ""] = /^([^?#]*)(\?[^#]*)?(#.*)?$/.exec(to) ?? [];
+  const query = new URLSearchParams(search);
+  if (now === undefined || query.has("tenant")) return to;
+  query.set("tenant", now);
+  return `${path}?${query}${hash}`;
 }
 
 /** A path with parameters. */
 export function link(to: string, params: Params = {}): string {
   const query = new URLSearchParams();
-  assign(query, params);
+  assign(query, { tenant: tenant.value, ...params });
   const text = query.toString();
   return text === "" ? to : `${to}?${text}`;
+}
+
+/** A path of another page that looks at the same time, and is live if this one is. */
+export function pageLink(to: string, params: Params = {}): string {
+  const { query } = place.value;
+  const shown = { from: query.get("from"), to: query.get("to"), refresh: query.get("refresh") };
+  return link(to, { ...shown, ...params });
 }
 
 /** Changes parameters of the page that is shown; others stay. */
@@ -46,7 +71,7 @@ export function setParams(params: Params, options: { replace?: boolean } = {}): 
   const query = new URLSearchParams(place.value.query);
   assign(query, params);
   const text = query.toString();
-  navigate(text === "" ? place.value.path : `${place.value.path}?${text}`, options);
+  go(text === "" ? place.value.path : `${place.value.path}?${text}`, options);
 }
 
 function assign(query: URLSearchParams, params: Params): void {
@@ -78,12 +103,12 @@ export function listen(): void {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const anchor = (event.target as Element | null)?.closest?.("a");
     if (!anchor?.href || anchor.target || anchor.hasAttribute("download")) return;
-    const url = new URL(anchor.href);
-    if (url.origin !== window.location.origin) return;
-    const to = pathOf(url.pathname);
+    // What cannot be read as an address, as data may have it, has no origin.
+    if (anchor.origin !== window.location.origin) return;
+    const to = pathOf(anchor.pathname);
     if (to === undefined || !isPage(to)) return;
     event.preventDefault();
-    navigate(to + url.search + url.hash);
+    navigate(to + anchor.search + anchor.hash);
   });
 }
 

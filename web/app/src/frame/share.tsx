@@ -1,6 +1,7 @@
 /** Passing on what is shown: its address as it is, with its time frozen, or short; and pins on Home. */
-import { useState } from "preact/hooks";
-import { copyText } from "../ui/button";
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { Button, copyText } from "../ui/button";
 import { Icon } from "../ui/icon";
 import { Popover } from "../ui/popover";
 import { sendJson } from "./api";
@@ -19,10 +20,17 @@ export function SharePicker() {
 
 function ShareMenu({ close }: { close: () => void }) {
   const [failed, setFailed] = useState("");
+  const [isBusy, setBusy] = useState(false);
   const here = pathShown();
   const short = () => {
+    // It is not disabled, which would lose the focus.
+    if (isBusy) return;
     setFailed("");
-    copyShortLink().then(close, (error: Error) => setFailed(error.message));
+    setBusy(true);
+    copyShortLink().then(close, (error: Error) => {
+      setFailed(error.message);
+      setBusy(false);
+    });
   };
   const items: [string, () => void][] = [
     ["Copy link, time as written", () => copyLink()],
@@ -64,17 +72,64 @@ function pathShown(frozen = false): string {
     query.set("to", String(Math.round(range.peek().to)));
     query.delete("refresh");
   }
-  return link(place.peek().path, {}) + (query.size > 0 ? `?${query}` : "");
+  return place.peek().path + (query.size > 0 ? `?${query}` : "");
 }
 
 /** Copies the address of what is shown. */
 export function copyLink(frozen = false): void {
-  void copyText(window.location.origin + href(pathShown(frozen)));
+  void copyAddress(pathShown(frozen));
+}
+
+/** What is said of the last link that was copied. */
+const told = signal<{ text: string; address?: string } | undefined>(undefined);
+
+async function copyAddress(path: string): Promise<void> {
+  const address = window.location.origin + href(path);
+  const isDone = await copyText(address);
+  told.value = isDone
+    ? { text: "The link is copied." }
+    : { text: "The browser does not let this page copy:", address };
+}
+
+const TOLD_MILLIS = 2500;
+
+/** That a link was copied, for a moment; or the link, where that failed. */
+export function Copied() {
+  const now = told.value;
+  useEffect(() => {
+    if (!now || now.address) return;
+    const timer = setTimeout(() => {
+      told.value = undefined;
+    }, TOLD_MILLIS);
+    return () => clearTimeout(timer);
+  }, [now]);
+  return (
+    <div class="copied" role="status">
+      {now && (
+        <p class="copied-note">
+          {now.text}
+          {now.address && (
+            <>
+              {" "}
+              <code>{now.address}</code>
+              <Button
+                kind="quiet"
+                icon="close"
+                label="Close"
+                onClick={() => {
+                  told.value = undefined;
+                }}
+              />
+            </>
+          )}
+        </p>
+      )}
+    </div>
+  );
 }
 
 /** Has the server keep the address under a code, and copies that of the code. */
 async function copyShortLink(): Promise<void> {
   const { code } = await sendJson<{ code: string }>("POST", "/api/links", { path: pathShown(true) });
-  const tenant = place.peek().query.get("tenant") ?? undefined;
-  await copyText(window.location.origin + href(link(`/s/${code}`, { tenant })));
+  await copyAddress(link(`/s/${code}`));
 }

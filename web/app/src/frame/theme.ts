@@ -1,5 +1,6 @@
 /** Dark and light: as the system has it, until somebody chooses. The choice is kept by the browser. */
 import { computed, effect, signal } from "@preact/signals";
+import { keep, kept } from "./kept";
 
 export type Theme = "dark" | "light";
 
@@ -7,7 +8,7 @@ const KEY = "kymo.theme";
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
 function chosen(): Theme | undefined {
-  const value = localStorage.getItem(KEY);
+  const value = kept(KEY);
   return value === "dark" || value === "light" ? value : undefined;
 }
 
@@ -27,7 +28,7 @@ effect(() => {
 /** The other one, from now on. */
 export function toggleTheme(): void {
   choice.value = theme.value === "dark" ? "light" : "dark";
-  localStorage.setItem(KEY, choice.value);
+  keep(KEY, choice.value);
 }
 
 /** A colour of the style sheet, for canvases: `token("--text")`. */

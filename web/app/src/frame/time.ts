@@ -3,6 +3,7 @@
  * milliseconds since 1970, or ISO 8601). One range for all pages; a page that owns its window ignores it.
  */
 import { computed, signal } from "@preact/signals";
+import { fullTime } from "../ui/format";
 import { param, setParams } from "./router";
 
 /** A range as it is written. */
@@ -37,6 +38,7 @@ export const QUICK: readonly (readonly [string, string])[] = [
   ["now-1h", "Last hour"],
   ["now-6h", "Last 6 hours"],
   ["now-24h", "Last 24 hours"],
+  ["now/d", "Today"],
   ["now-2d", "Last 2 days"],
   ["now-7d", "Last 7 days"],
   ["now-30d", "Last 30 days"],
@@ -49,7 +51,26 @@ export function durationMillis(text: string): number | undefined {
   return match ? Number(match[1]) * UNITS[match[2]!]! : undefined;
 }
 
-function startOf(millis: number, unit: string, end: boolean): number {
+/** So far from 1970, either way, go the dates of browsers. */
+const LAST_MILLIS = 8.64e15;
+
+/** A time so many units later: by the calendar, as days of 23 hours and months of 28 days want it. */
+function moved(millis: number, amount: number, unit: string): number {
+  const date = new Date(millis);
+  if (unit === "d" || unit === "w") {
+    date.setDate(date.getDate() + amount * (unit === "w" ? 7 : 1));
+    return date.getTime();
+  }
+  if (unit !== "M" && unit !== "y") return millis + amount * UNITS[unit]!;
+  const day = date.getDate();
+  date.setDate(1);
+  date.setMonth(date.getMonth() + amount * (unit === "y" ? 12 : 1));
+  const days = new Date(date.getFullYear(), date.getMonth() + 1, 0).getDate();
+  date.setDate(Math.min(day, days));
+  return date.getTime();
+}
+
+function startOf(millis: number, unit: string): number {
   const date = new Date(millis);
   if (unit === "w") date.setDate(date.getDate() - ((date.getDay() + 6) % 7));
   const ranks = ["s", "m", "h", "d", "M", "y"];
@@ -60,31 +81,51 @@ function startOf(millis: number, unit: string, end: boolean): number {
   if (rank >= 3) date.setHours(0);
   if (rank >= 4) date.setDate(1);
   if (rank >= 5) date.setMonth(0);
-  if (!end) return date.getTime();
-  if (unit === "M") date.setMonth(date.getMonth() + 1);
-  else if (unit === "y") date.setFullYear(date.getFullYear() + 1);
-  else return date.getTime() + UNITS[unit]! - 1;
-  return date.getTime() - 1;
+  return date.getTime();
 }
+
+const RELATIVE = /^now((?:[+-]\d*(?:ms|s|m|h|d|w|M|y)|\/(?:s|m|h|d|w|M|y))*)$/;
+const STEPS = /([+-])(\d*)(ms|s|m|h|d|w|M|y)|\/(s|m|h|d|w|M|y)/g;
+const DATE =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)\d*\s*(Z|[+-]\d{2}:?\d{2})?)?$/i;
 
 /** Milliseconds since 1970 of a time as it is written; `undefined` if it cannot be read. */
 export function parseTime(text: string, now: number, end = false): number | undefined {
-  const trimmed = text.trim();
-  if (/^-?\d+(\.\d+)?$/.test(trimmed)) {
-    const value = Number(trimmed);
+  const millis = read(text.trim(), now, end);
+  return Math.abs(millis) <= LAST_MILLIS ? millis : undefined;
+}
+
+function read(text: string, now: number, end: boolean): number {
+  if (/^-?\d+(\.\d+)?$/.test(text)) {
+    const value = Number(text);
     // Seconds, as others write them, are ten digits.
     return Math.abs(value) < 1e11 ? value * 1000 : value;
   }
-  const relative = /^now((?:[+-]\d+(?:ms|s|m|h|d|w|M|y))*)(?:\/(s|m|h|d|w|M|y))?$/.exec(trimmed);
+  const relative = RELATIVE.exec(text);
   if (relative) {
     let at = now;
-    for (const [, sign, amount, unit] of relative[1]!.matchAll(/([+-])(\d+)(ms|s|m|h|d|w|M|y)/g)) {
-      at += (sign === "-" ? -1 : 1) * Number(amount) * UNITS[unit!]!;
+    for (const [, sign, amount, unit, rounded] of relative[1]!.matchAll(STEPS)) {
+      if (unit) at = moved(at, (sign === "-" ? -1 : 1) * Number(amount || 1), unit);
+      else at = end ? moved(startOf(at, rounded!), 1, rounded!) - 1 : startOf(at, rounded!);
     }
-    return relative[2] ? startOf(at, relative[2], end) : at;
+    return at;
   }
-  const millis = Date.parse(trimmed);
-  return Number.isNaN(millis) ? undefined : millis;
+  const [, day, clock = "00:00", zone = ""] = DATE.exec(text) ?? [];
+  if (day === undefined) return Number.NaN;
+  // A day alone begins where one is, as a day with its time does.
+  return Date.parse(`${day}T${clock}${zone.toUpperCase().replace(/(\d{2}):?(\d{2})$/, "$1:$2")}`);
+}
+
+/** A time as the address has it: what somebody typed by his own clock is the same moment elsewhere. */
+export function addressTime(text: string): string {
+  const millis = text.trim().startsWith("now") ? undefined : parseTime(text, 0);
+  return millis === undefined ? text.trim() : String(Math.round(millis));
+}
+
+/** A time as people type it. */
+export function typedTime(text: string): string {
+  const millis = text.startsWith("now") ? undefined : parseTime(text, 0);
+  return millis === undefined ? text : localTime(millis);
 }
 
 /** The range as the address has it. */
@@ -124,11 +165,11 @@ export function shiftRange(by: number): void {
   setRange(from + step, to + step);
 }
 
-/** Twice as much time, around the middle. */
+/** Twice as much time, around the middle; less where that is yet to come. */
 export function widenRange(): void {
   const { from, to } = range.value;
   const half = (to - from) / 2;
-  setRange(from - half, Math.min(to + half, Date.now()));
+  setRange(from - half, Math.max(to, Math.min(to + half, Date.now())));
 }
 
 /** How a range is named. */
@@ -136,27 +177,35 @@ export function rangeLabel({ from, to }: RangeText): string {
   if (to === "now") {
     const quick = QUICK.find(([value]) => value === from);
     if (quick) return quick[1];
-    if (from.startsWith("now-")) return `Last ${from.slice(4)}`;
+    if (/^now-\d+\w+$/.test(from)) return `Last ${from.slice(4)}`;
   }
-  const show = (text: string) => {
-    const millis = parseTime(text, Date.now());
-    return text.startsWith("now") || millis === undefined ? text : localTime(millis);
-  };
-  return `${show(from)} to ${show(to)}`;
+  return `${typedTime(from)} to ${typedTime(to)}`;
 }
 
 function localTime(millis: number): string {
-  const date = new Date(millis - new Date(millis).getTimezoneOffset() * 60_000);
-  return date.toISOString().slice(0, 19).replace("T", " ");
+  const text = fullTime(millis);
+  return text.endsWith(".000") ? text.slice(0, -4) : text;
 }
 
-/** How often live mode asks: `refresh=5s` in the address; 0 is off. */
+/** Timers of browsers count no further. */
+const SELDOMEST_MILLIS = 86_400_000;
+
+/** How often live mode asks: `refresh=5s` in the address; 0 is off, and so is what is no length of time. */
 export const liveMillis = computed(() => {
-  const text = param("refresh");
-  return text === undefined ? 0 : Math.max(1000, durationMillis(text) ?? 0);
+  const millis = durationMillis(param("refresh") ?? "") ?? 0;
+  return millis === 0 ? 0 : Math.min(SELDOMEST_MILLIS, Math.max(1000, millis));
 });
 
 /** Switches live mode. */
 export function setLive(every: string | undefined): void {
   setParams({ refresh: every }, { replace: true });
+}
+
+let resumed = "5s";
+
+/** Pauses live mode, or goes on as before. */
+export function toggleLive(): void {
+  const isLive = liveMillis.peek() > 0;
+  if (isLive) resumed = param("refresh") ?? resumed;
+  setLive(isLive ? undefined : resumed);
 }

@@ -4,11 +4,12 @@
  * then asks for it, and nothing else is asked until it is there.
  */
 import { batch, signal } from "@preact/signals";
+import { keep, kept } from "./kept";
 
 const KEY = "kymo.token";
 
 /** The token that is in use; empty if there is none. */
-export const token = signal(sessionStorage.getItem(KEY) ?? "");
+export const token = signal(kept(KEY, "tab") ?? "");
 
 /** Why somebody is asked to log in, and how that can be done. */
 export interface Login {
@@ -43,7 +44,7 @@ export function refused(challenges: string | null): void {
   const takesPasswords = /\bbasic\b/i.test(challenges ?? "");
   const takesTokens = !takesPasswords || /\bbearer\b/i.test(challenges ?? "");
   // A token that is not taken would only be refused again when the page is loaded again.
-  sessionStorage.removeItem(KEY);
+  keep(KEY, null, "tab");
   login.value = { why: token.peek() === "" ? "needed" : "refused", takesTokens, takesPasswords };
 }
 
@@ -58,14 +59,14 @@ export function chooseToken(): void {
  */
 export function enter(text: string): void {
   const goesOn = login.peek()?.why === "refused" && wasTaken && text !== token.peek();
-  sessionStorage.setItem(KEY, text);
+  keep(KEY, text, "tab");
   change(text);
   if (!goesOn) sitting.value += 1;
 }
 
 /** Forgets the token, or asks the server again without one. */
 export function logOut(): void {
-  sessionStorage.removeItem(KEY);
+  keep(KEY, null, "tab");
   change("");
   sitting.value += 1;
 }

@@ -4,9 +4,21 @@ import { Button } from "../ui/button";
 import { TextField } from "../ui/field";
 import { Icon } from "../ui/icon";
 import { Popover } from "../ui/popover";
+import { param } from "./router";
 import { SharePicker } from "./share";
 import { theme, toggleTheme } from "./theme";
-import { liveMillis, parseTime, QUICK, rangeLabel, rangeText, refresh, setLive, setRange } from "./time";
+import {
+  addressTime,
+  liveMillis,
+  parseTime,
+  QUICK,
+  rangeLabel,
+  rangeText,
+  refresh,
+  setLive,
+  setRange,
+  typedTime,
+} from "./time";
 import { logOut, token } from "./token";
 
 const LIVE = ["1s", "5s", "15s", "1m", "5m"] as const;
@@ -59,8 +71,7 @@ function RangePicker() {
                 key={from}
                 type="button"
                 class="menu-item"
-                aria-checked={rangeText.value.from === from}
-                role="menuitemradio"
+                aria-pressed={rangeText.value.from === from && rangeText.value.to === "now"}
                 onClick={() => {
                   setRange(from, "now");
                   close();
@@ -77,29 +88,38 @@ function RangePicker() {
 }
 
 function RangeForm({ close }: { close: () => void }) {
-  const [from, setFrom] = useState(rangeText.value.from);
-  const [to, setTo] = useState(rangeText.value.to);
-  const now = Date.now();
-  const wrong = [from, to].filter((text) => parseTime(text, now) === undefined);
+  const [from, setFrom] = useState(typedTime(rangeText.value.from));
+  const [to, setTo] = useState(typedTime(rangeText.value.to));
+  const wrong = wrongRange(from, to);
   const apply = () => {
-    if (wrong.length > 0) return;
-    setRange(from, to);
+    if (wrong) return;
+    setRange(addressTime(from), addressTime(to));
     close();
   };
   return (
     <div class="stack">
       <TextField label="From" value={from} onChange={setFrom} onEnter={apply} width="170px" />
       <TextField label="To" value={to} onChange={setTo} onEnter={apply} width="170px" />
-      {wrong.length > 0 ? (
-        <p class="bad">Not a time: {wrong.join(", ")}</p>
+      {wrong ? (
+        <p class="bad" role="alert">
+          {wrong}
+        </p>
       ) : (
         <p class="muted">now-6h, now/d, 2026-01-31 12:00, milliseconds</p>
       )}
-      <Button kind="primary" onClick={apply} disabled={wrong.length > 0}>
+      <Button kind="primary" onClick={apply} disabled={wrong !== undefined}>
         Apply
       </Button>
     </div>
   );
+}
+
+/** What is wrong with a range as it is typed. */
+function wrongRange(from: string, to: string): string | undefined {
+  const now = Date.now();
+  const [start, end] = [parseTime(from, now), parseTime(to, now, true)];
+  if (start === undefined || end === undefined) return `Not a time: ${start === undefined ? from : to}`;
+  return start < end ? undefined : "It ends before it begins";
 }
 
 function LivePicker() {
@@ -120,6 +140,7 @@ function LivePicker() {
                 key={every}
                 type="button"
                 class="menu-item"
+                aria-pressed={every === (isLive ? param("refresh") : "off")}
                 onClick={() => {
                   setLive(every === "off" ? undefined : every);
                   close();

@@ -3,7 +3,8 @@
  * last answer kept while the next is on its way.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { connection } from "./api";
+import { ApiError } from "./api";
+import { returns } from "./connection";
 import { token } from "./token";
 
 /** How a question stands. */
@@ -14,6 +15,13 @@ export interface Asked<T> {
   loading: boolean;
   /** Asks again. */
   again: () => void;
+}
+
+let onTheirWay = 0;
+
+/** Whether questions of components wait for their answers. */
+export function isAsking(): boolean {
+  return onTheirWay > 0;
 }
 
 /**
@@ -27,26 +35,40 @@ export function useAsk<T>(
   const [state, setState] = useState<{ data?: T; error?: Error; loading: boolean }>({ loading: true });
   const [turn, setTurn] = useState(0);
   const newest = useRef(0);
-  const isLost = connection.value.lost;
   useEffect(() => {
+    // What was asked before is not wanted any more, also if nothing is asked now.
+    const number = ++newest.current;
     if (!question) {
       setState({ loading: false });
       return;
     }
-    const number = ++newest.current;
     const controller = new AbortController();
+    let isOver = false;
+    const end = () => {
+      if (!isOver) onTheirWay -= 1;
+      isOver = true;
+    };
+    onTheirWay += 1;
     setState((before) => ({ ...before, loading: true }));
-    question(controller.signal).then(
-      (data) => {
-        if (number === newest.current) setState({ data, loading: false });
-      },
-      (error: Error) => {
-        if (number !== newest.current || error.name === "AbortError") return;
-        setState((before) => ({ data: before.data, error, loading: false }));
-      },
-    );
-    return () => controller.abort();
+    question(controller.signal)
+      .then(
+        (data) => {
+          if (number === newest.current) setState({ data, loading: false });
+        },
+        (error: Error) => {
+          if (number !== newest.current || error.name === "AbortError") return;
+          // That the server is gone is said by the frame; it is asked again when it is back.
+          const isGone = error instanceof ApiError && error.status === 0;
+          if (isGone) setState(({ data }) => ({ data, loading: data === undefined }));
+          else setState(({ data }) => ({ data, error, loading: false }));
+        },
+      )
+      .finally(end);
+    return () => {
+      controller.abort();
+      end();
+    };
     // A server that is back is asked again, and one that wanted to know who asks.
-  }, [...about, turn, isLost, token.value]);
+  }, [...about, turn, returns.value, token.value]);
   return { ...state, again: () => setTurn((before) => before + 1) };
 }

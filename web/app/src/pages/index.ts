@@ -7,6 +7,8 @@ import type { IconName } from "../ui/icon";
 
 export interface PageRoute {
   path: string;
+  /** Routes with one key are one page, which stays as it is from one to the other. */
+  key?: string;
   load: () => Promise<{ default: ComponentType<PageProps> }>;
 }
 
@@ -42,8 +44,8 @@ export const ROUTES: readonly PageRoute[] = [
   { path: "/d/:uid", load: () => import("./dashboards/show") },
   { path: "/d/:uid/:slug", load: () => import("./dashboards/show") },
   { path: "/s/:code", load: () => import("./short") },
-  { path: "/admin", load: () => import("./admin") },
-  { path: "/admin/:part", load: () => import("./admin") },
+  { path: "/admin", key: "admin", load: () => import("./admin") },
+  { path: "/admin/:part", key: "admin", load: () => import("./admin") },
 ];
 
 /** What the rail shows. */

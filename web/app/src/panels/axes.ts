@@ -68,21 +68,23 @@ export function plotScale(scale: Scale): uPlot.Scale {
   const softMax = extreme(soft("axisSoftMax"), Math.max);
   const isCentered = option(first, "axisCenteredZero", false);
   const isBars = scale.fields.some((field) => customOf(field).drawStyle === "bars");
+  const base = option(distribution, "log", 10) === 2 ? 2 : 10;
   return {
     distr: type === "log" ? 3 : type === "symlog" ? 4 : 1,
-    log: option(distribution, "log", 10) === 2 ? 2 : 10,
+    log: base,
     asinh: option(distribution, "linearThreshold", 1),
-    range: (plot, low, high) => {
+    range: (_, low, high) => {
       if (scale.isPercent) return [low !== null && low < 0 ? -1 : 0, 1];
       let [bottom, top] = padded(low, high, type);
       if (isBars && type === "linear") [bottom, top] = [Math.min(0, bottom), Math.max(0, top)];
       bottom = fixedMin ?? (softMin === undefined ? bottom : Math.min(softMin, bottom));
       top = fixedMax ?? (softMax === undefined ? top : Math.max(softMax, top));
+      // It has no zero that could be in the middle.
+      if (type === "log") return logarithmic(base, bottom, top);
       if (isCentered) {
-        const far = Math.max(Math.abs(bottom), Math.abs(top));
+        const far = Math.max(Math.abs(bottom), Math.abs(top)) || 1;
         return [-far, far];
       }
-      if (type === "log") return logarithmic(plot, bottom, top);
       return top > bottom ? [bottom, top] : [bottom, bottom + 1];
     },
   };
@@ -99,10 +101,12 @@ function padded(low: number | null, high: number | null, type: string): [number,
   return [low === 0 && high === 0 ? 0 : bottom, top];
 }
 
-function logarithmic(_plot: uPlot, bottom: number, top: number): [number, number] {
+/** Whole powers of the base around both ends; what is not above zero has no place. */
+function logarithmic(base: 2 | 10, bottom: number, top: number): [number, number] {
+  const power = base === 2 ? Math.log2 : Math.log10;
   const from = bottom > 0 ? bottom : top > 0 ? top / 1e4 : 1;
-  const to = top > from ? top : from * 10;
-  return [10 ** Math.floor(Math.log10(from)), 10 ** Math.ceil(Math.log10(to))];
+  const least = Math.floor(power(from));
+  return [base ** least, base ** Math.max(least + 1, Math.ceil(power(Math.max(top, from))))];
 }
 
 const FONT = "11px system-ui, sans-serif";
@@ -121,6 +125,7 @@ export function plotAxis(scale: Scale, isFirst: boolean): uPlot.Axis {
   });
   const showsGrid = custom.axisGridShow === undefined ? isFirst : custom.axisGridShow === true;
   const fixedWidth = option(custom, "axisWidth", 0);
+  const increments = incrementsOf(scale);
   return {
     scale: scale.key,
     side: scale.side === "right" ? 1 : 3,
@@ -133,7 +138,7 @@ export function plotAxis(scale: Scale, isFirst: boolean): uPlot.Axis {
     labelGap: 0,
     gap: 4,
     space: 32,
-    ...(incrementsOf(scale) ? { incrs: incrementsOf(scale) } : {}),
+    ...(increments ? { incrs: increments } : {}),
     grid: { show: showsGrid, stroke: token("--grid"), width: 1 },
     ticks: { show: false },
     border: { show: option(custom, "axisBorderShow", false), stroke: token("--border"), width: 1 },
@@ -159,14 +164,17 @@ const SECONDS = [
   ...[1, 2, 5, 10, 20, 50, 100].map((factor) => factor * 2_592_000),
 ];
 
+const PER_SECOND: Readonly<Record<string, number>> = { s: 1, ms: 1e3, µs: 1e6, ns: 1e9 };
+
 /** Distances of ticks that are round in the unit, where that is not decimal. */
 function incrementsOf({ fields, isPercent }: Scale): number[] | undefined {
   const id = fields[0]?.config?.unit;
   if (isPercent || !id) return undefined;
   const unit = findUnit(units.value, id);
   if (unit.kind === "scaled" && unit.base === 1024) return BINARY;
-  if (id === "s") return SECONDS;
-  return id === "ms" ? SECONDS.map((seconds) => seconds * 1000) : undefined;
+  const perSecond = PER_SECOND[id];
+  if (perSecond === undefined) return undefined;
+  return SECONDS.map((seconds) => Number((seconds * perSecond).toPrecision(12)));
 }
 
 /** The axis of time below. */

@@ -5,24 +5,34 @@ import { formatWith, units } from "../ui/units";
 import { type Bar, type Bars, barsOf } from "./bars";
 import { seriesColor } from "./colors";
 import { display, whole } from "./display";
+import { withoutExemplars } from "./exemplars";
 import { nameOf, numberOf, option } from "./frame";
-import { HoverBox, useHover } from "./hover";
+import { HoverBox, leading, useHover } from "./hover";
 import type { PanelProps } from "./kinds";
-import { Legend, legendOptions, pick } from "./legend";
+import { Legend, legendOptions } from "./legend";
+import { type Link, linksOf } from "./links";
 import { NoData } from "./nodata";
 import { ticks } from "./ticks";
 import { useSize } from "./usesize";
+import { zone } from "./zone";
 
-export function BarChart({ panel, frames, width, height }: PanelProps) {
+export function BarChart({ panel, frames: given, width, height }: PanelProps) {
+  const frames = useMemo(() => withoutExemplars(given), [given]);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
-  const shown = useMemo(() => withoutHidden(frames, hidden), [frames, hidden]);
-  const bars = useMemo(() => barsOf(shown, panel.options), [shown, panel.options, theme.value]);
-  const all = useMemo(() => barsOf(frames, panel.options), [frames, panel.options]);
+  const all = useMemo(
+    () => barsOf(frames, panel.options),
+    [frames, panel.options, theme.value, units.value, zone.value],
+  );
+  // What was shown alone may be in the data no more.
+  const bars = useMemo(
+    () => barsOf(withoutHidden(frames, hidden), panel.options) ?? all,
+    [all, hidden, frames, panel.options],
+  );
   const [box, size] = useSize(width, height);
   if (!bars || !all || bars.names.length === 0)
     return <NoData frames={frames} why="A bar chart needs a column of numbers." />;
-  const given = option(panel.options, "orientation", "auto");
-  const isLying = given === "horizontal" || (given === "auto" && width < height);
+  const orientation = option(panel.options, "orientation", "auto");
+  const isLying = orientation === "horizontal" || (orientation === "auto" && width < height);
   const items = all.fields.map((field) => ({ key: nameOf(field), field, color: seriesColor(field) }));
   const legend = legendOptions(panel.options);
   return (
@@ -41,16 +51,7 @@ export function BarChart({ panel, frames, width, height }: PanelProps) {
         items={items}
         options={{ ...legend, isShown: legend.isShown && !panel.options.colorByField }}
         hidden={hidden}
-        onPick={(key, isAdded) =>
-          setHidden(
-            pick(
-              items.map((item) => item.key),
-              hidden,
-              key,
-              isAdded,
-            ),
-          )
-        }
+        onHide={setHidden}
       />
     </div>
   );
@@ -76,7 +77,7 @@ interface DrawingProps {
 const LABEL_WIDTH = 6.4;
 
 function Drawing({ bars, options, width, height, isLying, title }: DrawingProps) {
-  const [hovered, enter, leave] = useHover();
+  const { hovered, enter, leave, keep } = useHover();
   const field = bars.fields[0]!;
   const format = formatWith(units.value, {
     unit: bars.isPercent ? "percentunit" : field.config?.unit,
@@ -105,7 +106,8 @@ function Drawing({ bars, options, width, height, isLying, title }: DrawingProps)
   if (area.width < 20 || area.height < 20) return null;
   const along = isLying ? area.height : area.width;
   const across = (value: number) => {
-    const share = (value - bars.low) / (bars.high - bars.low || 1);
+    // Where the ends of the scale are given, bars begin and end at them.
+    const share = Math.max(0, Math.min(1, (value - bars.low) / (bars.high - bars.low || 1)));
     return isLying ? area.left + share * area.width : area.top + (1 - share) * area.height;
   };
   const band = along / bars.names.length;
@@ -113,19 +115,24 @@ function Drawing({ bars, options, width, height, isLying, title }: DrawingProps)
     1,
     Math.ceil((isLying ? 15 : rotation === 0 ? Math.min(longest, 90) + 10 : 14) / band),
   );
+  const said = (bar: Bar) => ({
+    label: nameOf(bars.fields[bar.series]!),
+    value: bar.text,
+    color: bar.color,
+  });
   const say = (event: PointerEvent, row: number) =>
-    enter(
-      event,
-      bars.names[row]!,
-      bars.groups[row]!.map((bar) => ({
-        label: nameOf(bars.fields[bar.series]!),
-        value: bar.text,
-        color: bar.color,
-      })),
-    );
+    enter(event, bars.names[row]!, bars.groups[row]!.map(said));
+  // What is within an image is hidden from those who cannot see it.
+  const leads = bars.fields.some((field) => field.state?.links?.some(({ length }) => length > 0));
   return (
     <>
-      <svg width={width} height={height} role="img" aria-label={summary(title, bars)} onPointerLeave={leave}>
+      <svg
+        width={width}
+        height={height}
+        role={leads ? "group" : "img"}
+        aria-label={summary(title, bars)}
+        onPointerLeave={leave}
+      >
         {values.map((value) => (
           <g key={value}>
             {isLying ? (
@@ -176,6 +183,7 @@ function Drawing({ bars, options, width, height, isLying, title }: DrawingProps)
                   start={start}
                   across={across}
                   isLying={isLying}
+                  onOpen={(place, links) => keep(place, bars.names[row]!, [said(bar)], links)}
                 />
               ))}
               {row % every === 0 && (
@@ -205,9 +213,10 @@ interface OneBarProps {
   start: number;
   across: (value: number) => number;
   isLying: boolean;
+  onOpen: (place: { x: number; y: number }, links: readonly Link[]) => void;
 }
 
-function OneBar({ bar, bars, options, band, start, across, isLying }: OneBarProps) {
+function OneBar({ bar, bars, options, band, start, across, isLying, onOpen }: OneBarProps) {
   const group = band * option(options, "groupWidth", 0.7);
   const slots = bars.isStacked ? 1 : bars.fields.length;
   const slot = group / slots;
@@ -222,8 +231,11 @@ function OneBar({ bar, bars, options, band, start, across, isLying }: OneBarProp
   const fits = isLying ? thick >= 11 : bar.text.length * LABEL_WIDTH <= thick + 6;
   const isSaid = showing === "always" || (showing === "auto" && fits && (!bars.isStacked || length > 14));
   const opacity = option(bars.fields[bar.series]?.config?.custom, "fillOpacity", 80) / 100;
+  const field = bars.fields[bar.series]!;
+  const links = linksOf(field, bar.row);
+  const label = `${bars.names[bar.row]}, ${nameOf(field)} ${bar.text}`;
   return (
-    <>
+    <g {...leading(label, links, (place) => onOpen(place, links))}>
       <rect
         {...rectangle}
         rx={Math.min(option(options, "barRadius", 0) * thick, thick / 2)}
@@ -244,7 +256,7 @@ function OneBar({ bar, bars, options, band, start, across, isLying }: OneBarProp
           {bar.text}
         </text>
       )}
-    </>
+    </g>
   );
 }
 

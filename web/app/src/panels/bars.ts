@@ -30,9 +30,10 @@ const MOST_GROUPS = 2000;
 
 /** What a bar chart draws of frames; `undefined` if there is nothing. */
 export function barsOf(frames: readonly Frame[], options: Record<string, unknown>): Bars | undefined {
-  const frame = frames.find((one) => one.fields.some(({ type }) => type === "number")) ?? frames[0];
+  const wanted = option(options, "xField", "");
+  const frame = joined(frames, wanted);
   if (!frame) return undefined;
-  const x = xField(frame, option(options, "xField", ""));
+  const x = xField(frame, wanted);
   const fields = frame.fields.filter(
     (field) => field !== x && field.type === "number" && !isHiddenFrom(field, "viz"),
   );
@@ -53,7 +54,11 @@ export function barsOf(frames: readonly Frame[], options: Record<string, unknown
       : fields.length === 1 && isJudged(field)
         ? colorOfValue(field, value)
         : seriesColor(field);
-  const groups = names.map((_, row) => groupOf(fields, row, isStacked, stacking === "percent", paint));
+  const said = fields.map((field) => {
+    const show = display(field);
+    return (value: number) => whole(show(value));
+  });
+  const groups = names.map((_, row) => groupOf(fields, row, isStacked, stacking === "percent", said, paint));
   return {
     frame,
     names,
@@ -63,6 +68,28 @@ export function barsOf(frames: readonly Frame[], options: Record<string, unknown
     isStacked,
     isPercent: stacking === "percent",
   };
+}
+
+/** One table of all frames that have numbers: rows are joined by the field that names their groups. */
+function joined(frames: readonly Frame[], wanted: string): Frame | undefined {
+  const usable = frames.filter((one) => one.fields.some(({ type }) => type === "number"));
+  const [first, ...others] = usable;
+  const x = first && xField(first, wanted);
+  if (!first || !x || others.length === 0) return first ?? frames[0];
+  const names = [...new Set(usable.flatMap((one) => xField(one, wanted)?.values ?? []))];
+  if (x.type === "time") names.sort((a, b) => Number(a) - Number(b));
+  const groups = new Map(names.map((name, row) => [name, row]));
+  const placed = (one: Frame, field: Field): Field => {
+    const values: Cell[] = new Array(names.length).fill(null);
+    for (const [row, value] of (xField(one, wanted)?.values ?? []).entries())
+      values[groups.get(value)!] = field.values[row]!;
+    return { ...field, values };
+  };
+  const fields = usable.flatMap((one) => {
+    const own = xField(one, wanted);
+    return one.fields.filter((field) => field !== own).map((field) => placed(one, field));
+  });
+  return { ...first, fields: [{ ...x, values: names }, ...fields] };
 }
 
 function isJudged(field: Field): boolean {
@@ -92,6 +119,7 @@ function groupOf(
   row: number,
   isStacked: boolean,
   isPercent: boolean,
+  said: readonly ((value: number) => string)[],
   paint: (field: Field, row: number, value: number) => string,
 ): Bar[] {
   const values = fields.map((field) => numberOf(field.values[row]));
@@ -111,7 +139,7 @@ function groupOf(
         from,
         to: from + length,
         value,
-        text: whole(display(field)(value)),
+        text: said[series]!(value),
         color: paint(field, row, value),
       },
     ];

@@ -10,7 +10,7 @@ interface CanvasProps {
   about: readonly unknown[];
   onMove?: (event: PointerEvent, x: number, y: number) => void;
   onLeave?: () => void;
-  onClick?: (x: number, y: number) => void;
+  onClick?: (event: MouseEvent, x: number, y: number) => void;
 }
 
 export function Canvas({ width, height, label, draw, about, onMove, onLeave, onClick }: CanvasProps) {
@@ -33,7 +33,7 @@ export function Canvas({ width, height, label, draw, about, onMove, onLeave, onC
       style={{ width, height, display: "block" }}
       onPointerMove={(event) => onMove?.(event, event.offsetX, event.offsetY)}
       onPointerLeave={onLeave}
-      onClick={(event) => onClick?.(event.offsetX, event.offsetY)}
+      onClick={(event) => onClick?.(event, event.offsetX, event.offsetY)}
     />
   );
 }

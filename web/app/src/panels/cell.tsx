@@ -37,10 +37,17 @@ interface TableCellProps {
 }
 
 export function TableCell({ field, row, show, width }: TableCellProps) {
+  return (
+    <Linked links={linksOf(field, row)}>
+      <Content field={field} row={row} show={show} width={width} />
+    </Linked>
+  );
+}
+
+function Content({ field, row, show, width }: TableCellProps) {
   const cell = field.values[row];
   const { type, mode } = cellKind(field);
   const shown = show(cell);
-  const links = linksOf(field, row);
   if (type === "sparkline" || (isFrame(cell) && cell.fields.some(({ type }) => type === "number"))) {
     return <Sparkline cell={cell} shown={shown} width={width} />;
   }
@@ -57,15 +64,13 @@ export function TableCell({ field, row, show, width }: TableCellProps) {
     return <span class={type === "pill" ? "badge" : ""}>{whole(shown)}</span>;
   }
   return (
-    <Linked links={links}>
-      <span
-        class={type === "color-background" ? "cell-filled" : ""}
-        style={cellStyle(type, mode, shown)}
-        title={whole(shown)}
-      >
-        {whole(shown)}
-      </span>
-    </Linked>
+    <span
+      class={type === "color-background" ? "cell-filled" : ""}
+      style={cellStyle(type, mode, shown)}
+      title={whole(shown)}
+    >
+      {whole(shown)}
+    </span>
   );
 }
 

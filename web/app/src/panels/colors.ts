@@ -24,6 +24,9 @@ const SHADES: readonly (readonly [prefix: string, lightness: number])[] = [
   ["", 0],
 ];
 
+/** The whole of it, so that nothing else of CSS, such as a picture from elsewhere, comes along. */
+const COLOR = /^(#[0-9a-f]{3,8}|(rgb|hsl)a?\([\w\s.,%/-]*\)|[a-z]+)$/i;
+
 /** A colour of CSS for a name or a colour as a dashboard has it. */
 export function color(name: string | undefined): string {
   if (!name) return token("--text-muted");
@@ -34,7 +37,7 @@ export function color(name: string | undefined): string {
     const hue = name.startsWith(prefix) ? HUES[name.slice(prefix.length)] : undefined;
     if (hue) return shade(hue, lighter);
   }
-  return /^(#|rgb|hsl)/.test(name) || /^[a-z]+$/i.test(name) ? name : token("--text-muted");
+  return COLOR.test(name) ? name : token("--text-muted");
 }
 
 function shade([hue, saturation]: readonly [number, number], lighter: number): string {

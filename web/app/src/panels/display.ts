@@ -2,9 +2,10 @@
  * How a value of a field is shown: its text with unit and decimals, after mappings, and its colour, by
  * thresholds or scale.
  */
-import { type Formatted, formatWith, units } from "../ui/units";
+import { type Formatted, findUnit, formatWith, units } from "../ui/units";
 import { color, colorOfValue } from "./colors";
 import { type Cell, type Field, isFrame, type Mapping, type MappingResult, textOf } from "./frame";
+import { inZone } from "./zone";
 
 export interface Shown extends Formatted {
   color: string;
@@ -18,11 +19,14 @@ export interface Shown extends Formatted {
 /** What shows the values of a field. Made once for a field, called for each value. */
 export function display(field: Field): (cell: Cell) => Shown {
   const { config = {} } = field;
-  const format = formatWith(units.value, {
-    unit: unitOf(field),
+  const unit = unitOf(field);
+  const plainly = formatWith(units.value, {
+    unit,
     decimals: typeof config.decimals === "number" ? config.decimals : undefined,
     kind: field.type,
   });
+  const isDate = findUnit(units.value, unit).kind === "date";
+  const format = isDate ? (value: number) => plainly(inZone(value)) : plainly;
   const [low, high] = field.state?.range ?? [config.min ?? 0, config.max ?? 100];
   const mode = config.color?.mode ?? "thresholds";
   const isJudgedByMode = mode === "thresholds" || mode.startsWith("continuous-");
@@ -107,7 +111,9 @@ function fits({ type, options }: Mapping, cell: Cell): MappingResult | undefined
     case "value":
       return cell === null || cell === undefined
         ? undefined
-        : ((options as Record<string, MappingResult>)[String(cell)] ?? undefined);
+        : Object.hasOwn(options, String(cell))
+          ? (options as Record<string, MappingResult>)[String(cell)]
+          : undefined;
     case "range": {
       const number =
         typeof cell === "number" ? cell : Number(cell === "" || cell === null ? Number.NaN : cell);

@@ -14,10 +14,11 @@ export function Gauge({ panel, frames, shown = [], width, height }: PanelProps) 
   if (values.length === 0)
     return <NoData frames={frames} field={frames[0]?.fields[0]} why={emptyWhy(panel.options)} />;
   const orientation = option(panel.options, "orientation", "auto");
+  // As for stat: those of a vertical panel stand beside each other.
   const columns =
-    orientation === "vertical"
+    orientation === "horizontal"
       ? 1
-      : orientation === "horizontal"
+      : orientation === "vertical"
         ? values.length
         : columnsFor(values.length, width, height, 1.25);
   const rows = Math.ceil(values.length / columns);
@@ -107,17 +108,18 @@ function Arc({
           <path d={arc(72, 0, shown.share)} stroke={shown.color} class="gauge-fill" />
         )}
         {showsMarkers &&
-          shares(field).map((step) =>
+          shares(field).map((step, at) =>
             step.to > step.from ? (
-              <path key={step.from} d={arc(90, step.from, step.to)} stroke={step.color} class="gauge-mark" />
+              <path key={at} d={arc(90, step.from, step.to)} stroke={step.color} class="gauge-mark" />
             ) : null,
           )}
         {showsLabels &&
-          shares(field).map((step) => {
-            if (step.value === null) return null;
+          shares(field).map((step, at) => {
+            // What is beyond the end of the scale has no place on it.
+            if (step.value === null || step.from >= 1) return null;
             const [x, y] = point(99, step.from);
             return (
-              <text key={step.from} x={x} y={y} class="gauge-label" text-anchor={x < 100 ? "end" : "start"}>
+              <text key={at} x={x} y={y} class="gauge-label" text-anchor={x < 100 ? "end" : "start"}>
                 {whole(format(step.value))}
               </text>
             );

@@ -2,14 +2,23 @@
  * The cells of a heat map: from buckets that came as series (`le` or names as bounds), or counted here from
  * values over time.
  */
-import { customOf, type Field, type Frame, nameOf, numberOf, option, part, timeOf } from "./frame";
+import { type Field, type Frame, nameOf, numberOf, option, part, timeOf } from "./frame";
+import { endsOf } from "./ticks";
+
+export interface HeatRow {
+  name: string;
+  from?: number;
+  to?: number;
+  /** The series that the row is, where it is one. */
+  source?: { field: Field; time: Field };
+}
 
 export interface HeatCells {
   /** Milliseconds where columns begin. */
   times: number[];
   stepMillis: number;
   /** Names and bounds of rows, from the bottom. */
-  rows: { name: string; from?: number; to?: number }[];
+  rows: HeatRow[];
   /** Values by row, then by column. */
   values: (number | null)[][];
   field: Field;
@@ -22,7 +31,11 @@ export function heatCells(frames: readonly Frame[], options: Record<string, unkn
     return time ? frame.fields.filter(({ type }) => type === "number").map((field) => ({ field, time })) : [];
   });
   if (series.length === 0) return undefined;
-  return option(options, "calculate", false) ? counted(series, options) : fromBuckets(series);
+  const cells = frames.find(({ meta }) => meta?.type === "heatmap-cells");
+  if (cells) return ready(cells);
+  // The server has taken what is below each bound away already.
+  if (frames.some(({ meta }) => meta?.type === "heatmap-rows")) return fromBuckets(series, false);
+  return option(options, "calculate", false) ? counted(series, options) : fromBuckets(series, true);
 }
 
 type Timed = { field: Field; time: Field };
@@ -35,7 +48,7 @@ export function boundOf(field: Field): number | undefined {
   return text.trim() !== "" && !Number.isNaN(number) ? number : undefined;
 }
 
-function fromBuckets(series: Timed[]): HeatCells {
+function fromBuckets(series: Timed[], mayBeCumulative: boolean): HeatCells {
   const bounded = series.map((one) => ({ ...one, bound: boundOf(one.field) }));
   const areBounds = bounded.every(({ bound }) => bound !== undefined);
   if (areBounds) bounded.sort((a, b) => a.bound! - b.bound!);
@@ -50,12 +63,13 @@ function fromBuckets(series: Timed[]): HeatCells {
   return {
     times,
     stepMillis: stepOf(times),
-    rows: bounded.map(({ field, bound }, index) => ({
+    rows: bounded.map(({ field, time, bound }, index) => ({
+      source: { field, time },
       name: nameOf(field),
       from: index > 0 ? bounded[index - 1]!.bound : undefined,
       to: bound,
     })),
-    values: areBounds && isCumulative(values) ? differences(values) : values,
+    values: mayBeCumulative && areBounds && isCumulative(values) ? differences(values) : values,
     field: series[0]!.field,
   };
 }
@@ -89,11 +103,35 @@ function stepOf(times: readonly number[]): number {
   return Number.isFinite(least) ? least : 60_000;
 }
 
+/** Cells that the server has counted, a row of the frame for each: where it begins, and how many it holds. */
+function ready({ fields, meta }: Frame): HeatCells | undefined {
+  const column = (name: string) => fields.find((field) => field.name === name);
+  const [x, y, count] = [column("xMin"), column("yMin"), column("Count")];
+  if (!x || !y || !count || x.values.length === 0) return undefined;
+  const sizes = part(meta, "custom");
+  const starts = (of: Field) => [...new Set(of.values as number[])].sort((a, b) => a - b);
+  const [times, bottoms] = [starts(x), starts(y)];
+  const height = option(sizes, "yBucketSize", 1);
+  const values = bottoms.map(() => new Array<number | null>(times.length).fill(null));
+  const [columns, rows] = [times, bottoms].map((of) => new Map(of.map((start, at) => [start, at])));
+  for (const [at, start] of x.values.entries()) {
+    const row = rows!.get(y.values[at] as number)!;
+    values[row]![columns!.get(start as number)!] = numberOf(count.values[at]);
+  }
+  return {
+    times,
+    stepMillis: option(sizes, "xBucketSize", stepOf(times)),
+    rows: bottoms.map((from) => ({ name: "", from, to: from + height })),
+    values,
+    field: y,
+  };
+}
+
 const ROWS = 20;
 const COLUMNS = 80;
 
 /** Counts values in squares of time and value. */
-function counted(series: Timed[], options: Record<string, unknown>): HeatCells {
+function counted(series: Timed[], options: Record<string, unknown>): HeatCells | undefined {
   const points = series.flatMap(({ field, time }) =>
     field.values.flatMap((value, index) => {
       const number = numberOf(value);
@@ -105,17 +143,17 @@ function counted(series: Timed[], options: Record<string, unknown>): HeatCells {
   const calculation = part(part(options, "calculation"), "yBuckets");
   const isLog = option(part(calculation, "scale"), "type", "linear") === "log";
   const scaled = (value: number) => (isLog ? Math.log10(Math.max(value, 1e-12)) : value);
-  const all = points.map(([, value]) => scaled(value));
-  const [low, high] = [Math.min(...all), Math.max(...all)];
-  const spans = points.map(([time]) => time);
-  const [from, to] = [Math.min(...spans), Math.max(...spans)];
+  const values = endsOf(points.map(([, value]) => scaled(value)));
+  const times = endsOf(points.map(([time]) => time));
+  if (!values || !times) return undefined;
+  const [[low, high], [from, to]] = [values, times];
   const rowSize = (high - low || 1) / ROWS;
   const step = Math.max(1, (to - from || 1) / COLUMNS);
-  const values = Array.from({ length: ROWS }, () => new Array<number | null>(COLUMNS + 1).fill(null));
+  const counts = Array.from({ length: ROWS }, () => new Array<number | null>(COLUMNS + 1).fill(null));
   for (const [time, value] of points) {
     const row = Math.min(ROWS - 1, Math.floor((scaled(value) - low) / rowSize));
     const column = Math.floor((time - from) / step);
-    values[row]![column] = (values[row]![column] ?? 0) + 1;
+    counts[row]![column] = (counts[row]![column] ?? 0) + 1;
   }
   const unscaled = (value: number) => (isLog ? 10 ** value : value);
   const first = series[0]!.field;
@@ -127,7 +165,7 @@ function counted(series: Timed[], options: Record<string, unknown>): HeatCells {
       from: unscaled(low + row * rowSize),
       to: unscaled(low + (row + 1) * rowSize),
     })),
-    values,
-    field: { ...first, config: { ...first.config, custom: customOf(first) } },
+    values: counts,
+    field: first,
   };
 }

@@ -6,16 +6,19 @@ import { formatWith, units } from "../ui/units";
 import { Canvas } from "./canvas";
 import { between, scaleOf } from "./colors";
 import { whole } from "./display";
+import { withoutExemplars } from "./exemplars";
 import { option, part } from "./frame";
 import { type HeatCells, heatCells } from "./heatcells";
-import { HoverBox, useHover } from "./hover";
+import { HoverBox, placeOf, useHover } from "./hover";
 import type { PanelProps } from "./kinds";
+import { type Link, linksOf } from "./links";
 import { NoData } from "./nodata";
 import { drawTimes } from "./timescale";
+import { inZone, zone } from "./zone";
 
 export function Heatmap({ panel, frames, width, height, range, onZoom }: PanelProps) {
-  const cells = useMemo(() => heatCells(frames, panel.options), [frames, panel.options]);
-  const [hovered, enter, leave] = useHover();
+  const cells = useMemo(() => heatCells(withoutExemplars(frames), panel.options), [frames, panel.options]);
+  const { hovered, enter, leave, keep } = useHover();
   if (!cells) return <NoData frames={frames} />;
   const format = boundFormat(cells, panel.options);
   const names = cells.rows.map((row) =>
@@ -35,39 +38,40 @@ export function Heatmap({ panel, frames, width, height, range, onZoom }: PanelPr
       column >= 0 && time < cells.times[column]! + cells.stepMillis * 1.01 && cells.rows[row] !== undefined;
     return isThere ? { column, row } : undefined;
   };
+  const said = ({ row, column }: { row: number; column: number }) => {
+    const { from, to } = cells.rows[row]!;
+    const bounds =
+      to === undefined
+        ? names[row]!
+        : `${from === undefined ? "" : format(from)} – ${to === Number.POSITIVE_INFINITY ? "∞" : format(to)}`;
+    const value = cells.values[row]![column];
+    const isThere = typeof value === "number";
+    const rows = [
+      { label: bounds, value: isThere ? count(value) : "–", color: isThere ? paint(value) : undefined },
+    ];
+    return [fullTime(inZone(cells.times[column]!)), rows] as const;
+  };
   return (
     <div class="heatmap">
       <Canvas
         width={width}
         height={Math.max(40, height - 20)}
         label={`${panel.title}. Heat map of ${cells.rows.length} rows over time; the fullest cell holds ${count(most)}.`}
-        about={[cells, range.from, range.to]}
+        about={[cells, zone.value, range.from, range.to, names.join("\u0001")]}
         draw={(context) => draw(context, cells, area, range, names, paint)}
         onLeave={leave}
         onMove={(event, x, y) => {
           const found = at(x, y);
           if (!found) return leave();
-          const { from, to } = cells.rows[found.row]!;
-          const bounds =
-            to === undefined
-              ? names[found.row]!
-              : `${from === undefined ? "" : format(from)} – ${to === Number.POSITIVE_INFINITY ? "∞" : format(to)}`;
-          const value = cells.values[found.row]![found.column];
-          enter(event, fullTime(cells.times[found.column]!), [
-            {
-              label: bounds,
-              value: typeof value === "number" ? count(value) : "–",
-              color: typeof value === "number" ? paint(value) : undefined,
-            },
-          ]);
+          enter(event, ...said(found));
         }}
-        onClick={(x, y) => {
+        onClick={(event, x, y) => {
           const found = at(x, y);
-          if (found)
-            onZoom?.(
-              cells.times[found.column]! - cells.stepMillis,
-              cells.times[found.column]! + 2 * cells.stepMillis,
-            );
+          if (!found) return;
+          const time = cells.times[found.column]!;
+          // What leads somewhere is not looked at closer by a click.
+          if (!keep(placeOf(event), ...said(found), linksAt(cells, found.row, time)))
+            onZoom?.(time - cells.stepMillis, time + 2 * cells.stepMillis);
         }}
       />
       <div class="heat-scale">
@@ -94,6 +98,13 @@ function boundFormat(cells: HeatCells, options: Record<string, unknown>): (value
     isTick: true,
   });
   return (value) => whole(format(value));
+}
+
+/** The links of a cell that is a value of a series, and not counted of several. */
+function linksAt({ rows }: HeatCells, row: number, time: number): Link[] {
+  const source = rows[row]?.source;
+  const at = source?.time.values.indexOf(time) ?? -1;
+  return source && at >= 0 ? linksOf(source.field, at) : [];
 }
 
 function greatest(cells: HeatCells): number {

@@ -1,14 +1,17 @@
 /** How values are distributed: counts of values in ranges of the same size. */
 import { useMemo } from "preact/hooks";
+import { units } from "../ui/units";
 import { BarChart } from "./barchart";
 import { display, whole } from "./display";
+import { withoutExemplars } from "./exemplars";
 import { type Field, type Frame, isHiddenFrom, nameOf, numberOf, option } from "./frame";
 import type { PanelProps } from "./kinds";
 import { NoData } from "./nodata";
+import { endsOf } from "./ticks";
 
 export function Histogram(props: PanelProps) {
   const { frames, panel } = props;
-  const counted = useMemo(() => histogram(frames, panel.options), [frames, panel.options]);
+  const counted = useMemo(() => histogram(frames, panel.options), [frames, panel.options, units.value]);
   if (!counted) return <NoData frames={frames} why="A histogram needs a column of numbers." />;
   const options = {
     ...panel.options,
@@ -30,16 +33,16 @@ export function histogram(frames: readonly Frame[], options: Record<string, unkn
     ({ fields }) => fields.some(({ name }) => name === "xMin") && fields.some(({ name }) => name === "xMax"),
   );
   if (ready) return fromRanges(ready);
-  const fields = frames.flatMap((frame) =>
+  const fields = withoutExemplars(frames).flatMap((frame) =>
     frame.fields.filter((field) => field.type === "number" && !isHiddenFrom(field, "viz")),
   );
   const numbers = fields.map((field) =>
     field.values.map(numberOf).filter((value): value is number => value !== null && Number.isFinite(value)),
   );
   const all = numbers.flat();
-  if (all.length === 0) return undefined;
-  const low = all.reduce((least, value) => Math.min(least, value));
-  const high = all.reduce((most, value) => Math.max(most, value));
+  const ends = endsOf(all);
+  if (!ends) return undefined;
+  const [low, high] = ends;
   const size = sizeOf(low, high, options);
   const offset = option(options, "bucketOffset", 0);
   const first = Math.floor((low - offset) / size);

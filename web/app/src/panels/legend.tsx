@@ -63,13 +63,20 @@ interface LegendProps {
   items: readonly LegendItem[];
   options: LegendOptions;
   hidden: ReadonlySet<string>;
-  onPick: (key: string, isAdded: boolean) => void;
+  onHide: (hidden: ReadonlySet<string>) => void;
   onFocus?: (key: string | undefined) => void;
 }
 
-export function Legend({ items, options, hidden, onPick, onFocus }: LegendProps) {
+/** What its list and its table get. */
+interface Drawn extends Omit<LegendProps, "onHide"> {
+  onPick: (key: string, isAdded: boolean) => void;
+}
+
+export function Legend({ items, options, hidden, onHide, onFocus }: LegendProps) {
   const shown = items.filter(({ field }) => !isHiddenFrom(field, "legend"));
   if (!options.isShown || shown.length === 0) return null;
+  const keys = items.map(({ key }) => key);
+  const onPick = (key: string, isAdded: boolean) => onHide(pick(keys, hidden, key, isAdded));
   const common = { items: shown, options, hidden, onPick, onFocus };
   return (
     <div
@@ -86,7 +93,7 @@ function Name({
   hidden,
   onPick,
   onFocus,
-}: { item: LegendItem } & Pick<LegendProps, "hidden" | "onPick" | "onFocus">) {
+}: { item: LegendItem } & Pick<Drawn, "hidden" | "onPick" | "onFocus">) {
   const isOff = hidden.has(item.key);
   const style = option(customOf(item.field), "drawStyle", "line");
   return (
@@ -98,6 +105,8 @@ function Name({
       onClick={(event) => onPick(item.key, event.ctrlKey || event.metaKey || event.shiftKey)}
       onPointerEnter={() => onFocus?.(item.key)}
       onPointerLeave={() => onFocus?.(undefined)}
+      onFocus={() => onFocus?.(item.key)}
+      onBlur={() => onFocus?.(undefined)}
     >
       <span class={`legend-mark legend-mark-${style}`} style={{ background: item.color }} />
       <span class="ellipsis">{nameOf(item.field)}</span>
@@ -105,7 +114,7 @@ function Name({
   );
 }
 
-function LegendList({ items, options, ...rest }: LegendProps) {
+function LegendList({ items, options, ...rest }: Drawn) {
   return (
     <ul class="legend-list">
       {items.map((item) => {
@@ -125,7 +134,7 @@ function LegendList({ items, options, ...rest }: LegendProps) {
   );
 }
 
-function LegendTable({ items, options, ...rest }: LegendProps) {
+function LegendTable({ items, options, ...rest }: Drawn) {
   const [sorting, setSorting] = useState({ by: options.sortBy ?? "", isDescending: options.isDescending });
   const sorted = useMemo(() => sort(items, options.calcs, sorting), [items, options.calcs, sorting]);
   const head = (id: string, title: string) => (
@@ -184,10 +193,18 @@ function sort(
   const sign = isDescending ? -1 : 1;
   return [...items].sort((a, b) => {
     if (!calc) return sign * nameOf(a.field).localeCompare(nameOf(b.field), undefined, { numeric: true });
-    const [left, right] = [calcOf(a.field, calc), calcOf(b.field, calc)];
-    if (typeof left !== "number" || typeof right !== "number") return typeof left === "number" ? -1 : 1;
-    return sign * (left - right);
+    return compare(calcOf(a.field, calc), calcOf(b.field, calc), sign);
   });
+}
+
+/** What is no number is last in either order. */
+function compare(left: Cell, right: Cell, sign: number): number {
+  const [isLeft, isRight] = [isNumber(left), isNumber(right)];
+  return isLeft && isRight ? sign * ((left as number) - (right as number)) : Number(isRight) - Number(isLeft);
+}
+
+function isNumber(cell: Cell): boolean {
+  return typeof cell === "number" && !Number.isNaN(cell);
 }
 
 /** What the server reduced a field to; a number that JSON has not comes as text. */

@@ -1,11 +1,16 @@
 /** Lines of logs, newest first, with their level and their labels. */
+import { Fragment } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { fullTime, time } from "../ui/format";
 import { type Cell, type Frame, option, rowsOf, textOf, timeOf } from "./frame";
 import type { PanelProps } from "./kinds";
 import { NoData } from "./nodata";
+import { distinct } from "./series";
+import { inZone } from "./zone";
 
 interface LogLine {
+  /** What stays with it when newer lines come. */
+  key: string;
   at: number;
   text: string;
   level: string;
@@ -17,7 +22,7 @@ const MOST_LINES = 1000;
 export function Logs({ panel, frames }: PanelProps) {
   const isAscending = option(panel.options, "sortOrder", "Descending") === "Ascending";
   const lines = useMemo(() => linesOf(frames, isAscending), [frames, isAscending]);
-  const [open, setOpen] = useState<number | undefined>(undefined);
+  const [open, setOpen] = useState<string | undefined>(undefined);
   if (lines.length === 0) return <NoData frames={frames} />;
   const showsTime = option(panel.options, "showTime", true);
   const showsLabels = option(panel.options, "showLabels", false);
@@ -29,15 +34,15 @@ export function Logs({ panel, frames }: PanelProps) {
       role="log"
       aria-label={panel.title}
     >
-      {lines.slice(0, MOST_LINES).map((line, at) => (
-        <div key={at} class={`log-line log-${line.level}`}>
+      {lines.slice(0, MOST_LINES).map((line) => (
+        <div key={line.key} class={`log-line log-${line.level}`}>
           <button
             type="button"
             class="log-text"
-            aria-expanded={open === at}
-            onClick={() => setOpen(open === at ? undefined : at)}
+            aria-expanded={open === line.key}
+            onClick={() => setOpen(open === line.key ? undefined : line.key)}
           >
-            {showsTime && <time class="muted">{time(line.at)} </time>}
+            {showsTime && <time class="muted">{time(inZone(line.at), inZone(Date.now()))} </time>}
             {line.level !== "" && <b class={`log-level-${line.level}`}>{line.level} </b>}
             {showsLabels && (
               <span class="muted">
@@ -48,15 +53,15 @@ export function Logs({ panel, frames }: PanelProps) {
             )}
             {line.text}
           </button>
-          {open === at && (
+          {open === line.key && (
             <dl class="attributes log-details">
               <dt>time</dt>
-              <dd>{fullTime(line.at)}</dd>
+              <dd>{fullTime(inZone(line.at))}</dd>
               {Object.entries(line.labels).map(([name, value]) => (
-                <>
+                <Fragment key={name}>
                   <dt>{name}</dt>
                   <dd>{value}</dd>
-                </>
+                </Fragment>
               ))}
             </dl>
           )}
@@ -70,6 +75,7 @@ export function Logs({ panel, frames }: PanelProps) {
 /** The lines of frames: a column of times and one of texts, as Loki's answers have them. */
 export function linesOf(frames: readonly Frame[], isAscending: boolean): LogLine[] {
   const lines: LogLine[] = [];
+  const keyOf = distinct();
   for (const frame of frames) {
     const at = timeOf(frame);
     const named = (...names: string[]) => frame.fields.find(({ name }) => names.includes(name));
@@ -80,9 +86,11 @@ export function linesOf(frames: readonly Frame[], isAscending: boolean): LogLine
     const level = named("level", "severity", "severity_text", "detected_level");
     for (let row = 0; row < rowsOf(frame); row += 1) {
       const own = { ...body.labels, ...labelsOf(labels?.values[row]) };
+      const text = textOf(body.values[row]);
       lines.push({
+        key: keyOf(`${at.values[row]} ${text}`),
         at: Number(at.values[row]),
-        text: textOf(body.values[row]),
+        text,
         level: levelOf(
           textOf(level?.values[row]) ||
             own.level ||

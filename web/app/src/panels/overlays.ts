@@ -1,14 +1,21 @@
-/** What is drawn over charts beside their series: thresholds, and things that happened. */
+/** What is drawn over charts beside their series: thresholds, exemplars, and things that happened. */
 import type uPlot from "uplot";
+import { drawDiamonds } from "../ui/plot";
 import { color, faded } from "./colors";
+import { type Placed, placeOf } from "./exemplars";
 import { customOf, type Field, option, part } from "./frame";
 import type { Annotation } from "./kinds";
 
-/** Lines or areas of the thresholds of a field, if it asks for them. */
-export function drawThresholds(plot: uPlot, field: Field, scale: string): void {
-  const mode = option(part(customOf(field), "thresholdsStyle"), "mode", "off");
-  const steps = field.config?.thresholds?.steps ?? [];
-  if (mode === "off" || steps.length === 0) return;
+function thresholdsStyle(field: Field): string {
+  return option(part(customOf(field), "thresholdsStyle"), "mode", "off");
+}
+
+/** Lines or areas of the thresholds of the first field of a scale that asks for them. */
+export function drawThresholds(plot: uPlot, fields: readonly Field[], scale: string): void {
+  const field = fields.find((one) => thresholdsStyle(one) !== "off");
+  const steps = field?.config?.thresholds?.steps ?? [];
+  if (!field || steps.length === 0) return;
+  const mode = thresholdsStyle(field);
   const { ctx, bbox } = plot;
   const limits = plot.scales[scale];
   if (typeof limits?.min !== "number" || typeof limits.max !== "number") return;
@@ -40,6 +47,16 @@ export function drawThresholds(plot: uPlot, field: Field, scale: string): void {
   ctx.restore();
 }
 
+/** Exemplars as diamonds, within the time that is shown. */
+export function drawExemplars(plot: uPlot, placed: readonly Placed[]): void {
+  const { left, width } = plot.bbox;
+  const places = placed.map((one) => placeOf(plot, one, true));
+  drawDiamonds(
+    plot,
+    places.filter(([x]) => x >= left && x <= left + width),
+  );
+}
+
 /** Marks and areas of what happened. */
 export function drawAnnotations(plot: uPlot, annotations: readonly Annotation[]): void {
   const { ctx, bbox } = plot;
@@ -58,6 +75,8 @@ export function drawAnnotations(plot: uPlot, annotations: readonly Annotation[])
         bbox.height,
       );
     }
+    // Of what began before, the area is all that there is to see.
+    if (from < bbox.left) continue;
     ctx.strokeStyle = paint;
     ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
     ctx.beginPath();

@@ -4,9 +4,10 @@ import { colorAt } from "../ui/colors";
 import { faded } from "./colors";
 import { whole } from "./display";
 import { option, part, texts } from "./frame";
-import { HoverBox, useHover } from "./hover";
+import { HoverBox, leading, useHover } from "./hover";
 import type { PanelProps } from "./kinds";
 import { legendOptions, pick } from "./legend";
+import type { Link } from "./links";
 import { NoData } from "./nodata";
 import { type Reduced, reduced } from "./reduced";
 import { emptyWhy } from "./stat";
@@ -15,7 +16,7 @@ import { useSize } from "./usesize";
 export function PieChart({ panel, frames, shown = [], width, height }: PanelProps) {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [box, size] = useSize(width, height);
-  const [hovered, enter, leave] = useHover();
+  const { hovered, enter, leave, keep } = useHover();
   const all = reduced(shown, frames).filter(({ shown }) => shown.number !== null && shown.number > 0);
   const sort = option(panel.options, "sort", "desc");
   if (sort !== "none") all.sort((a, b) => (sort === "asc" ? 1 : -1) * (a.shown.number! - b.shown.number!));
@@ -38,7 +39,7 @@ export function PieChart({ panel, frames, shown = [], width, height }: PanelProp
         <svg
           width={size.width}
           height={size.height}
-          role="img"
+          role={visible.some(({ value }) => value.links.length > 0) ? "group" : "img"}
           aria-label={`${panel.title}. ${slices.map(({ value }) => `${value.name}: ${whole(value.shown)}`).join(", ")}`}
           onPointerLeave={leave}
         >
@@ -47,6 +48,7 @@ export function PieChart({ panel, frames, shown = [], width, height }: PanelProp
               const share = value.shown.number! / total;
               const start = from;
               from += share;
+              const rows = [{ label: value.name, value: `${whole(value.shown)} (${percent(value)})`, color }];
               return (
                 <Slice
                   key={value.key}
@@ -56,11 +58,10 @@ export function PieChart({ panel, frames, shown = [], width, height }: PanelProp
                   inner={inner}
                   color={color}
                   label={labelOf(panel.options, value, percent(value))}
-                  onMove={(event) =>
-                    enter(event, "", [
-                      { label: value.name, value: `${whole(value.shown)} (${percent(value)})`, color },
-                    ])
-                  }
+                  name={`${value.name} ${whole(value.shown)}`}
+                  links={value.links}
+                  onMove={(event) => enter(event, "", rows)}
+                  onOpen={(place) => keep(place, "", rows, value.links)}
                 />
               );
             })}
@@ -106,10 +107,13 @@ interface SliceProps {
   inner: number;
   color: string;
   label: string;
+  name: string;
+  links: readonly Link[];
   onMove: (event: PointerEvent) => void;
+  onOpen: (place: { x: number; y: number }) => void;
 }
 
-function Slice({ start, share, radius, inner, color, label, onMove }: SliceProps) {
+function Slice({ start, share, radius, inner, color, label, name, links, onMove, onOpen }: SliceProps) {
   const at = (part: number, distance: number) => {
     const angle = part * 2 * Math.PI - Math.PI / 2;
     return `${(distance * Math.cos(angle)).toFixed(2)} ${(distance * Math.sin(angle)).toFixed(2)}`;
@@ -120,7 +124,7 @@ function Slice({ start, share, radius, inner, color, label, onMove }: SliceProps
   const path = `M${at(start, radius)} A${radius} ${radius} 0 ${isLarge} 1 ${at(end, radius)} L${at(end, inner)} A${inner || 0.01} ${inner || 0.01} 0 ${isLarge} 0 ${at(start, inner)} Z`;
   const [x, y] = at(start + share / 2, (radius + inner) / 2 + (inner === 0 ? radius * 0.12 : 0)).split(" ");
   return (
-    <g onPointerMove={onMove}>
+    <g onPointerMove={onMove} {...leading(name, links, onOpen)}>
       <path d={path} fill={color} stroke="var(--surface)" stroke-width="1.5" />
       {label !== "" && share > 0.06 && (
         <text x={x} y={y} text-anchor="middle" class="pie-label">

@@ -4,6 +4,7 @@
  */
 import { color, colorOfValue } from "./colors";
 import type { Shown } from "./display";
+import { isExemplars } from "./exemplars";
 import { type Field, type Frame, numberOf, type ShownValue, timeOf } from "./frame";
 import { type Link, linkOf } from "./links";
 
@@ -18,9 +19,10 @@ export interface Reduced {
   links: Link[];
 }
 
-/** The values of a panel. */
+/** The values of a panel; exemplars are none. */
 export function reduced(values: readonly ShownValue[], frames: readonly Frame[]): Reduced[] {
-  return values.map((value, at) => one(value, at, frames));
+  const ofSeries = values.filter(({ frame }) => !frames[frame] || !isExemplars(frames[frame]));
+  return ofSeries.map((value, at) => one(value, at, frames));
 }
 
 function one(value: ShownValue, at: number, frames: readonly Frame[]): Reduced {

@@ -3,9 +3,12 @@
  * values are turned, stacked and summed as their fields ask for.
  */
 import uPlot from "uplot";
-import { customOf, type Field, type Frame, isHiddenFrom, option, part, timeOf } from "./frame";
+import { type Exemplar, exemplarsOf, withoutExemplars } from "./exemplars";
+import { customOf, type Field, type Frame, isHiddenFrom, nameOf, option, part, timeOf } from "./frame";
 
 export interface Series {
+  /** What it is called among the others, also when one of them comes or goes. */
+  key: string;
   field: Field;
   frame: Frame;
   /** Values as they are, after `negative-Y`. `undefined` where others have a point and this has not. */
@@ -20,24 +23,36 @@ export interface Joined {
   /** Milliseconds. */
   times: number[];
   series: Series[];
+  exemplars: Exemplar[];
 }
 
-/** Joins the numbers of all frames that have a time. */
-export function joinSeries(frames: readonly Frame[]): Joined {
-  const usable = frames.filter((frame) => timeOf(frame) && frame.fields.some(isDrawn));
+/** Joins the numbers of all frames that have a time. Those that are hidden take no room in a stack. */
+export function joinSeries(frames: readonly Frame[], hidden: ReadonlySet<string> = new Set()): Joined {
+  const usable = withoutExemplars(frames).filter((frame) => timeOf(frame) && frame.fields.some(isDrawn));
   const tables: uPlot.AlignedData[] = [];
   const series: Series[] = [];
+  const keyOf = distinct();
   for (const frame of usable) {
     const fields = frame.fields.filter(isDrawn);
     const { times, columns } = withGaps(frame, fields);
     tables.push([times, ...columns] as uPlot.AlignedData);
     for (const [at, field] of fields.entries()) {
-      series.push({ field, frame, values: columns[at]!, drawn: columns[at]! });
+      series.push({ key: keyOf(nameOf(field)), field, frame, values: columns[at]!, drawn: columns[at]! });
     }
   }
   const times = align(tables, series);
   for (const one of series) one.drawn = one.values;
-  return { times, series: stacked(times.length, series) };
+  return { times, series: stacked(times.length, series, hidden), exemplars: exemplarsOf(frames) };
+}
+
+/** Gives names back that are different: what is called as one before it gets a number. */
+export function distinct(): (name: string) => string {
+  const counts = new Map<string, number>();
+  return (name) => {
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    return count === 1 ? name : `${name}\u0001${count}`;
+  };
 }
 
 function isDrawn(field: Field): boolean {
@@ -83,7 +98,8 @@ function withGaps(frame: Frame, fields: readonly Field[]): { times: number[]; co
   return { times, columns };
 }
 
-function sortedRows(times: readonly number[]): number[] {
+/** The rows that have a time, in its order. */
+export function sortedRows(times: readonly number[]): number[] {
   const rows = times.flatMap((time, row) => (typeof time === "number" && Number.isFinite(time) ? [row] : []));
   const isSorted = rows.every((row, at) => at === 0 || times[rows[at - 1]!]! <= times[row]!);
   return isSorted ? rows : rows.sort((a, b) => times[a]! - times[b]!);
@@ -105,9 +121,10 @@ function drawnValue(field: Field, row: number): number | null {
 }
 
 /** Stacks those that ask for it, by group; positive and negative values go opposite ways. */
-function stacked(length: number, series: Series[]): Series[] {
+function stacked(length: number, series: Series[], hidden: ReadonlySet<string>): Series[] {
   const groups = new Map<string, number[]>();
-  for (const [at, { field }] of series.entries()) {
+  for (const [at, { field, key }] of series.entries()) {
+    if (hidden.has(key)) continue;
     const stacking = part(customOf(field), "stacking");
     const mode = option(stacking, "mode", "none");
     if (mode === "none") continue;
@@ -131,10 +148,15 @@ function stackGroup(length: number, series: Series[], members: number[], isPerce
     }
   }
   const sums = new Float64Array(length);
+  // Where none of them has anything there is a gap, and not a fall to zero.
+  const isThere = Array.from({ length }, (_, row) =>
+    members.some((at) => typeof series[at]!.values[row] === "number"),
+  );
   let below: number | undefined;
   for (const at of members) {
     const one = series[at]!;
     one.drawn = one.values.map((value, row) => {
+      if (!isThere[row]) return value;
       // Where this has nothing, the stack goes on without it, so that those above do not break.
       const part = isPercent ? (totals[row]! > 0 ? (value ?? 0) / totals[row]! : 0) : (value ?? 0);
       sums[row]! += part;

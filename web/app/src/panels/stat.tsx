@@ -7,6 +7,7 @@ import { Linked } from "./linked";
 import { columnsFor, fitting } from "./measure";
 import { NoData } from "./nodata";
 import { type Reduced, reduced } from "./reduced";
+import { endsOf } from "./ticks";
 
 export function Stat({ panel, frames, shown = [], width, height }: PanelProps) {
   const values = reduced(shown, frames);
@@ -151,8 +152,9 @@ function Change({ change, isPlain }: { change: number; isPlain: boolean }) {
 function Trend({ trend, paint }: { trend: NonNullable<Reduced["trend"]>; paint: string }) {
   const { times, values } = trend;
   const known = values.filter((value): value is number => value !== null && Number.isFinite(value));
-  if (known.length < 2) return null;
-  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const ends = endsOf(known);
+  if (!ends || known.length < 2) return null;
+  const [low, high] = ends;
   const [from, to] = [times[0]!, times.at(-1)!];
   const points = values.flatMap((value, at) =>
     value === null || !Number.isFinite(value)

@@ -3,28 +3,36 @@
  * found at each point (status history).
  */
 import { useMemo } from "preact/hooks";
-import { token } from "../frame/theme";
+import { theme, token } from "../frame/theme";
 import { colorOf } from "../ui/colors";
 import { duration, fullTime } from "../ui/format";
+import { units } from "../ui/units";
 import { Canvas } from "./canvas";
 import { textOn } from "./colors";
 import { display, whole } from "./display";
+import { isExemplars } from "./exemplars";
 import { type Cell, type Field, type Frame, isHiddenFrom, nameOf, option, timeOf } from "./frame";
-import { HoverBox, useHover } from "./hover";
+import { HoverBox, placeOf, useHover } from "./hover";
 import type { PanelProps } from "./kinds";
 import { legendOptions } from "./legend";
+import { linksOf } from "./links";
 import { NoData } from "./nodata";
+import { sortedRows } from "./series";
 import { drawTimes } from "./timescale";
+import { inZone, zone } from "./zone";
 
 export interface Piece {
   from: number;
   to: number;
   text: string;
   color: string;
+  /** The row that it begins with. */
+  row: number;
 }
 
 export interface Lane {
   name: string;
+  field: Field;
   pieces: Piece[];
 }
 
@@ -46,47 +54,71 @@ function Lanes({
   onZoom,
 }: PanelProps & { isHistory: boolean }) {
   const isMerged = !isHistory && option(panel.options, "mergeValues", true);
-  const lanes = useMemo(() => lanesOf(frames, range.to, isMerged), [frames, range.to, isMerged]);
-  const [hovered, enter, leave] = useHover();
+  const lanes = useMemo(
+    () => lanesOf(frames, range.to, isMerged),
+    [frames, range.to, isMerged, theme.value, units.value, zone.value],
+  );
+  const { hovered, enter, leave, keep } = useHover();
   if (lanes.length === 0) return <NoData frames={frames} />;
+  const cut = laneFields(frames).length - lanes.length;
   const legend = legendOptions(panel.options);
   const states = new Map(
     lanes.flatMap(({ pieces }) => pieces.map(({ text, color }) => [text, color] as const)),
   );
   const showsLegend = legend.isShown && states.size <= 24;
   const left = Math.min(width * 0.35, Math.max(...lanes.map(({ name }) => name.length)) * 6.6 + 14);
-  const area = { left, top: 4, width: width - left - 8, height: height - 26 - (showsLegend ? 24 : 0) };
+  const area = {
+    left,
+    top: 4,
+    width: width - left - 8,
+    height: height - 26 - (showsLegend ? 24 : 0) - (cut > 0 ? 18 : 0),
+  };
   const laneHeight = area.height / lanes.length;
   const share = option(panel.options, isHistory ? "colWidth" : "rowHeight", 0.9);
+  const showValue = option(panel.options, "showValue", "auto");
+  const pieceAt = (x: number, y: number) => {
+    const lane = lanes[Math.floor((y - area.top) / laneHeight)];
+    const time = range.from + ((x - area.left) / area.width) * (range.to - range.from);
+    const piece = lane?.pieces.find(({ from, to }) => time >= from && time < to);
+    return lane && piece ? { lane, piece } : undefined;
+  };
+  type Found = NonNullable<ReturnType<typeof pieceAt>>;
+  const said = ({ lane, piece }: Found) =>
+    [
+      fullTime(inZone(piece.from)),
+      [
+        { label: lane.name, value: piece.text, color: piece.color },
+        { label: "for", value: duration((piece.to - piece.from) * 1e6) },
+      ],
+    ] as const;
   return (
     <div>
       <Canvas
         width={width}
         height={area.height + 26}
         label={`${panel.title}. ${lanes.map(({ name, pieces }) => `${name}: now ${pieces.at(-1)?.text ?? "nothing"}`).join(", ")}`}
-        about={[lanes, range.from, range.to, area.height]}
-        draw={(context) =>
-          draw(context, lanes, area, range, share, isHistory, option(panel.options, "showValue", "auto"))
-        }
+        about={[lanes, zone.value, range.from, range.to, area.height, share, isHistory, showValue]}
+        draw={(context) => draw(context, lanes, area, range, share, isHistory, showValue)}
         onLeave={leave}
         onMove={(event, x, y) => {
-          const lane = lanes[Math.floor((y - area.top) / laneHeight)];
-          const time = range.from + ((x - area.left) / area.width) * (range.to - range.from);
-          const piece = lane?.pieces.find(({ from, to }) => time >= from && time < to);
-          if (!lane || !piece) return leave();
-          enter(event, fullTime(piece.from), [
-            { label: lane.name, value: piece.text, color: piece.color },
-            { label: "for", value: duration((piece.to - piece.from) * 1e6) },
-          ]);
+          const found = pieceAt(x, y);
+          if (!found) return leave();
+          enter(event, ...said(found));
         }}
-        onClick={(x, y) => {
-          const time = range.from + ((x - area.left) / area.width) * (range.to - range.from);
-          const piece = lanes[Math.floor((y - area.top) / laneHeight)]?.pieces.find(
-            ({ from, to }) => time >= from && time < to,
-          );
-          if (piece) onZoom?.(piece.from, piece.to);
+        onClick={(event, x, y) => {
+          const found = pieceAt(x, y);
+          if (!found) return;
+          const { lane, piece } = found;
+          // What leads somewhere is not looked at closer by a click.
+          if (!keep(placeOf(event), ...said(found), linksOf(lane.field, piece.row)))
+            onZoom?.(piece.from, piece.to);
         }}
       />
+      {cut > 0 && (
+        <p class="muted panel-cut">
+          {cut} more {cut === 1 ? "lane is" : "lanes are"} not shown.
+        </p>
+      )}
       {showsLegend && (
         <ul class="legend-list">
           {[...states].map(([text, color]) => (
@@ -103,27 +135,36 @@ function Lanes({
 
 const MOST_LANES = 200;
 
-/** The lanes of frames: one for each column beside the time. */
-export function lanesOf(frames: readonly Frame[], end: number, isMerged: boolean): Lane[] {
-  const lanes: Lane[] = [];
-  for (const frame of frames) {
+/** What has a lane: each column beside the time. */
+function laneFields(frames: readonly Frame[]): { field: Field; times: number[] }[] {
+  return frames.flatMap((frame) => {
     const time = timeOf(frame);
-    if (!time) continue;
-    for (const field of frame.fields) {
-      if (field === time || isHiddenFrom(field, "viz")) continue;
-      lanes.push({ name: nameOf(field), pieces: piecesOf(field, time.values as number[], end, isMerged) });
-    }
-  }
-  return lanes.slice(0, MOST_LANES);
+    if (!time || isExemplars(frame)) return [];
+    const fields = frame.fields.filter((field) => field !== time && !isHiddenFrom(field, "viz"));
+    return fields.map((field) => ({ field, times: time.values as number[] }));
+  });
+}
+
+/** The lanes of frames, as many as are drawn. */
+export function lanesOf(frames: readonly Frame[], end: number, isMerged: boolean): Lane[] {
+  return laneFields(frames)
+    .slice(0, MOST_LANES)
+    .map(({ field, times }) => ({
+      name: nameOf(field),
+      field,
+      pieces: piecesOf(field, times, end, isMerged),
+    }));
 }
 
 function piecesOf(field: Field, times: readonly number[], end: number, isMerged: boolean): Piece[] {
   const show = display(field);
   const pieces: Piece[] = [];
   let before: Cell;
-  for (const [at, time] of times.entries()) {
-    const cell = field.values[at];
-    const to = Math.min(end, times[at + 1] ?? end);
+  const order = sortedRows(times);
+  for (const [at, row] of order.entries()) {
+    const time = times[row]!;
+    const cell = field.values[row];
+    const to = Math.min(end, times[order[at + 1] ?? -1] ?? end);
     if (to <= time) continue;
     const last = pieces.at(-1);
     if (cell === null || cell === undefined) {
@@ -141,7 +182,7 @@ function piecesOf(field: Field, times: readonly number[], end: number, isMerged:
       shown.isJudged && (field.type !== "string" || field.config?.mappings?.length)
         ? shown.color
         : colorOf(whole(shown));
-    pieces.push({ from: time, to, text: whole(shown), color: paint });
+    pieces.push({ from: time, to, text: whole(shown), color: paint, row });
   }
   return pieces;
 }

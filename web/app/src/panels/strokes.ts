@@ -12,7 +12,6 @@ export function plotSeries(one: Series, scale: string, isShown: boolean): uPlot.
   const base = seriesColor(one.field);
   const opacity = option(custom, "fillOpacity", 0) / 100;
   const points = option(custom, "showPoints", "auto");
-  const isLonely = isSparse(one.drawn);
   return {
     label: nameOf(one.field),
     scale,
@@ -26,12 +25,14 @@ export function plotSeries(one: Series, scale: string, isShown: boolean): uPlot.
     ...(typeof custom.spanNulls === "number" ? { gaps: shortGapsFilled(custom.spanNulls) } : {}),
     paths: pathsOf(style, option(custom, "lineInterpolation", "linear"), custom),
     points: {
-      show:
-        style === "points" || points === "always" || isLonely
-          ? true
-          : points === "never" || style === "bars"
-            ? false
-            : undefined,
+      // Without the member, uPlot shows points where there is room for them.
+      ...(style === "points" || points === "always"
+        ? { show: true }
+        : points === "never" || style === "bars"
+          ? { show: false }
+          : {}),
+      filter: (plot, at, isShown) =>
+        isShown || style === "bars" ? null : lonelyRows(plot.data[at]!, custom.spanNulls === true),
       size: option(custom, "pointSize", 5),
       fill: base,
       stroke: base,
@@ -39,15 +40,28 @@ export function plotSeries(one: Series, scale: string, isShown: boolean): uPlot.
   };
 }
 
-/** Whether a series has points without neighbours only, of which a line would show nothing. */
-function isSparse(values: readonly (number | null | undefined)[]): boolean {
-  let isBeside = false;
-  for (const value of values) {
-    const isPoint = typeof value === "number";
-    if (isPoint && isBeside) return false;
-    if (value !== undefined) isBeside = isPoint;
+/** The rows of points without a neighbour, of which a line shows nothing; `null` if there are none. */
+export function lonelyRows(
+  values: ArrayLike<number | null | undefined>,
+  isOverGaps: boolean,
+): number[] | null {
+  const found: number[] = [];
+  let [last, isJoined] = [-1, false];
+  const settle = () => {
+    if (last >= 0 && !isJoined) found.push(last);
+  };
+  for (let row = 0; row < values.length; row += 1) {
+    const value = values[row];
+    if (typeof value === "number") {
+      if (last >= 0) isJoined = true;
+      last = row;
+    } else if (value === null && !isOverGaps) {
+      settle();
+      [last, isJoined] = [-1, false];
+    }
   }
-  return true;
+  settle();
+  return found.length > 0 ? found : null;
 }
 
 function dashOf(custom: Record<string, unknown>): number[] | undefined {

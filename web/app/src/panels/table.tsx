@@ -1,15 +1,18 @@
 /** A table of a frame: columns with kinds of cells, sorted and filtered, in pages if asked for. */
 import { useMemo, useState } from "preact/hooks";
+import { theme } from "../frame/theme";
 import { Button } from "../ui/button";
 import { SelectField } from "../ui/field";
 import { Icon } from "../ui/icon";
 import { type Column, Table } from "../ui/table";
+import { units } from "../ui/units";
 import { cellKind, TableCell } from "./cell";
 import { display, whole } from "./display";
 import { type Cell, customOf, type Field, type Frame, nameOf, option, part, rowsOf, textOf } from "./frame";
 import type { PanelProps } from "./kinds";
 import { NoData } from "./nodata";
 import { alignOf, Filters, Footer, footerOf } from "./tableparts";
+import { zone } from "./zone";
 
 export function TablePanel(props: PanelProps) {
   const { frames, panel } = props;
@@ -53,9 +56,9 @@ function FrameTable({ frame, panel, width, height }: PanelProps & { frame: Frame
   const [open, setOpen] = useState<string | undefined>(undefined);
   const [page, setPage] = useState(0);
   const fields = useMemo(() => frame.fields.filter((field) => !isHidden(field)), [frame]);
-  const shows = useMemo(() => fields.map(display), [fields]);
+  const shows = useMemo(() => fields.map(display), [fields, units.value, theme.value, zone.value]);
   const rows = useMemo(() => arrange(frame, fields, sorting, filters), [frame, fields, sorting, filters]);
-  const widths = useMemo(() => columnWidths(frame, fields, width), [fields, width]);
+  const widths = useMemo(() => columnWidths(frame, fields, width), [fields, width, units.value, zone.value]);
   const rowHeight = { sm: 28, md: 34, lg: 44 }[option(panel.options, "cellHeight", "sm")] ?? 28;
   const isFiltering = open !== undefined || Object.keys(filters).length > 0;
   const footer = footerOf(panel.options, fields);
@@ -200,9 +203,13 @@ function arrange(
     : rows;
 }
 
+function isValue(cell: Cell): boolean {
+  return cell !== null && cell !== undefined && !Number.isNaN(cell);
+}
+
 /** What has no value is last in either order. */
-function compare(left: Cell, right: Cell, sign: number): number {
-  const [isLeft, isRight] = [left !== null && left !== undefined, right !== null && right !== undefined];
+export function compare(left: Cell, right: Cell, sign: number): number {
+  const [isLeft, isRight] = [isValue(left), isValue(right)];
   if (!isLeft || !isRight) return Number(isRight) - Number(isLeft);
   if (typeof left === "number" && typeof right === "number") return sign * (left - right);
   return sign * textOf(left).localeCompare(textOf(right), undefined, { numeric: true });
@@ -223,6 +230,7 @@ function Head({ field, sorting, isFiltered, onSort, onFilter }: HeadProps) {
     <span class="table-panel-head">
       <button type="button" class="table-sort" onClick={onSort} title={field.config?.description ?? name}>
         <span class="ellipsis">{name}</span>
+        {isSorted && <span class="hidden">, {sorting.isDescending ? "sorted down" : "sorted up"}</span>}
         {isSorted && <Icon name={sorting.isDescending ? "down" : "up"} size={12} />}
       </button>
       {onFilter && (

@@ -49,14 +49,19 @@ export function footerOf(
   fields: readonly Field[],
 ): FooterOptions | undefined {
   const footer = part(options, "footer");
-  const own = fields.some((field) => texts(part(customOf(field), "footer"), "reducers").length > 0);
-  if (!option(footer, "show", false) && !own) return undefined;
+  const isShown = option(footer, "show", false);
+  if (!isShown && !fields.some((field) => ownReducers(field).length > 0)) return undefined;
   const reducers = texts(footer, "reducer");
   return {
-    reducers: reducers.length > 0 ? reducers : ["sum"],
+    // Columns that ask for a footer themselves do not give the others one.
+    reducers: !isShown ? [] : reducers.length > 0 ? reducers : ["sum"],
     fields: texts(footer, "fields"),
-    countsRows: option(footer, "countRows", false),
+    countsRows: isShown && option(footer, "countRows", false),
   };
+}
+
+function ownReducers(field: Field): string[] {
+  return texts(part(customOf(field), "footer"), "reducers");
 }
 
 export function Footer({
@@ -73,7 +78,7 @@ export function Footer({
   const wanted = (field: Field) =>
     footer.fields.length === 0 || footer.fields.includes(nameOf(field)) || footer.fields.includes(field.name);
   const text = (field: Field, index: number) => {
-    const own = texts(part(customOf(field), "footer"), "reducers");
+    const own = ownReducers(field);
     const reducers = own.length > 0 ? own : footer.reducers;
     if (field.type === "number" && wanted(field) && !footer.countsRows) {
       const values = rows.map((row) => field.values[row]);

@@ -3,6 +3,7 @@
  * are the server's.
  */
 import type { Cell } from "./frame";
+import { endsOf } from "./ticks";
 
 export function tally(values: readonly Cell[], id: string): number | null {
   const numbers = values.filter(
@@ -12,20 +13,18 @@ export function tally(values: readonly Cell[], id: string): number | null {
   if (id === "countAll") return values.length;
   if (numbers.length === 0) return null;
   const sum = numbers.reduce((total, value) => total + value, 0);
+  const [low, high] = endsOf(numbers)!;
   switch (id) {
     case "sum":
       return sum;
     case "mean":
       return sum / numbers.length;
     case "min":
-      return numbers.reduce((least, value) => Math.min(least, value));
+      return low;
     case "max":
-      return numbers.reduce((most, value) => Math.max(most, value));
+      return high;
     case "range":
-      return (
-        numbers.reduce((most, value) => Math.max(most, value)) -
-        numbers.reduce((least, value) => Math.min(least, value))
-      );
+      return high - low;
     case "first":
     case "firstNotNull":
       return numbers[0]!;

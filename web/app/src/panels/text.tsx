@@ -5,7 +5,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { option } from "./frame";
 import type { PanelProps } from "./kinds";
-import { safeAddress } from "./links";
+import { linkOf } from "./links";
 
 export function TextPanel({ panel }: PanelProps) {
   return (
@@ -36,23 +36,36 @@ async function clean(text: string, mode: string): Promise<string> {
   const html = mode === "html" ? text : await marked.parse(text, { gfm: true, breaks: true });
   const cleaned = purify.sanitize(html, {
     FORBID_TAGS: ["style", "form", "input", "button", "textarea", "select", "iframe", "object", "embed"],
-    FORBID_ATTR: ["style", "srcset"],
+    // Classes and names of the page's own would let a text look like a part of it, or lie over it.
+    FORBID_ATTR: ["style", "srcset", "class", "id", "name", "background", "poster"],
     RETURN_DOM_FRAGMENT: true,
   });
   for (const anchor of cleaned.querySelectorAll("a")) {
-    const address = safeAddress(anchor.getAttribute("href") ?? "");
-    if (address === undefined) anchor.removeAttribute("href");
-    else if (/^https?:/i.test(address)) {
-      anchor.target = "_blank";
-      anchor.rel = "noopener noreferrer";
+    const url = anchor.getAttribute("href") ?? anchor.getAttribute("xlink:href") ?? "";
+    const link = linkOf({ title: "", url });
+    anchor.removeAttribute("xlink:href");
+    if (link) anchor.setAttribute("href", link.href);
+    else anchor.removeAttribute("href");
+    // By attributes: those of links in drawings are no texts that could be set.
+    if (link?.isOutside) {
+      anchor.setAttribute("target", "_blank");
+      anchor.setAttribute("rel", "noopener noreferrer");
     }
   }
   for (const image of cleaned.querySelectorAll("img")) {
     if (!image.hasAttribute("alt")) image.alt = "";
     // Pictures from elsewhere would tell others who reads this.
-    if (/^(https?:)?\/\//i.test(image.getAttribute("src") ?? "")) image.replaceWith(image.alt);
+    if (isElsewhere(image.getAttribute("src"))) image.replaceWith(image.alt);
   }
+  for (const other of cleaned.querySelectorAll("audio, video, source, track, image, use"))
+    if (SOURCES.some((name) => isElsewhere(other.getAttribute(name)))) other.remove();
   const holder = document.createElement("div");
   holder.append(cleaned);
   return holder.innerHTML;
+}
+
+const SOURCES = ["src", "href", "xlink:href"];
+
+function isElsewhere(address: string | null): boolean {
+  return /^\s*([a-z]+:)?[\\/]{2}/i.test(address ?? "");
 }

@@ -2,30 +2,29 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { theme } from "../frame/theme";
+import { takeDragged } from "../ui/plot";
+import { units } from "../ui/units";
 import { plotAxis, plotScale, scalesOf, timeAxis } from "./axes";
 import { seriesColor } from "./colors";
 import { display, whole } from "./display";
-import { nameOf } from "./frame";
+import type { Placed } from "./exemplars";
+import { type Field, nameOf } from "./frame";
 import type { PanelProps } from "./kinds";
-import { Legend, type LegendItem, legendOptions, pick } from "./legend";
+import { Legend, type LegendItem, legendOptions } from "./legend";
 import { NoData } from "./nodata";
-import { drawAnnotations, drawThresholds } from "./overlays";
+import { drawAnnotations, drawExemplars, drawThresholds } from "./overlays";
 import { type Joined, joinSeries } from "./series";
 import { plotSeries } from "./strokes";
 import { attachTooltip, type Spoken } from "./tooltip";
+import { inZone, zone } from "./zone";
 
 export function TimeSeries(props: PanelProps) {
   const { frames, panel } = props;
-  const joined = useMemo(() => joinSeries(frames), [frames]);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const joined = useMemo(() => joinSeries(frames, hidden), [frames, hidden]);
   const focus = useRef<(key: string | undefined) => void>(() => {});
   const items = useMemo<LegendItem[]>(
-    () =>
-      joined.series.map(({ field }, at) => ({
-        key: `${at} ${nameOf(field)}`,
-        field,
-        color: seriesColor(field),
-      })),
+    () => joined.series.map(({ key, field }) => ({ key, field, color: seriesColor(field) })),
     [joined, theme.value],
   );
   const options = legendOptions(panel.options);
@@ -37,16 +36,7 @@ export function TimeSeries(props: PanelProps) {
         items={items}
         options={options}
         hidden={hidden}
-        onPick={(key, isAdded) =>
-          setHidden(
-            pick(
-              items.map((item) => item.key),
-              hidden,
-              key,
-              isAdded,
-            ),
-          )
-        }
+        onHide={setHidden}
         onFocus={(key) => focus.current(key)}
       />
     </div>
@@ -64,15 +54,18 @@ function Plot(props: PlotProps) {
   const { joined, items, hidden } = props;
   const root = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
-  const newest = useRef<Spoken>({ props, joined });
-  newest.current = { props, joined };
+  const exemplars = useMemo(() => placed(joined), [joined]);
+  const newest = useRef<Spoken>({ props, joined, exemplars });
+  newest.current = { props, joined, exemplars };
   // A chart is made anew only if something other than its numbers has changed.
   const shape = joined.series
     .map(({ field, below }, at) =>
-      [nameOf(field), JSON.stringify(field.config ?? {}), items[at]?.color, below].join("\u0002"),
+      [nameOf(field), JSON.stringify(field.config ?? {}), scaleEnds(field), items[at]?.color, below].join(
+        "\u0002",
+      ),
     )
     .join("\u0001");
-  const colors = theme.value;
+  const [colors, known, clock] = [theme.value, units.value, zone.value];
   useEffect(() => {
     const element = root.current!;
     const made = new uPlot(plotOptions(element, newest, hidden, items), dataOf(joined), element);
@@ -94,12 +87,27 @@ function Plot(props: PlotProps) {
       made.destroy();
       plot.current = undefined;
     };
-  }, [shape, colors, props.sync?.key, props.sync?.values, hidden]);
+  }, [shape, colors, known, clock, props.sync?.key, props.sync?.values, hidden]);
   useEffect(
     () => plot.current?.setData(dataOf(joined)),
     [joined, props.range.from, props.range.to, props.annotations],
   );
   return <div class="chart-plot" ref={root} role="img" aria-label={summary(props)} />;
+}
+
+/** Exemplars are drawn on the scale of the first series of their query. */
+function placed({ series, exemplars }: Joined): Placed[] {
+  const { keyOf } = scalesOf(series);
+  return exemplars.map((exemplar) => {
+    const own = series.find(({ frame }) => frame.refId === exemplar.refId) ?? series[0]!;
+    return { exemplar, scale: keyOf(own) };
+  });
+}
+
+/** The ends of a field's scale, where what is drawn once for all depends on them. */
+function scaleEnds({ config, state }: Field): string {
+  const isOfScale = config?.thresholds?.mode === "percentage" || config?.custom?.gradientMode === "scheme";
+  return isOfScale ? JSON.stringify(state?.range ?? []) : "";
 }
 
 function dataOf({ times, series }: Joined): uPlot.AlignedData {
@@ -113,8 +121,15 @@ function summary({ joined, panel }: PlotProps): string {
     return `${nameOf(field)}: ${value === undefined ? "no value" : whole(display(field)(value))}`;
   });
   const more = joined.series.length > 5 ? `, and ${joined.series.length - 5} more` : "";
-  return `${panel.title}. ${joined.series.length} series over time. Last values: ${last.join(", ")}${more}`;
+  const count = joined.exemplars.length;
+  const examples = count > 0 ? `. ${count} ${count === 1 ? "exemplar" : "exemplars"}` : "";
+  return `${panel.title}. ${joined.series.length} series over time. Last values: ${last.join(", ")}${more}${examples}`;
 }
+
+/** Others follow the cursor and no more: each that followed a drag would set the time once again. */
+const CURSOR_ONLY: uPlot.Cursor.Sync.Filters = {
+  pub: (type) => type === "mousemove" || type === "mouseleave",
+};
 
 function plotOptions(
   root: HTMLElement,
@@ -136,9 +151,10 @@ function plotOptions(
       y: false,
       points: { size: 6 },
       drag: { x: true, y: false, setScale: false },
-      sync: props.sync ? { key: props.sync.key, scales: ["x", null] } : undefined,
+      sync: props.sync ? { key: props.sync.key, scales: ["x", null], filters: CURSOR_ONLY } : undefined,
     },
     focus: { alpha: 0.25 },
+    tzDate: (seconds) => new Date(inZone(seconds * 1000)),
     scales: {
       x: {
         time: true,
@@ -153,22 +169,16 @@ function plotOptions(
     ],
     bands: bands.length > 0 ? bands : undefined,
     hooks: {
-      setSelect: [
-        (plot) => {
-          const { left, width } = plot.select;
-          if (width > 3) {
-            const at = (x: number) => plot.posToVal(x, "x") * 1000;
-            newest.current.props.onZoom?.(at(left), at(left + width));
-          }
-          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-        },
-      ],
+      setSelect: [(plot) => takeDragged(plot, newest.current.props.onZoom)],
       drawClear: [
         (plot) => {
-          for (const scale of scales) drawThresholds(plot, scale.fields[0]!, scale.key);
+          for (const scale of scales) drawThresholds(plot, scale.fields, scale.key);
         },
       ],
-      draw: [(plot) => drawAnnotations(plot, newest.current.props.annotations ?? [])],
+      draw: [
+        (plot) => drawAnnotations(plot, newest.current.props.annotations ?? []),
+        (plot) => drawExemplars(plot, newest.current.exemplars),
+      ],
     },
   };
 }

@@ -4,12 +4,15 @@
  */
 import type uPlot from "uplot";
 import { fullTime } from "../ui/format";
+import { tooltipRow } from "../ui/plot";
 import { seriesColor } from "./colors";
 import { display, whole } from "./display";
+import { type Exemplar, exemplarAt, type Placed } from "./exemplars";
 import { type Field, isHiddenFrom, nameOf, option, part } from "./frame";
 import type { Annotation, PanelProps } from "./kinds";
 import { type Link, linksOf } from "./links";
 import type { Joined, Series } from "./series";
+import { inZone } from "./zone";
 
 const MOST_ROWS = 40;
 
@@ -17,6 +20,7 @@ const MOST_ROWS = 40;
 export interface Spoken {
   props: PanelProps;
   joined: Joined;
+  exemplars: readonly Placed[];
 }
 
 interface Row {
@@ -58,11 +62,13 @@ export function attachTooltip(plot: uPlot, newest: { current: Spoken }): () => v
       option(options, "sort", "none"),
     );
     const marks = annotationsAt(plot, props.annotations ?? [], left);
-    if (rows.length === 0 && marks.length === 0) {
+    const exemplar = isOwn ? exemplarAt(plot, newest.current.exemplars) : undefined;
+    plot.over.classList.toggle("chart-pointed", exemplar !== undefined);
+    if (rows.length === 0 && marks.length === 0 && !exemplar) {
       box.hidden = true;
       return;
     }
-    box.replaceChildren(...content(newest.current.joined.times[idx]!, rows, marks));
+    box.replaceChildren(...content(newest.current.joined.times[idx]!, rows, marks, exemplar));
     box.hidden = false;
     settle(box, plot, left, isOwn ? top : 10);
   };
@@ -73,11 +79,12 @@ export function attachTooltip(plot: uPlot, newest: { current: Spoken }): () => v
     }
     const { idx, top = 0 } = plot.cursor;
     if (idx === null || idx === undefined || box.hidden) return;
+    const exemplar = exemplarAt(plot, newest.current.exemplars);
     const nearest = rowsAt(plot, newest.current.joined, idx, top, "single", "none")[0];
     const links = nearest ? linksAt(nearest.series, newest.current.joined.times[idx]!) : [];
     isKept = true;
     box.classList.add("panel-tooltip-kept");
-    box.append(...links.map(linkElement), closeElement(hide));
+    box.append(...[...(exemplar ? [exemplar.link] : []), ...links].map(linkElement), closeElement(hide));
   };
   const outside = (event: Event) => {
     if (isKept && !event.composedPath().includes(box) && !event.composedPath().includes(plot.over)) hide();
@@ -123,39 +130,34 @@ function annotationsAt(plot: uPlot, annotations: readonly Annotation[], left: nu
   });
 }
 
-function content(time: number, rows: readonly Row[], marks: readonly Annotation[]): HTMLElement[] {
+function content(
+  time: number,
+  rows: readonly Row[],
+  marks: readonly Annotation[],
+  exemplar: Exemplar | undefined,
+): HTMLElement[] {
   const shown = rows.slice(0, MOST_ROWS);
   const nearest = rows.length > 1 ? [...rows].sort((a, b) => a.distance - b.distance)[0] : undefined;
   return [
-    line("chart-tooltip-time", fullTime(time).replace(/\.000$/, ""), ""),
+    tooltipRow("chart-tooltip-time", fullTime(inZone(time)).replace(/\.000$/, ""), ""),
+    ...(exemplar ? [tooltipRow("chart-tooltip-mark", ...said(exemplar))] : []),
     ...marks.map((mark) =>
-      line("chart-tooltip-mark", [mark.title, mark.text].filter(Boolean).join(": "), ""),
+      tooltipRow("chart-tooltip-mark", [mark.title, mark.text].filter(Boolean).join(": "), ""),
     ),
     ...shown.map((row) =>
-      line(
+      tooltipRow(
         row === nearest ? "panel-tooltip-near" : "",
         nameOf(row.series.field),
         row.text,
         seriesColor(row.series.field),
       ),
     ),
-    ...(rows.length > shown.length ? [line("", `${rows.length - shown.length} more`, "")] : []),
+    ...(rows.length > shown.length ? [tooltipRow("", `${rows.length - shown.length} more`, "")] : []),
   ];
 }
 
-function line(name: string, label: string, value: string, color?: string): HTMLElement {
-  const element = document.createElement("div");
-  element.className = `chart-tooltip-row ${name}`;
-  const swatch = document.createElement("span");
-  if (color) {
-    swatch.className = "swatch";
-    swatch.style.background = color;
-  }
-  const [words, figure] = [document.createElement("span"), document.createElement("b")];
-  words.textContent = label;
-  figure.textContent = value;
-  element.append(swatch, words, figure);
-  return element;
+function said({ field, value, trace }: Exemplar): [string, string] {
+  return [`exemplar ${whole(display(field)(value))}, trace ${trace.slice(0, 8)}`, "click for its link"];
 }
 
 function linksAt(series: Series, time: number): Link[] {

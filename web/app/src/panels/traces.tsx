@@ -18,7 +18,9 @@ export function withLinks(frame: Frame): Frame {
   if (!trace) return frame;
   const linked = (field: Field) =>
     (isTraceId(field) || /^span ?id$/i.test(nameOf(field))) && !field.state?.links?.length;
-  const links = trace.values.map((id) => [{ title: "Open the trace", url: `/trace/${textOf(id)}` }]);
+  const links = trace.values.map((id) => [
+    { title: "Open the trace", url: `/trace/${encodeURIComponent(textOf(id))}` },
+  ]);
   return {
     ...frame,
     fields: frame.fields.map((field) =>

@@ -1,15 +1,18 @@
-/** Points of one number against another. */
+/** Points of one number against another, or lines from one to the next. */
 import { useMemo } from "preact/hooks";
-import { token } from "../frame/theme";
+import { theme, token } from "../frame/theme";
 import { colorAt } from "../ui/colors";
 import { Canvas } from "./canvas";
 import { color, faded } from "./colors";
 import { display, whole } from "./display";
-import { customOf, type Field, type Frame, nameOf, numberOf, option, part } from "./frame";
-import { HoverBox, useHover } from "./hover";
+import { isExemplars } from "./exemplars";
+import { type Field, type Frame, nameOf, numberOf, option, part } from "./frame";
+import { HoverBox, placeOf, useHover } from "./hover";
 import type { PanelProps } from "./kinds";
+import { legendOptions } from "./legend";
+import { linksOf } from "./links";
 import { NoData } from "./nodata";
-import { ticks } from "./ticks";
+import { endsOf, ticks } from "./ticks";
 
 interface Cloud {
   name: string;
@@ -19,89 +22,145 @@ interface Cloud {
   points: { x: number; y: number; row: number }[];
 }
 
+interface Found {
+  cloud: Cloud;
+  point: Cloud["points"][number];
+}
+
 export function XyChart({ panel, frames, width, height }: PanelProps) {
-  const clouds = useMemo(() => cloudsOf(frames, panel.options), [frames, panel.options]);
-  const [hovered, enter, leave] = useHover();
+  const clouds = useMemo(() => cloudsOf(frames, panel.options), [frames, panel.options, theme.value]);
+  const { hovered, enter, leave, keep } = useHover();
   const all = clouds.flatMap(({ points }) => points);
   if (all.length === 0) return <NoData frames={frames} why="It needs two columns of numbers." />;
-  const [x0, x1] = spread(all.map(({ x }) => x));
-  const [y0, y1] = spread(all.map(({ y }) => y));
+  const [x0, x1] = spread(
+    all.map(({ x }) => x),
+    clouds.map(({ x }) => x),
+  );
+  const [y0, y1] = spread(
+    all.map(({ y }) => y),
+    clouds.map(({ y }) => y),
+  );
   const yText = (value: number) => whole(display(clouds[0]!.y)(value));
   const xText = (value: number) => whole(display(clouds[0]!.x)(value));
   const yTicks = ticks(y0, y1, height / 50);
+  const xTicks = ticks(x0, x1, width / 100);
+  const isTrend = panel.type === "trend";
+  const showsLegend = legendOptions(panel.options).isShown;
   const left = Math.max(...yTicks.map((value) => yText(value).length)) * 6.6 + 12;
-  const area = { left, top: 6, width: width - left - 12, height: height - 58 };
+  const area = { left, top: 6, width: width - left - 12, height: height - (showsLegend ? 58 : 34) };
   const placed = (cloud: Cloud) =>
     cloud.points.map((point) => ({
       point,
       x: area.left + ((point.x - x0) / (x1 - x0)) * area.width,
       y: area.top + (1 - (point.y - y0) / (y1 - y0)) * area.height,
     }));
+  const pointAt = (px: number, py: number): Found | undefined => {
+    let best: (Found & { distance: number }) | undefined;
+    for (const cloud of clouds) {
+      for (const { point, x, y } of placed(cloud)) {
+        const distance = Math.hypot(x - px, y - py);
+        if (distance < 16 && distance < (best?.distance ?? Number.POSITIVE_INFINITY))
+          best = { cloud, point, distance };
+      }
+    }
+    return best;
+  };
+  const said = ({ cloud, point }: Found) =>
+    [
+      cloud.name,
+      [
+        { label: nameOf(cloud.x), value: xText(point.x) },
+        { label: nameOf(cloud.y), value: yText(point.y), color: cloud.color },
+      ],
+    ] as const;
   return (
     <div>
       <Canvas
         width={width}
-        height={height - 24}
+        height={height - (showsLegend ? 24 : 0)}
         label={`${panel.title}. ${all.length} points of ${clouds.map(({ name }) => name).join(", ")}`}
-        about={[clouds]}
+        about={[clouds, isTrend, xTicks.map(xText).join("\u0001"), yTicks.map(yText).join("\u0001")]}
         draw={(context) => {
           axes(
             context,
             area,
-            { values: ticks(x0, x1, width / 100), text: xText, low: x0, high: x1 },
+            { values: xTicks, text: xText, low: x0, high: x1 },
             { values: yTicks, text: yText, low: y0, high: y1 },
           );
-          for (const cloud of clouds) {
-            const size = option(part(customOf(cloud.y), "pointSize"), "fixed", 5) / 2;
-            context.fillStyle = faded(cloud.color, 0.7);
-            for (const { x, y } of placed(cloud)) {
-              context.beginPath();
-              context.arc(x, y, size, 0, 2 * Math.PI);
-              context.fill();
-            }
-          }
+          context.save();
+          context.beginPath();
+          context.rect(area.left, area.top, area.width, area.height);
+          context.clip();
+          for (const cloud of clouds) drawCloud(context, cloud, placed(cloud), isTrend);
+          context.restore();
         }}
         onLeave={leave}
         onMove={(event, px, py) => {
-          let best: { cloud: Cloud; point: { x: number; y: number }; distance: number } | undefined;
-          for (const cloud of clouds) {
-            for (const { point, x, y } of placed(cloud)) {
-              const distance = Math.hypot(x - px, y - py);
-              if (distance < 16 && distance < (best?.distance ?? Number.POSITIVE_INFINITY))
-                best = { cloud, point, distance };
-            }
-          }
-          if (!best) return leave();
-          enter(event, best.cloud.name, [
-            { label: nameOf(best.cloud.x), value: xText(best.point.x) },
-            { label: nameOf(best.cloud.y), value: yText(best.point.y), color: best.cloud.color },
-          ]);
+          const found = pointAt(px, py);
+          if (!found) return leave();
+          enter(event, ...said(found));
+        }}
+        onClick={(event, px, py) => {
+          const found = pointAt(px, py);
+          if (found) keep(placeOf(event), ...said(found), linksOf(found.cloud.y, found.point.row));
         }}
       />
-      <ul class="legend-list">
-        {clouds.map((cloud) => (
-          <li key={cloud.name} class="legend-plain">
-            <span class="legend-mark legend-mark-points" style={{ background: cloud.color }} /> {cloud.name}{" "}
-            by {nameOf(cloud.x)}
-          </li>
-        ))}
-      </ul>
+      {showsLegend && (
+        <ul class="legend-list">
+          {clouds.map((cloud, at) => (
+            <li key={at} class="legend-plain">
+              <span class="legend-mark legend-mark-points" style={{ background: cloud.color }} /> {cloud.name}{" "}
+              by {nameOf(cloud.x)}
+            </li>
+          ))}
+        </ul>
+      )}
       <HoverBox of={hovered} />
     </div>
   );
 }
 
-function spread(values: readonly number[]): [number, number] {
-  const low = values.reduce((least, value) => Math.min(least, value));
-  const high = values.reduce((most, value) => Math.max(most, value));
+function drawCloud(
+  context: CanvasRenderingContext2D,
+  { y: { config }, color }: Cloud,
+  places: readonly { x: number; y: number }[],
+  isTrend: boolean,
+): void {
+  const show = option(config?.custom, "show", isTrend ? "lines" : "points");
+  if (show.includes("lines")) {
+    context.strokeStyle = color;
+    context.lineWidth = option(config?.custom, "lineWidth", 1);
+    context.beginPath();
+    for (const { x, y } of places) context.lineTo(x, y);
+    context.stroke();
+    context.lineWidth = 1;
+  }
+  if (!show.includes("points") && places.length > 1) return;
+  const size = option(part(config?.custom, "pointSize"), "fixed", 5) / 2;
+  context.fillStyle = faded(color, 0.7);
+  for (const { x, y } of places) {
+    context.beginPath();
+    context.arc(x, y, size, 0, 2 * Math.PI);
+    context.fill();
+  }
+}
+
+/** The ends of an axis: what the fields say, else some room around the values. */
+function spread(values: readonly number[], fields: readonly Field[]): [number, number] {
+  const [low, high] = endsOf(values)!;
   const room = (high - low) * 0.05 || Math.abs(high) * 0.1 || 1;
-  return [low >= 0 && low < room * 4 ? 0 : low - room, high + room];
+  const given = (name: "min" | "max") =>
+    fields.map(({ config }) => config?.[name]).find((one) => typeof one === "number");
+  const from = given("min") ?? (low >= 0 && low < room * 4 ? 0 : low - room);
+  const to = given("max") ?? high + room;
+  return [from, to > from ? to : from + 1];
 }
 
 function cloudsOf(frames: readonly Frame[], options: Record<string, unknown>): Cloud[] {
-  const wanted = option(part(options, "dims"), "x", "");
+  const wanted = option(part(options, "dims"), "x", "") || option(options, "xField", "");
   const given = Array.isArray(options.series) ? (options.series as Record<string, unknown>[]) : [];
   return frames.flatMap((frame, at) => {
+    if (isExemplars(frame)) return [];
     const series =
       given.find(
         (one) => (one.frame as { matcher?: { options?: number } } | undefined)?.matcher?.options === at,

@@ -42,7 +42,9 @@ export function Button({
   );
 }
 
-/** Copies a text, and says that it did. */
+const SHOWN_MILLIS = 1500;
+
+/** Copies a text, and says whether it did. */
 export function CopyButton({
   text,
   label = "Copy",
@@ -52,29 +54,39 @@ export function CopyButton({
   label?: string;
   children?: ComponentChildren;
 }) {
-  const [isDone, setDone] = useState(false);
+  const [outcome, setOutcome] = useState<"done" | "failed">();
   const copy = async () => {
-    await copyText(typeof text === "string" ? text : text());
-    setDone(true);
-    setTimeout(() => setDone(false), 1500);
+    const isDone = await copyText(typeof text === "string" ? text : text());
+    setOutcome(isDone ? "done" : "failed");
+    setTimeout(() => setOutcome(undefined), SHOWN_MILLIS);
   };
+  const icon = outcome === "done" ? "check" : outcome === "failed" ? "error" : "copy";
+  const told = { done: "Copied", failed: "The browser does not let this page copy" };
   return (
-    <Button kind="quiet" icon={isDone ? "check" : "copy"} label={isDone ? "Copied" : label} onClick={copy}>
+    <Button kind="quiet" icon={icon} label={outcome ? told[outcome] : label} onClick={copy}>
       {children}
     </Button>
   );
 }
 
-/** Puts a text on the clipboard, also where the page has no secure origin. */
-export async function copyText(text: string): Promise<void> {
-  if (navigator.clipboard) {
+/** Puts a text on the clipboard, also where the page has no secure origin; answers whether it could. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
     await navigator.clipboard.writeText(text);
-    return;
+    return true;
+  } catch {
+    return copyBySelecting(text);
   }
+}
+
+function copyBySelecting(text: string): boolean {
+  const before = document.activeElement as HTMLElement | null;
   const area = document.createElement("textarea");
   area.value = text;
   document.body.append(area);
   area.select();
-  document.execCommand("copy");
+  const isDone = document.execCommand("copy");
   area.remove();
+  before?.focus();
+  return isDone;
 }

@@ -4,11 +4,17 @@
 export function duration(nanos: number): string {
   if (!Number.isFinite(nanos)) return "–";
   if (nanos < 0) return `-${duration(-nanos)}`;
-  if (nanos < 1e3) return `${trim(nanos)} ns`;
-  if (nanos < 1e6) return `${trim(nanos / 1e3)} µs`;
-  if (nanos < 1e9) return `${trim(nanos / 1e6)} ms`;
-  const seconds = nanos / 1e9;
-  if (seconds < 60) return `${trim(seconds)} s`;
+  // A number that is rounded up to the next unit is written in that: never 1000 ms, or 60 s.
+  for (const [size, unit, most] of [
+    [1, "ns", 1000],
+    [1e3, "µs", 1000],
+    [1e6, "ms", 1000],
+    [1e9, "s", 60],
+  ] as const) {
+    const text = trim(nanos / size);
+    if (Number(text) < most) return `${text} ${unit}`;
+  }
+  const seconds = Math.max(60, nanos / 1e9);
   const parts: [number, string][] = [
     [31_536_000, "y"],
     [86_400, "d"],
@@ -24,7 +30,8 @@ export function duration(nanos: number): string {
 }
 
 function trim(value: number): string {
-  const digits = value < 10 ? 2 : value < 100 ? 1 : 0;
+  const size = Math.abs(value);
+  const digits = size < 10 ? 2 : size < 100 ? 1 : 0;
   return String(Number(value.toFixed(digits)));
 }
 
@@ -33,15 +40,15 @@ export function count(value: number): string {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   if (size < 1e4) return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(4)));
-  for (const [limit, suffix] of [
-    [1e12, "T"],
-    [1e9, "G"],
-    [1e6, "M"],
+  for (const [unit, suffix] of [
     [1e3, "k"],
+    [1e6, "M"],
+    [1e9, "G"],
   ] as const) {
-    if (size >= limit) return `${trim(value / limit)} ${suffix}`;
+    const text = trim(value / unit);
+    if (Math.abs(Number(text)) < 1000) return `${text} ${suffix}`;
   }
-  return String(value);
+  return `${trim(value / 1e12)} T`;
 }
 
 /** `1.5 MiB`. */
@@ -50,8 +57,8 @@ export function bytes(value: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let at = 0;
   let size = value;
-  for (; Math.abs(size) >= 1024 && at < units.length - 1; at += 1) size /= 1024;
-  return `${at === 0 ? size : trim(size)} ${units[at]}`;
+  for (; Math.abs(Number(trim(size))) >= 1024 && at < units.length - 1; at += 1) size /= 1024;
+  return `${at === 0 && Number.isInteger(size) ? size : trim(size)} ${units[at]}`;
 }
 
 /** `12.3 %`, of a part of one. */
@@ -74,11 +81,13 @@ export function time(millis: number, now = Date.now()): string {
 /** `2026-11-18`. */
 export function day(millis: number): string {
   const date = new Date(millis);
+  if (Number.isNaN(date.getTime())) return "–";
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
 /** Date and time to the millisecond. */
 export function fullTime(millis: number): string {
+  if (Number.isNaN(new Date(millis).getTime())) return "–";
   return `${day(millis)} ${time(millis, millis)}.${two(new Date(millis).getMilliseconds(), 3)}`;
 }
 

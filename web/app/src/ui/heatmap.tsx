@@ -75,10 +75,14 @@ export function Heatmap(props: HeatmapProps) {
     const text = look.current && cellText(newest.current, look.current, x, y);
     setHover(text ? { x, y, text } : undefined);
   };
-  const up = () => {
+  const drop = () => {
     const made = drag.current;
     drag.current = undefined;
     redraw.current();
+    return made;
+  };
+  const up = () => {
+    const made = drop();
     if (!made || !look.current) return;
     if (Math.hypot(made.toX - made.x, made.toY - made.y) < DRAG_PIXELS) return;
     const box = boxAt(newest.current.data, look.current, made);
@@ -94,7 +98,7 @@ export function Heatmap(props: HeatmapProps) {
         onPointerDown={down}
         onPointerMove={move}
         onPointerUp={up}
-        onPointerCancel={up}
+        onPointerCancel={drop}
         onPointerLeave={() => setHover(undefined)}
       />
       {hover && (

@@ -1,6 +1,8 @@
 /** How a page is laid out: its head with title and what can be done, then parts. */
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { said } from "../frame/recents";
+import { path } from "../frame/router";
 
 /** A page. Its title is also that of the browser's tab. */
 export function PageBody({
@@ -17,7 +19,8 @@ export function PageBody({
 }) {
   useEffect(() => {
     document.title = `${title} · Kymograph`;
-  }, [title]);
+    return said(title);
+  }, [title, path.value]);
   return (
     <main class={wide ? "page page-wide" : "page"} id="main" tabIndex={-1}>
       <div class="page-head">

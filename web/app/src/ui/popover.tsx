@@ -1,4 +1,4 @@
-/** Something that opens below a button, and closes by Escape, a click elsewhere or a choice. */
+/** Something that opens below a button, and closes by Escape, a choice, or when somebody goes elsewhere. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -27,14 +27,25 @@ export function Popover({ button, label, children, align = "left", kind = "plain
       setOpen(false);
       trigger.current?.focus();
     };
+    const left = ({ relatedTarget }: FocusEvent) => {
+      if (relatedTarget && !root.current?.contains(relatedTarget as Node)) setOpen(false);
+    };
+    const element = root.current!;
+    element.addEventListener("focusout", left);
     document.addEventListener("pointerdown", outside);
     document.addEventListener("keydown", onEscape, true);
     root.current?.querySelector<HTMLElement>(".popover input, .popover button, .popover [tabindex]")?.focus();
     return () => {
+      element.removeEventListener("focusout", left);
       document.removeEventListener("pointerdown", outside);
       document.removeEventListener("keydown", onEscape, true);
     };
   }, [isOpen]);
+  const close = () => {
+    // What was chosen is gone with its focus, unless that was taken elsewhere.
+    if (root.current?.contains(document.activeElement)) trigger.current?.focus();
+    setOpen(false);
+  };
   return (
     <div class="popover-root" ref={root}>
       <button
@@ -51,7 +62,7 @@ export function Popover({ button, label, children, align = "left", kind = "plain
       </button>
       {isOpen && (
         <div class={`popover popover-${align}`} role="dialog" aria-label={label}>
-          {children(() => setOpen(false))}
+          {children(close)}
         </div>
       )}
     </div>

@@ -43,11 +43,18 @@ export function Empty({ title, children }: { title: string; children?: Component
 export function ErrorBox({ error, again }: { error: Error; again?: () => void }) {
   const isForbidden = error instanceof ApiError && error.status === 403;
   const status = error instanceof ApiError && error.status > 0 ? ` (${error.status})` : "";
+  const asked = error instanceof ApiError ? error.asked : undefined;
   return (
     <div class="notice notice-error" role="alert">
       <Icon name="error" />
       <div class="grow">
-        <span class="notice-text">{error.message + status}</span>
+        <p class="notice-text">{error.message + status}</p>
+        {asked && (
+          <details class="notice-asked">
+            <summary>What was asked</summary>
+            <code>{asked}</code>
+          </details>
+        )}
       </div>
       {isForbidden && (
         <Button onClick={chooseToken}>

@@ -27,12 +27,22 @@ export function Suggest(props: SuggestProps) {
   const [isOpen, setOpen] = useState(false);
   const [at, setAt] = useState(-1);
   const isWanted = useRef(0);
+  const options = useRef<HTMLDivElement>(null);
+  const newest = useRef(props);
+  newest.current = props;
   useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    options.current?.children[at]?.scrollIntoView({ block: "nearest" });
+  }, [at]);
   const open = () => {
     setOpen(true);
     setAt(-1);
     const turn = ++isWanted.current;
-    props.suggestions?.().then((found) => turn === isWanted.current && setList(found));
+    props.suggestions?.().then(
+      (found) => turn === isWanted.current && setList(found),
+      // Without suggestions it is a plain field.
+      () => {},
+    );
   };
   const take = (typed: string) => {
     setOpen(false);
@@ -55,8 +65,12 @@ export function Suggest(props: SuggestProps) {
       setOpen(false);
     } else if (event.key === "Enter") {
       const chosen = isOpen && at >= 0 ? shown[at] : undefined;
+      const isNew = text !== value;
       take(chosen ?? text);
-      if (chosen === undefined) props.onEnter?.();
+      if (chosen !== undefined) return;
+      // What was typed has to be known before somebody acts on it.
+      if (isNew) setTimeout(() => newest.current.onEnter?.());
+      else props.onEnter?.();
     }
   };
   return (
@@ -73,6 +87,7 @@ export function Suggest(props: SuggestProps) {
           spellcheck={false}
           autocomplete="off"
           role="combobox"
+          aria-autocomplete="list"
           aria-expanded={isOpen && shown.length > 0}
           aria-controls={`${id}-list`}
           aria-activedescendant={isOpen && at >= 0 ? `${id}-${at}` : undefined}
@@ -86,7 +101,7 @@ export function Suggest(props: SuggestProps) {
           onKeyDown={keys}
         />
         {isOpen && shown.length > 0 && (
-          <div class="suggest-list" role="listbox" id={`${id}-list`} aria-label={label}>
+          <div ref={options} class="suggest-list" role="listbox" id={`${id}-list`} aria-label={label}>
             {shown.map((one, index) => (
               <div
                 key={one}

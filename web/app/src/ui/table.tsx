@@ -46,7 +46,7 @@ export function Table<Row>(props: TableProps<Row>) {
   const [own, setOwn] = useState<Sorting | undefined>(props.sorting);
   const sorting = props.onSort ? props.sorting : own;
   const sorted = useMemo(
-    () => sort(rows, columns, sorting),
+    () => sortedRows(rows, columns, sorting),
     [rows, columns, sorting?.column, sorting?.descending],
   );
   const [view, setView] = useState({ top: 0, height: 600 });
@@ -74,6 +74,8 @@ export function Table<Row>(props: TableProps<Row>) {
     else setOwn(next);
   };
   const walk = (event: KeyboardEvent) => {
+    // Fields in cells have these keys for themselves.
+    if (/^(?:INPUT|SELECT|TEXTAREA)$/.test((event.target as Element).tagName)) return;
     const row = sorted[focused];
     if (event.key === "Enter" && row && onOpen && event.target === body.current) {
       event.preventDefault();
@@ -165,14 +167,24 @@ export function Table<Row>(props: TableProps<Row>) {
   );
 }
 
-function sort<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sorting?: Sorting): readonly Row[] {
+/** Rows in the order of a column; those that are equal stay as they were. */
+export function sortedRows<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  sorting?: Sorting,
+): readonly Row[] {
   const value = columns.find(({ id }) => id === sorting?.column)?.value;
   if (!value || !sorting) return rows;
   const sign = sorting.descending ? -1 : 1;
   return [...rows].sort((a, b) => {
     const [left, right] = [value(a), value(b)];
+    const [noLeft, noRight] = [isNothing(left), isNothing(right)];
     // What has no value is last in either order.
-    if (left === undefined || right === undefined) return left === right ? 0 : left === undefined ? 1 : -1;
-    return left < right ? -sign : left > right ? sign : 0;
+    if (noLeft || noRight) return Number(noLeft) - Number(noRight);
+    return left! < right! ? -sign : left! > right! ? sign : 0;
   });
+}
+
+function isNothing(value: number | string | undefined): boolean {
+  return value === undefined || Number.isNaN(value);
 }

@@ -17,6 +17,8 @@ export function Tabs({
   onChange: (id: string) => void;
   label: string;
 }) {
+  // A view that there is not leaves none to be reached by Tab.
+  const reached = tabs.some(({ id }) => id === current) ? current : tabs[0]?.id;
   const move = (event: KeyboardEvent) => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;
@@ -37,7 +39,7 @@ export function Tabs({
           class="tab"
           data-tab={tab.id}
           aria-selected={tab.id === current}
-          tabIndex={tab.id === current ? 0 : -1}
+          tabIndex={tab.id === reached ? 0 : -1}
           onClick={() => onChange(tab.id)}
         >
           {tab.label}

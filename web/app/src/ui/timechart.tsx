@@ -5,7 +5,8 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { theme, token } from "../frame/theme";
-import { count } from "./format";
+import { count, fullTime } from "./format";
+import { drawDiamonds, REACH_PIXELS, takeDragged, tooltipRow } from "./plot";
 
 export interface Line {
   label: string;
@@ -103,7 +104,6 @@ function summary({ label, lines, times, format = count }: TimeChartProps): strin
 
 function options(root: HTMLElement, newest: { current: TimeChartProps }): uPlot.Options {
   const props = newest.current;
-  const format = props.format ?? count;
   const [text, grid] = [token("--text-muted"), token("--grid")];
   const axis = {
     stroke: text,
@@ -133,19 +133,12 @@ function options(root: HTMLElement, newest: { current: TimeChartProps }): uPlot.
       {
         ...axis,
         size: (_, values) => 14 + 6.2 * Math.max(3, ...(values ?? []).map(({ length }) => length)),
-        values: (_, splits) => splits.map(format),
+        values: (_, splits) => splits.map((value) => (newest.current.format ?? count)(value)),
       },
     ],
     series: [{}, ...props.lines.map(series)],
     hooks: {
-      setSelect: [
-        (plot) => {
-          const { left, width } = plot.select;
-          if (width > 3)
-            newest.current.onZoom?.(plot.posToVal(left, "x") * 1000, plot.posToVal(left + width, "x") * 1000);
-          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-        },
-      ],
+      setSelect: [(plot) => takeDragged(plot, newest.current.onZoom)],
       draw: [(plot) => drawLevels(plot, newest.current), (plot) => drawMarks(plot, newest.current)],
       ready: [(plot) => tooltip(plot, newest)],
     },
@@ -201,23 +194,10 @@ function drawLevels(plot: uPlot, { levels = [] }: TimeChartProps): void {
   ctx.restore();
 }
 
-const MARK_SIZE = 4;
-
 function drawMarks(plot: uPlot, { marks = [] }: TimeChartProps): void {
-  const { ctx } = plot;
-  const size = MARK_SIZE * devicePixelRatio;
-  ctx.save();
-  ctx.fillStyle = token("--accent");
-  for (const mark of marks) {
-    const [x, y] = [plot.valToPos(mark.time / 1000, "x", true), plot.valToPos(mark.value, "y", true)];
-    ctx.beginPath();
-    ctx.moveTo(x, y - size);
-    ctx.lineTo(x + size, y);
-    ctx.lineTo(x, y + size);
-    ctx.lineTo(x - size, y);
-    ctx.fill();
-  }
-  ctx.restore();
+  const place = ({ time, value }: Mark) =>
+    [plot.valToPos(time / 1000, "x", true), plot.valToPos(value, "y", true)] as const;
+  drawDiamonds(plot, marks.map(place));
 }
 
 const TOOLTIP_LINES = 14;
@@ -232,7 +212,7 @@ function tooltip(plot: uPlot, newest: { current: TimeChartProps }): void {
     const { left = -1, top = -1 } = plot.cursor;
     return newest.current.marks?.find((mark) => {
       const [x, y] = [plot.valToPos(mark.time / 1000, "x"), plot.valToPos(mark.value, "y")];
-      return Math.abs(x - left) < 8 && Math.abs(y - top) < 8;
+      return Math.abs(x - left) < REACH_PIXELS && Math.abs(y - top) < REACH_PIXELS;
     });
   };
   plot.over.addEventListener("click", () => near()?.onOpen?.());
@@ -258,14 +238,10 @@ function tooltip(plot: uPlot, newest: { current: TimeChartProps }): void {
       );
     const shown = values.slice(0, TOOLTIP_LINES).sort((a, b) => b.value - a.value);
     box.replaceChildren(
-      row(
-        "chart-tooltip-time",
-        axis === "number" ? count(times[idx]!) : new Date(times[idx]!).toLocaleString(),
-        "",
-      ),
-      ...(mark ? [row("chart-tooltip-mark", mark.label, "click to open")] : []),
-      ...shown.map(({ line, value }) => row("", line.label, format(value), line.color)),
-      ...(values.length > shown.length ? [row("", `${values.length - shown.length} more`, "")] : []),
+      tooltipRow("chart-tooltip-time", axis === "number" ? count(times[idx]!) : fullTime(times[idx]!), ""),
+      ...(mark ? [tooltipRow("chart-tooltip-mark", mark.label, "click to open")] : []),
+      ...shown.map(({ line, value }) => tooltipRow("", line.label, format(value), line.color)),
+      ...(values.length > shown.length ? [tooltipRow("", `${values.length - shown.length} more`, "")] : []),
     );
     box.hidden = false;
     const isRight = left > plot.over.clientWidth / 2;
@@ -273,19 +249,4 @@ function tooltip(plot: uPlot, newest: { current: TimeChartProps }): void {
     box.style.right = isRight ? `${plot.over.clientWidth - left + 14}px` : "";
     box.style.top = `${Math.min(top, Math.max(0, plot.over.clientHeight - box.clientHeight))}px`;
   });
-}
-
-function row(name: string, label: string, value: string, color?: string): HTMLElement {
-  const element = document.createElement("div");
-  element.className = `chart-tooltip-row ${name}`;
-  const swatch = document.createElement("span");
-  if (color) {
-    swatch.className = "swatch";
-    swatch.style.background = color;
-  }
-  const [words, figure] = [document.createElement("span"), document.createElement("b")];
-  words.textContent = label;
-  figure.textContent = value;
-  element.append(swatch, words, figure);
-  return element;
 }

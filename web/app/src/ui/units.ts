@@ -99,8 +99,7 @@ function scaled(prefixes: readonly string[], offset: number, after: string, pref
 /** The unit of an id: of the table, or one that the id itself describes, such as `suffix:x`. */
 export function findUnit(table: UnitTable, id: string | undefined): Unit {
   if (!id) return PLAIN;
-  const known = table[id];
-  if (known) return known;
+  if (Object.hasOwn(table, id)) return table[id]!;
   const colon = id.indexOf(":");
   const [name, text] = colon < 0 ? ["", id] : [id.slice(0, colon), id.slice(colon + 1)];
   switch (name) {

@@ -163,7 +163,7 @@ pub(super) fn exemplars(series: &[Series]) -> Option<Frame> {
         Field::number("Value", all.iter().map(|one| Some(one.value))),
         Field::text("traceID", label("trace:id")),
     ])
-    .with_name("exemplar");
+    .with_name(super::EXEMPLARS);
     frame.meta.insert("custom".to_owned(), json!({"resultType": "exemplar"}));
     Some(frame)
 }

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use kymo_dash::frame::{Field, Frame, Kind, Notice, Value as Cell};
-use kymo_dash::interpolate::Style;
-use kymo_dash::interpolate::interval::{interval, parse};
+use kymo_dash::interpolate::interval::{interval, parse, short};
+use kymo_dash::interpolate::{Held, Style};
 use kymo_dash::model::Language;
 use kymo_dash::model::read;
-use kymo_dash::variables::adhoc;
 use kymo_engine::logql::LogqlValue;
 use kymo_logql::ast::Expr;
 use kymo_logql::plan::{Streams, Value};
@@ -26,18 +25,24 @@ pub(super) async fn ask(question: &mut Question<'_>) -> Result<Given, Wrong> {
     let interval_millis = interval(question.range_millis(), question.points, least) * factor;
     question.context.interval_millis = interval_millis;
     question.context.rate_interval_millis = interval_millis;
-    let text = question.context.fill(question.text("expr"), Style::Logql);
-    if text.trim().is_empty() {
-        return Ok(Given::default());
-    }
-    let text = adhoc::add(&text, Language::Logql, question.filters).unwrap_or(text);
-    let expr = kymo_logql::parser::parse(&text)
-        .map_err(|error| Wrong::at(&text, &error.message, error.line, error.column))?;
-    let is_metric = matches!(expr, Expr::Metric(_));
     let step = parse(&question.context.fill(question.text("step"), Style::Glob));
     let step_millis = step.unwrap_or(interval_millis).max(1);
     let is_instant =
         question.text("queryType") == "instant" || read::is_true(question.query(), "instant");
+    // What one point covers: all of the time, or a step.
+    let covered_millis = if is_instant { question.range_millis() } else { step_millis };
+    let covered = Held::one(short(covered_millis));
+    question.context.scoped.insert("__auto".to_owned(), covered);
+    let mut text = question.context.fill(question.text("expr"), Style::Logql);
+    if text.trim().is_empty() {
+        return Ok(Given::default());
+    }
+    let mut expr = parsed(&text)?;
+    if !question.filters.is_empty() {
+        text = question.with_conditions(&text, Language::Logql)?;
+        expr = parsed(&text)?;
+    }
+    let is_metric = matches!(expr, Expr::Metric(_));
     let request = request(question, step_millis, is_instant && is_metric, is_metric);
     let done = question.page.engine.logql(question.tenants, expr, request).await;
     let done = done.map_err(|error| Wrong::of(&text, error))?;
@@ -48,6 +53,11 @@ pub(super) async fn ask(question: &mut Question<'_>) -> Result<Given, Wrong> {
             Ok(numbers(question, value, &text, step_millis))
         }
     }
+}
+
+fn parsed(text: &str) -> Result<Expr, Wrong> {
+    kymo_logql::parser::parse(text)
+        .map_err(|error| Wrong::at(text, &error.message, error.line, error.column))
 }
 
 fn request(

@@ -68,18 +68,28 @@ fn one(name: &str, arguments: &[&str], time: TimeRange) -> Result<Option<String>
             format!("{}{alias}", group(column()?, arguments)?)
         }
         "unixEpochFilter" => format!("{0} >= {from_secs} AND {0} <= {to_secs}", column()?),
+        "unixEpochGroup" | "unixEpochGroupAlias" => {
+            let alias = if name == "unixEpochGroupAlias" { " AS \"time\"" } else { "" };
+            let (column, step) = (column()?, step(arguments)?);
+            let secs = (step / 1000).max(1);
+            format!("floor(({column}) / {secs}) * {secs}{alias}")
+        }
         "unixEpochFrom" => from_secs.to_string(),
         "unixEpochTo" => to_secs.to_string(),
         _ => return Ok(None),
     }))
 }
 
+/// The length of the steps that times are grouped in.
+fn step(arguments: &[&str]) -> Result<i64, String> {
+    let written = arguments.get(1).map(|argument| argument.trim_matches(['\'', '"']));
+    let step = written.and_then(parse);
+    step.ok_or_else(|| "a group needs a duration: $__timeGroup(start_time, '5m')".to_owned())
+}
+
 /// Times in steps.
 fn group(column: &str, arguments: &[&str]) -> Result<String, String> {
-    let written = arguments.get(1).map(|argument| argument.trim_matches(['\'', '"']));
-    let millis = written
-        .and_then(parse)
-        .ok_or("$__timeGroup needs a duration: $__timeGroup(start_time, '5m')")?;
+    let millis = step(arguments)?;
     Ok(format!("time_bucket(INTERVAL '{millis} milliseconds', {column})"))
 }
 
@@ -104,6 +114,7 @@ mod tests {
                 "time_bucket(INTERVAL '300000 milliseconds', f(a, b)) AS \"time\"".to_owned(),
             ),
             ("$__unixEpochFilter(t)", "t >= 1 AND t <= 2".to_owned()),
+            ("$__unixEpochGroup(t, '5m')", "floor((t) / 300) * 300".to_owned()),
         ] {
             assert_eq!(expand(query, time).unwrap(), expected);
         }

@@ -20,10 +20,10 @@ mod traceql;
 
 use kymo_dash::frame::{Frame, Notice};
 use kymo_dash::interpolate::interval::parse;
-use kymo_dash::interpolate::{Context, TimeRange};
+use kymo_dash::interpolate::{Context, Style, TimeRange, names};
 use kymo_dash::model::read::{self, Object};
 use kymo_dash::model::{Language, Panel, Target};
-use kymo_dash::variables::Filter;
+use kymo_dash::variables::{Filter, adhoc};
 use kymo_engine::{EngineError, Tenants};
 use serde::Serialize;
 
@@ -32,7 +32,13 @@ use crate::Page;
 use crate::answer::Position;
 
 pub(super) use macros::expand as expand_macros;
+pub(super) use series::filled as with_labels;
 pub(super) use sql::columns as sql_columns;
+
+/// What frames of exemplars are called.
+pub(super) const EXEMPLARS: &str = "exemplar";
+/// The interval that rates are computed over. As a query's own interval it is its step.
+const RATE_INTERVAL: &str = "__rate_interval";
 
 /// What a query gave.
 #[derive(Debug, Default)]
@@ -119,11 +125,25 @@ impl Question<'_> {
         read::text(self.query(), key).unwrap_or_default()
     }
 
-    /// The least interval: of the query, else of the panel.
+    /// The least interval: of the query, else of the panel. One that is itself computed, as
+    /// `$__interval`, sets no bound.
     fn least_interval(&self) -> Option<i64> {
         let written = [self.text("interval"), self.panel.interval.as_deref().unwrap_or_default()];
-        let style = kymo_dash::interpolate::Style::Glob;
-        written.into_iter().filter_map(|text| parse(&self.context.fill(text, style))).next()
+        let is_computed = |text: &str| {
+            let names = names(text);
+            ["__interval", "__interval_ms", RATE_INTERVAL].iter().any(|name| names.contains(*name))
+        };
+        let duration = |text: &str| parse(&self.context.fill(text, Style::Glob));
+        written.into_iter().filter(|text| !is_computed(text)).find_map(duration)
+    }
+
+    /// A query with the conditions of the dashboard added. It was parsed before: what is wrong with it
+    /// is said of what is written.
+    fn with_conditions(&self, query: &str, language: Language) -> Result<String, Wrong> {
+        let wrong = |why: String| {
+            Wrong::invalid(query, format!("the dashboard's conditions cannot be added: {why}"))
+        };
+        adhoc::add(query, language, self.filters).map_err(wrong)
     }
 
     /// Asks it.

@@ -1,11 +1,10 @@
 //! PromQL: over the time, at its end, or both; as series, as a table, as a heat map.
 
 use kymo_dash::frame::{Field, Frame, Notice};
-use kymo_dash::interpolate::Style;
 use kymo_dash::interpolate::interval::{SCRAPE_MILLIS, interval, prometheus_step, rate_interval};
+use kymo_dash::interpolate::{Style, names};
 use kymo_dash::model::Language;
 use kymo_dash::model::read;
-use kymo_dash::variables::adhoc;
 use kymo_engine::prometheus::{PromQuery, SeriesQuery};
 use kymo_pattern::matcher::LabelMatcher;
 use kymo_promql::annotations::Severity;
@@ -17,19 +16,20 @@ use kymo_promql::walk::selectors;
 use serde_json::json;
 
 use super::series::{self, Series};
-use super::{Given, Question, Wrong};
+use super::{Given, Question, RATE_INTERVAL, Wrong};
 use crate::dashboards::limits::{MAX_EXEMPLARS, MAX_WARNINGS};
 
 pub(super) async fn ask(question: &mut Question<'_>) -> Result<Given, Wrong> {
     let step_millis = intervals(question);
-    let text = question.context.fill(question.text("expr"), Style::Promql);
+    let mut text = question.context.fill(question.text("expr"), Style::Promql);
     if text.trim().is_empty() {
         return Ok(Given::default());
     }
-    let added = adhoc::add(&text, Language::Promql, question.filters);
-    let text = added.unwrap_or(text);
-    let expr = kymo_promql::parser::parse(&text)
-        .map_err(|error| Wrong::at(&text, &error.message, error.line, error.column))?;
+    let mut expr = parsed(&text)?;
+    if !question.filters.is_empty() {
+        text = question.with_conditions(&text, Language::Promql)?;
+        expr = parsed(&text)?;
+    }
     let query = question.query();
     let is_instant = read::is_true(query, "instant");
     let is_range = query.get("range").and_then(serde_json::Value::as_bool).unwrap_or(!is_instant);
@@ -46,6 +46,11 @@ pub(super) async fn ask(question: &mut Question<'_>) -> Result<Given, Wrong> {
     Ok(given)
 }
 
+fn parsed(text: &str) -> Result<Expr, Wrong> {
+    kymo_promql::parser::parse(text)
+        .map_err(|error| Wrong::at(text, &error.message, error.line, error.column))
+}
+
 /// Puts the intervals of the query into its context and gives its step.
 fn intervals(question: &mut Question<'_>) -> i64 {
     let range_millis = question.range_millis();
@@ -54,9 +59,13 @@ fn intervals(question: &mut Question<'_>) -> i64 {
     let scrape_millis = least.unwrap_or(SCRAPE_MILLIS);
     let interval_millis = interval(range_millis, question.points, scrape_millis);
     let factor = read::integer(question.query(), "intervalFactor").unwrap_or(1);
-    let step_millis = prometheus_step(interval_millis, factor, range_millis);
+    let mut step_millis = prometheus_step(interval_millis, factor, range_millis);
+    let rate_millis = rate_interval(step_millis, scrape_millis);
+    if names(question.text("interval")).contains(RATE_INTERVAL) {
+        step_millis = rate_millis;
+    }
     question.context.interval_millis = step_millis;
-    question.context.rate_interval_millis = rate_interval(step_millis, scrape_millis);
+    question.context.rate_interval_millis = rate_millis;
     step_millis
 }
 
@@ -217,7 +226,7 @@ async fn exemplars(
         Field::text("spanID", label("span_id")),
         Field::text("series", all.iter().map(|(labels, _)| Some(labels.to_string()))),
     ]);
-    frame.name = "exemplar".to_owned();
+    frame.name = super::EXEMPLARS.to_owned();
     frame.meta.insert("custom".to_owned(), json!({"resultType": "exemplar"}));
     given.frames.push(frame);
     Ok(())

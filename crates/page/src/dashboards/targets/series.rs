@@ -35,7 +35,7 @@ pub(super) fn name(legend: &str, labels: &Labels, query: &str) -> Option<String>
 }
 
 /// A legend with labels put in. What is not there is empty, as in Grafana.
-fn filled(legend: &str, labels: &Labels) -> String {
+pub(in crate::dashboards) fn filled(legend: &str, labels: &Labels) -> String {
     let mut text = String::new();
     let mut rest = legend;
     while let Some(start) = rest.find("{{") {

@@ -16,7 +16,7 @@ use kymo_engine::Tenants;
 use super::series::{self, Series};
 use super::{Given, Question, Wrong, macros};
 use crate::Page;
-use crate::dashboards::limits::MAX_ROWS;
+use crate::dashboards::limits::{MAX_ROWS, MAX_SERIES};
 
 /// A series: the column of its numbers, and the texts beside them.
 type SeriesKey = (usize, BTreeMap<String, String>);
@@ -38,6 +38,9 @@ pub(super) async fn ask(question: &mut Question<'_>) -> Result<Given, Wrong> {
     let read = read(question.page, question.tenants, &query).await;
     let (frame, is_cut) = read.map_err(|error| Wrong::of(&query, error))?;
     let mut notices = Vec::new();
+    if !question.filters.is_empty() {
+        notices.push(Notice::warning("the dashboard's conditions are not added to SQL"));
+    }
     if is_cut {
         notices.push(Notice::warning(format!("truncated: {MAX_ROWS} rows are shown")));
     }
@@ -45,7 +48,13 @@ pub(super) async fn ask(question: &mut Question<'_>) -> Result<Given, Wrong> {
     if !wants_series {
         return Ok(Given { frames: vec![frame], notices, query });
     }
-    let frames = to_series(frame).map_err(|why| Wrong::invalid(&query, why))?;
+    let mut frames = to_series(frame).map_err(|why| Wrong::invalid(&query, why))?;
+    if frames.len() > MAX_SERIES {
+        let count = frames.len();
+        let why = format!("truncated: {MAX_SERIES} of {count} series are shown");
+        notices.push(Notice::warning(why));
+        frames.truncate(MAX_SERIES);
+    }
     Ok(Given { frames, notices, query })
 }
 

@@ -5,7 +5,6 @@ use kymo_dash::interpolate::Style;
 use kymo_dash::interpolate::interval::{interval, parse};
 use kymo_dash::model::Language;
 use kymo_dash::model::read;
-use kymo_dash::variables::adhoc;
 use kymo_engine::traceql::{MetricsQuery, Points, Search, Sort};
 use kymo_traceql::ast::Body;
 use kymo_traceql::{OwnedValue, Query};
@@ -14,7 +13,7 @@ use serde_json::json;
 use super::found::{self, cell};
 use super::series::{self, Series};
 use super::{Given, Question, Wrong, search, sql};
-use crate::dashboards::limits::{MAX_TRACES, USUAL_SPANS_PER_SET, USUAL_TRACES};
+use crate::dashboards::limits::{MAX_TRACE_SPANS, MAX_TRACES, USUAL_SPANS_PER_SET, USUAL_TRACES};
 
 const NANOS_PER_MILLI: i64 = 1_000_000;
 
@@ -69,18 +68,23 @@ async fn answer(question: &Question<'_>, text: &str, table: &str) -> Result<Give
     {
         return one_trace(question, &format!("{trimmed:0>32}")).await;
     }
-    let text = match adhoc::add(text, Language::Traceql, question.filters) {
-        Ok(added) => added,
-        Err(_) => text.to_owned(),
-    };
-    let query = kymo_traceql::parse(&text).map_err(|error| match error.position() {
-        Some(at) => Wrong::at(&text, error.message(), at.line, at.column),
-        None => Wrong::invalid(&text, error.to_string()),
-    })?;
+    let mut query = parsed(text)?;
+    let mut text = text.to_owned();
+    if !question.filters.is_empty() {
+        text = question.with_conditions(&text, Language::Traceql)?;
+        query = parsed(&text)?;
+    }
     match &query.body {
         Body::Metrics(_) => metrics(question, query, &text).await,
         Body::Spans(_) => spans(question, query, &text, table).await,
     }
+}
+
+fn parsed(text: &str) -> Result<Query, Wrong> {
+    kymo_traceql::parse(text).map_err(|error| match error.position() {
+        Some(at) => Wrong::at(text, error.message(), at.line, at.column),
+        None => Wrong::invalid(text, error.to_string()),
+    })
 }
 
 async fn spans(
@@ -192,7 +196,7 @@ async fn one_trace(question: &Question<'_>, id: &str) -> Result<Given, Wrong> {
         "SELECT span_id AS \"spanID\", parent_span_id AS \"parentSpanID\", name AS \"operationName\", \
          \"resource.service.name\" AS \"serviceName\", kind, status AS \"statusCode\", \
          start_time AS \"startTime\", duration_nanos AS duration, attributes AS tags \
-         FROM spans WHERE trace_id = '{id}' ORDER BY start_time LIMIT 10000"
+         FROM spans WHERE trace_id = '{id}' ORDER BY start_time LIMIT {MAX_TRACE_SPANS}"
     );
     let wrong = |message: String| Wrong::invalid(&query, message);
     let mut frame: Frame =
@@ -204,6 +208,9 @@ async fn one_trace(question: &Question<'_>, id: &str) -> Result<Given, Wrong> {
     frame.meta.insert("traceId".to_owned(), json!(id));
     let notices = match frame.rows() {
         0 => vec![Notice::warning(format!("there is no trace {id}"))],
+        MAX_TRACE_SPANS => {
+            vec![Notice::warning(format!("truncated: the first {MAX_TRACE_SPANS} spans are shown"))]
+        }
         _ => Vec::new(),
     };
     Ok(Given { frames: vec![frame], notices, query: id.to_owned() })

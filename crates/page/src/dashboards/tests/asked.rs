@@ -1,9 +1,15 @@
 //! Layout and data of panels, in every language.
 
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Datelike, Weekday};
+use http::{Method, StatusCode};
+use kymo_dash::limits::MAX_DASHBOARD_BYTES;
 use kymo_journal::Signal;
 use serde_json::{Value, json};
 
-use super::{panels, post};
+use super::{panels, post, send};
+use crate::dashboards::limits::MAX_BODY_BYTES;
 use crate::tested::Place;
 
 /// When the data begins: a whole minute, in seconds since 1970.
@@ -157,8 +163,7 @@ async fn copies_have_their_own_values() {
     asked["panels"] = json!([
         {"key": "15.0", "scope": {"instance": {"text": "a", "value": "a"}}},
         {"key": "15.1", "scope": {"instance": "b"}}]);
-    let (_, text) =
-        super::send(&place, http::Method::POST, "/api/dashboards/query", &asked.to_string()).await;
+    let (_, text) = send(&place, Method::POST, "/api/dashboards/query", &asked.to_string()).await;
     let mut counts: Vec<(String, f64)> = text
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap())
@@ -234,4 +239,184 @@ async fn conditions_are_offered_and_added() {
     asked["variables"] = json!({"Filters": ["instance|=|b"]});
     let lines = panels(&place, asked, &["1"]).await;
     assert_eq!(lines[0]["frames"][0]["fields"][1]["values"], json!([30]), "{}", lines[0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conditions_that_cannot_be_added_are_said() {
+    let place = Place::new();
+    fill(&place);
+    let dashboard = json!({
+        "title": "T", "templating": {"list": [{"name": "Filters", "type": "adhoc", "datasource": {"type": "prometheus"}}]},
+        "panels": [panel(1, "stat", "prometheus", json!({"expr": "sum(gpu_temp)"})),
+                   panel(2, "stat", "prometheus", json!({"expr": "sum(gpu_temp"}))]
+    });
+    let mut asked = question(&dashboard);
+    asked["variables"] = json!({"Filters": ["instance|=~|("]});
+    let lines = panels(&place, asked, &["1", "2"]).await;
+    let message = |line: &Value| line["error"]["message"].as_str().unwrap_or_default().to_owned();
+    assert!(message(&lines[0]).contains("conditions cannot be added"), "{}", lines[0]);
+    assert_eq!(lines[0]["frames"], json!([]));
+    assert!(lines[1]["error"]["position"].is_number(), "{}", lines[1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn intervals_may_be_named_in_intervals() {
+    let place = Place::new();
+    fill(&place);
+    let query = |interval: &str| json!({"expr": "max_over_time(gpu_temp[$__rate_interval])", "interval": interval});
+    let dashboard = json!({"title": "T", "panels": [
+        panel(1, "timeseries", "prometheus", query("$__interval")),
+        panel(2, "timeseries", "prometheus", query("$__rate_interval")),
+        panel(3, "timeseries", "prometheus", query("30s")),
+        panel(4, "timeseries", "loki", json!({"expr": "sum(count_over_time({service_name=\"shop\"}[$__auto]))", "step": "1m"})),
+        panel(5, "stat", "loki", json!({"expr": "sum(count_over_time({service_name=\"shop\"}[$__auto]))", "queryType": "instant"})),
+    ]});
+    let lines = panels(&place, question(&dashboard), &["1", "2", "3", "4", "5"]).await;
+    let asked = |at: usize| lines[at]["queries"][0]["query"].as_str().unwrap_or_default();
+    let step = |at: usize| &lines[at]["frames"][0]["fields"][0]["config"]["interval"];
+    assert_eq!((asked(0), step(0)), ("max_over_time(gpu_temp[1m])", &json!(15_000)));
+    assert_eq!((asked(1), step(1)), ("max_over_time(gpu_temp[1m])", &json!(60_000)));
+    assert_eq!((asked(2), step(2)), ("max_over_time(gpu_temp[2m])", &json!(30_000)));
+    assert!(asked(3).ends_with("[1m]))"), "{}", lines[3]);
+    assert!(asked(4).ends_with("[10m]))"), "{}", lines[4]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn annotations_are_marks_over_the_panels() {
+    let place = Place::new();
+    fill(&place);
+    let dashboard = json!({"title": "T", "panels": [], "annotations": {"list": [
+        {"builtIn": 1, "name": "Annotations", "datasource": "-- Grafana --", "enable": true},
+        {"name": "Hot", "datasource": {"type": "prometheus"}, "expr": "gpu_temp{instance=\"b\"}", "step": "60s",
+         "iconColor": "red", "titleFormat": "{{instance}} is hot", "tagKeys": "gpu"},
+        {"name": "Lines", "datasource": {"type": "loki"}, "target": {"expr": "{service_name=\"shop\"}"},
+         "filter": {"exclude": false, "ids": [7]}},
+        {"name": "Off", "enable": false, "datasource": {"type": "prometheus"}, "expr": "up"},
+        {"name": "Broken", "datasource": {"type": "prometheus"}, "expr": "sum("}]}});
+    let (_, answer) = post(&place, "/api/dashboards/annotations", &question(&dashboard)).await;
+    let marks = answer["annotations"].as_array().unwrap_or_else(|| panic!("{answer}"));
+    let hot: Vec<&Value> = marks.iter().filter(|mark| mark["title"] == "b is hot").collect();
+    assert_eq!(hot.len(), 1, "{answer}");
+    assert_eq!((&hot[0]["color"], &hot[0]["tags"]), (&json!("red"), &json!(["0"])));
+    assert!(hot[0]["timeEnd"].as_i64() > hot[0]["time"].as_i64(), "{answer}");
+    assert_eq!(hot[0].get("panels"), None, "it is meant for all panels");
+    let lines: Vec<&Value> = marks.iter().filter(|mark| mark["title"] == "Lines").collect();
+    let texts: Vec<&Value> = lines.iter().map(|line| &line["text"]).collect();
+    assert_eq!(texts, ["line 0", "line 1", "line 2", "line 3", "line 4"]);
+    assert_eq!(lines[0]["panels"], json!({"exclude": false, "ids": [7]}));
+    assert_eq!(answer["notices"].as_array().map(Vec::len), Some(1), "{answer}");
+    assert!(answer["notices"][0].as_str().unwrap_or_default().contains("`Broken`"), "{answer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn annotations_are_listed_by_the_layout_and_switched_by_name() {
+    let place = Place::new();
+    fill(&place);
+    let lines = json!({"expr": "{service_name=\"shop\"}"});
+    let dashboard = json!({"title": "T", "panels": [], "annotations": {"list": [
+        {"builtIn": 1, "name": "Annotations", "datasource": "-- Grafana --", "enable": true, "hide": true},
+        {"name": "On", "datasource": {"type": "loki"}, "target": lines, "iconColor": "red"},
+        {"name": "Off", "enable": false, "hide": true, "datasource": {"type": "loki"}, "target": lines}]}});
+    let (_, layout) = post(&place, "/api/dashboards/layout", &question(&dashboard)).await;
+    let listed = json!([
+        {"name": "On", "enable": true, "hide": false, "iconColor": "red"},
+        {"name": "Off", "enable": false, "hide": true, "iconColor": null}]);
+    assert_eq!(layout["annotations"], listed);
+
+    for (switches, marked) in [
+        (Value::Null, vec!["On"]),
+        (json!({"Off": true}), vec!["Off", "On"]),
+        (json!({"On": false, "Off": true, "None": true}), vec!["Off"]),
+        (json!({"On": false}), vec![]),
+    ] {
+        let mut asked = question(&dashboard);
+        if switches.is_object() {
+            asked["annotations"] = switches.clone();
+        }
+        let (_, answer) = post(&place, "/api/dashboards/annotations", &asked).await;
+        let marks = answer["annotations"].as_array().unwrap_or_else(|| panic!("{answer}"));
+        let titles: BTreeSet<&str> =
+            marks.iter().filter_map(|mark| mark["title"].as_str()).collect();
+        assert_eq!(Vec::from_iter(titles), marked, "{switches}");
+        assert_eq!(answer["notices"], json!([]), "{switches}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conditions_that_sql_does_not_heed_are_said() {
+    let place = Place::new();
+    fill(&place);
+    let sql = json!({"rawSql": "SELECT name FROM spans", "format": "table"});
+    let filter = json!({"name": "Filters", "type": "adhoc", "datasource": {"type": "postgres"}});
+    let dashboard = json!({"title": "T", "templating": {"list": [filter]},
+        "panels": [panel(1, "table", "postgres", sql),
+                   panel(2, "stat", "prometheus", json!({"expr": "sum(gpu_temp)"}))]});
+    let mut asked = question(&dashboard);
+    let notices = |line: &Value| line["notices"].as_array().map(Vec::len);
+    let lines = panels(&place, asked.clone(), &["1"]).await;
+    assert_eq!(notices(&lines[0]), Some(0), "{}", lines[0]);
+    asked["variables"] = json!({"Filters": ["name|=|work"]});
+    let lines = panels(&place, asked, &["1", "2"]).await;
+    assert!(lines[0]["notices"][0]["text"].as_str().unwrap().contains("SQL"), "{}", lines[0]);
+    assert_eq!(lines[0]["frames"][0]["fields"][0]["values"].as_array().map(Vec::len), Some(4));
+    assert_eq!(notices(&lines[1]), Some(0), "they are meant for SQL: {}", lines[1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_too_large_is_said_to_be() {
+    let place = Place::new();
+    let large = "x".repeat(MAX_BODY_BYTES + 1);
+    for path in ["", "/layout", "/query", "/annotations", "/adhoc"] {
+        let path = format!("/api/dashboards{path}");
+        let (status, answer) = send(&place, Method::POST, &path, &large).await;
+        assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE, "{path}: {answer}");
+    }
+    // One that is edited may be as large as one that is kept.
+    let edited = |bytes: usize| json!({"title": "T", "panels": [], "x": "x".repeat(bytes)});
+    for (bytes, expected) in [
+        (MAX_DASHBOARD_BYTES / 2, StatusCode::OK),
+        (MAX_DASHBOARD_BYTES, StatusCode::PAYLOAD_TOO_LARGE),
+    ] {
+        let mut asked = question(&edited(bytes));
+        asked["panels"] = json!([]);
+        for path in ["/layout", "/query", "/annotations"] {
+            let path = format!("/api/dashboards{path}");
+            assert_eq!(post(&place, &path, &asked).await.0, expected, "{path}: {bytes}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn weeks_and_fiscal_years_begin_as_the_dashboard_says() {
+    let place = Place::new();
+    let dashboard =
+        json!({"title": "T", "panels": [], "weekStart": "sunday", "fiscalYearStartMonth": 3});
+    for (from, month, weekday) in [("now/fy", Some(4), None), ("now/w", None, Some(Weekday::Sun))] {
+        let asked = json!({"dashboard": dashboard, "from": from, "to": "now+1m"});
+        let (_, layout) = post(&place, "/api/dashboards/layout", &asked).await;
+        let from = DateTime::from_timestamp_millis(layout["from"].as_i64().unwrap()).unwrap();
+        assert_eq!(month.unwrap_or(from.month()), from.month(), "{layout}");
+        assert_eq!(weekday.unwrap_or(from.weekday()), from.weekday(), "{layout}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn data_of_another_panel_may_come_as_it_is_transformed_there() {
+    let place = Place::new();
+    fill(&place);
+    let mut source = panel(
+        1,
+        "table",
+        "prometheus",
+        json!({"expr": "gpu_temp", "format": "table", "instant": true}),
+    );
+    source["transformations"] = json!([{"id": "limit", "options": {"limitField": 1}}]);
+    let taking = |id: i64, with: bool| {
+        json!({"id": id, "type": "table", "datasource": {"uid": "-- Dashboard --"},
+               "targets": [{"refId": "A", "panelId": 1, "withTransforms": with}]})
+    };
+    let dashboard = json!({"title": "T", "panels": [source, taking(2, true), taking(3, false)]});
+    let lines = panels(&place, question(&dashboard), &["1", "2", "3"]).await;
+    let rows = |at: usize| lines[at]["frames"][0]["fields"][0]["values"].as_array().map(Vec::len);
+    assert_eq!([rows(0), rows(1), rows(2)], [Some(1), Some(1), Some(3)], "{lines:?}");
 }

@@ -83,12 +83,31 @@ async fn files_are_looked_at_before_they_are_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_resource_has_the_name_beside_its_spec() {
+    let place = Place::new();
+    let resource = json!({"apiVersion": "dashboard.grafana.app/v1beta1", "metadata": {"name": "abc"},
+        "spec": {"title": "V", "panels": []}});
+    let (status, saved) = post(&place, "/api/dashboards", &json!({"dashboard": resource})).await;
+    assert_eq!((status, &saved["uid"]), (StatusCode::OK, &json!("abc")), "{saved}");
+    assert_eq!(place.get("/api/dashboards/abc/export").await, resource);
+    // One without a name is given an id, which it keeps.
+    let nameless = json!({"spec": {"title": "N", "panels": []}});
+    let (_, first) = post(&place, "/api/dashboards", &json!({"dashboard": nameless})).await;
+    let uid = first["uid"].as_str().unwrap();
+    let kept = place.get(&format!("/api/dashboards/{uid}/export")).await;
+    let again = json!({"dashboard": kept, "version": 1});
+    let (_, second) = post(&place, "/api/dashboards", &again).await;
+    assert_eq!((&second["uid"], &second["version"]), (&json!(uid), &json!(2)), "{second}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_is_refused_in_words() {
     let place = Place::new();
     for (dashboard, part) in [
         (json!([]), "a list"),
         (json!({"title": "T", "uid": "a b/c"}), "uid"),
         (json!({"title": "T", "uid": "x".repeat(60)}), "uid"),
+        (json!({"title": "T", "uid": "units"}), "word of the API"),
         (json!({"x": 1}), "neither"),
     ] {
         let (status, answer) =

@@ -1,6 +1,7 @@
 /** Who is recorded: flags, made, changed and deleted, and the last changes. */
 import { useState } from "preact/hooks";
 import { getJson, sendJson } from "../../frame/api";
+import { refreshes } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { fullTime } from "../../ui/format";
@@ -16,11 +17,14 @@ interface Known {
 }
 
 export function Audience() {
-  const asked = useAsk<Known>(async (signal) => {
-    const { flags } = await getJson<{ flags: Flag[] }>("/api/audience/flags", {}, signal);
-    const { audit } = await getJson<{ audit: AuditEntry[] }>("/api/audience/audit", {}, signal);
-    return { flags, audit };
-  }, []);
+  const asked = useAsk<Known>(
+    async (signal) => {
+      const { flags } = await getJson<{ flags: Flag[] }>("/api/audience/flags", {}, signal);
+      const { audit } = await getJson<{ audit: AuditEntry[] }>("/api/audience/audit", {}, signal);
+      return { flags, audit };
+    },
+    [refreshes.value],
+  );
   const [edited, setEdited] = useState<Flag | "new">();
   const [message, setMessage] = useState("");
   const change = async (work: () => Promise<unknown>, done: string) => {

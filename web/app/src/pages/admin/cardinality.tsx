@@ -46,7 +46,7 @@ export function Cardinality() {
 }
 
 function Shown({ state, again }: { state: CardinalityState; again: () => void }) {
-  const metric = (name: string) => href(link("/explore/metrics", { q: name }));
+  const metric = (name: string) => href(link("/explore/metrics", { q: metricQuery(name) }));
   const by = { column: "count", descending: true };
   return (
     <div class="stack">
@@ -93,6 +93,11 @@ function Shown({ state, again }: { state: CardinalityState; again: () => void })
   );
 }
 
+/** The query of a metric; names with other characters than usual stand between quotes. */
+export function metricQuery(name: string): string {
+  return /^[A-Za-z_:][\w:]*$/.test(name) ? name : `{${JSON.stringify(name)}}`;
+}
+
 interface Key {
   scope: string;
   key: string;
@@ -101,11 +106,12 @@ interface Key {
 /** Keys of attributes of spans. Counting values is work, and done for those that are asked for. */
 function Attributes({ state }: { state: CardinalityState }) {
   const [wanted, setWanted] = useState("");
-  const [counts, setCounts] = useState<Record<string, string>>({});
+  const [counts, setCounts] = useState<Readonly<Record<string, string>>>({});
   const [error, setError] = useState<Error>();
   const keys: Key[] = state.attributes.flatMap(({ scope, keys }) => keys.map((key) => ({ scope, key })));
   const shown = keys.filter(({ scope, key }) => `${scope}.${key}`.includes(wanted));
   const ask = async (name: string) => {
+    setError(undefined);
     setCounts((before) => ({ ...before, [name]: "…" }));
     try {
       const answer = await getJson<{ values: number; is_more: boolean }>("/api/admin/cardinality", {
@@ -117,6 +123,7 @@ function Attributes({ state }: { state: CardinalityState }) {
       }));
     } catch (failure) {
       setError(failure as Error);
+      setCounts(({ [name]: _, ...others }) => others);
     }
   };
   const rows: Column<Key>[] = [

@@ -1,12 +1,16 @@
 /** The configuration that holds, as `kymo config show` prints it: without secrets. */
 import { getJson } from "../../frame/api";
+import { refreshes } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { CopyButton } from "../../ui/button";
 import { Card } from "../../ui/page";
 import { Answer, Empty } from "../../ui/states";
 
 export function Config() {
-  const asked = useAsk((signal) => getJson<{ yaml: string | null }>("/api/admin/config", {}, signal), []);
+  const asked = useAsk(
+    (signal) => getJson<{ yaml: string | null }>("/api/admin/config", {}, signal),
+    [refreshes.value],
+  );
   return (
     <Answer of={asked}>
       {({ yaml }) =>

@@ -40,7 +40,7 @@ function Shown({ destination }: { destination: Destination }) {
       <p>
         <code>{target}</code>{" "}
         <span class="muted">
-          {protocol}, so since {ago(destination.since_unix_millis)}
+          {protocol}, so for {duration((Date.now() - destination.since_unix_millis) * 1e6)}
         </span>
       </p>
       <p>

@@ -27,9 +27,13 @@ export function FlagEditor({ flag, onCancel, onCreate, onChange, onDelete }: Fla
   const [error, setError] = useState<Error>();
   const [isDoomed, setDoomed] = useState(false);
   const set = (change: Partial<FlagForm>) => setForm((before) => ({ ...before, ...change }));
+  const [isBusy, setBusy] = useState(false);
   const attempt = (work: () => Promise<void>) => {
     setError(undefined);
-    work().catch(setError);
+    setBusy(true);
+    work()
+      .catch(setError)
+      .finally(() => setBusy(false));
   };
   const save = () => attempt(() => (flag ? onChange(changed(form, flag)) : onCreate(created(form))));
   return (
@@ -59,7 +63,7 @@ export function FlagEditor({ flag, onCancel, onCreate, onChange, onDelete }: Fla
           <Records form={form} set={set} />
         </details>
         <div class="row">
-          <Button kind="primary" disabled={!flag && form.key.trim() === ""} onClick={save}>
+          <Button kind="primary" disabled={isBusy || (!flag && form.key.trim() === "")} onClick={save}>
             Save
           </Button>
           <Button onClick={onCancel}>Cancel</Button>
@@ -71,7 +75,7 @@ export function FlagEditor({ flag, onCancel, onCreate, onChange, onDelete }: Fla
           {flag && isDoomed && (
             <>
               <span>It keeps nobody out any more, from the next request on.</span>
-              <Button kind="danger" onClick={() => attempt(onDelete)}>
+              <Button kind="danger" disabled={isBusy} onClick={() => attempt(onDelete)}>
                 Delete {flag.key}
               </Button>
               <Button onClick={() => setDoomed(false)}>Keep it</Button>

@@ -1,6 +1,6 @@
 /** Admin: parts of one page, each with its own address. */
 import type { ComponentType } from "preact";
-import { navigate } from "../../frame/router";
+import { navigate, pageLink } from "../../frame/router";
 import { PageBody } from "../../ui/page";
 import { Empty } from "../../ui/states";
 import { Tabs } from "../../ui/tabs";
@@ -39,7 +39,7 @@ export default function Page({ params }: PageProps) {
       <Tabs
         tabs={PARTS}
         current={id}
-        onChange={(next) => navigate(`/admin/${next}`)}
+        onChange={(next) => navigate(pageLink(`/admin/${next}`))}
         label="Parts of Admin"
       />
       <div class="admin-part">{Show ? <Show /> : <Empty title={`Admin has no part ${id}`} />}</div>

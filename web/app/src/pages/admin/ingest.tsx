@@ -22,6 +22,11 @@ export interface Flow {
 
 const keyOf = ({ tenant, signal, protocol }: Sample) => [tenant, signal, protocol].join("/");
 
+/** The answer before, if it can be counted from: a server that was started anew began at zero. */
+export function countedFrom(state: IngestState, before?: IngestState): IngestState | undefined {
+  return before?.started_millis === state.started_millis ? before : undefined;
+}
+
 /** Flows of an answer, with rates against the one before. */
 export function flows(state: IngestState, before?: IngestState): Flow[] {
   const sizes = new Map(state.bytes.map((sample) => [keyOf(sample), sample.count]));
@@ -97,7 +102,7 @@ const REASONS: Column<Sample & { what: string }>[] = [
     title: "What it means, what to do",
     width: "minmax(320px, 3fr)",
     render: (row) => (
-      <span title={row.advice}>
+      <span title={[row.means, row.advice].filter(Boolean).join(" → ")}>
         {row.means ?? ""}
         {row.advice && <b> → {row.advice}</b>}
       </span>
@@ -115,7 +120,9 @@ export function Ingest() {
     last.current = asked.data;
   }, [asked.data]);
   const earlier = asked.data === last.current ? before.current : last.current;
-  return <Answer of={asked}>{(state) => <Shown state={state} before={earlier} />}</Answer>;
+  return (
+    <Answer of={asked}>{(state) => <Shown state={state} before={countedFrom(state, earlier)} />}</Answer>
+  );
 }
 
 const total = (samples: readonly Sample[]) => samples.reduce((all, { count }) => all + count, 0);
@@ -153,7 +160,7 @@ function Shown({ state, before }: { state: IngestState; before?: IngestState }) 
           label="Refused"
           value={count(total(state.refused_requests) + total(state.refused_records))}
           tone={total(state.refused_requests) + total(state.refused_records) > 0 ? "bad" : undefined}
-          hint={`since ${duration((state.now_millis - state.started_millis) * 1e6)}`}
+          hint={`in ${duration((state.now_millis - state.started_millis) * 1e6)}`}
         />
         <Figure
           label="Not in memory yet"

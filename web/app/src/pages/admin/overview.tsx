@@ -1,9 +1,10 @@
 /** The server at a glance: what it is, where it listens, what it can do. */
 import { getJson } from "../../frame/api";
 import { href } from "../../frame/base";
+import { pageLink } from "../../frame/router";
 import { ago, bytes, count, fullTime } from "../../ui/format";
 import { Card, Figure } from "../../ui/page";
-import { Answer } from "../../ui/states";
+import { Answer, ErrorBox } from "../../ui/states";
 import { DemoButton } from "../home/demo";
 import { type Start, sum, useRates } from "../home/start";
 import type { QueriesState, StorageState } from "./types";
@@ -20,7 +21,7 @@ export function Overview() {
         <Figure
           label="Coming in"
           value={rates ? `${count(sum(rates.per_second))} /s` : "–"}
-          hint={<a href={href("/admin/ingest")}>Ingest</a>}
+          hint={<a href={href(pageLink("/admin/ingest"))}>Ingest</a>}
         />
         <Figure
           label="Refused"
@@ -31,14 +32,17 @@ export function Overview() {
         <Figure
           label="Stored"
           value={storage.data ? bytes(storage.data.partitions.reduce((all, one) => all + one.bytes, 0)) : "–"}
-          hint={<a href={href("/admin/storage")}>Storage</a>}
+          hint={<a href={href(pageLink("/admin/storage"))}>Storage</a>}
         />
         <Figure
           label="Queries"
           value={queries.data ? `${queries.data.running.length} running` : "–"}
-          hint={<a href={href("/admin/queries")}>{queries.data?.slow.length ?? 0} slow lately</a>}
+          hint={<a href={href(pageLink("/admin/queries"))}>{queries.data?.slow.length ?? 0} slow lately</a>}
         />
       </div>
+      {[storage, queries].map(
+        ({ error, again }, at) => error && <ErrorBox key={at} error={error} again={again} />,
+      )}
       <Answer of={start}>
         {(state) => <Shown start={state} isDemo={rates?.demo ?? state.demo.running} />}
       </Answer>

@@ -23,7 +23,7 @@ export function pageOf({ kind, text }: ShownQuery): string | undefined {
     case "sql":
       return link("/explore/sql", { q: text });
     case "trace":
-      return link(`/trace/${text}`);
+      return link(`/trace/${encodeURIComponent(text)}`);
     default:
       return undefined;
   }
@@ -94,8 +94,10 @@ const WHEN: Column<ShownQuery>[] = [
 export function Queries() {
   const asked = useEvery(2, (signal) => getJson<QueriesState>("/api/admin/queries", {}, signal));
   const [error, setError] = useState<Error>();
-  const end = (id: string) =>
-    sendJson("POST", `/api/admin/queries/${id}/cancel`).then(() => asked.again(), setError);
+  const end = (id: string) => {
+    setError(undefined);
+    sendJson("POST", `/api/admin/queries/${encodeURIComponent(id)}/cancel`).then(asked.again, setError);
+  };
   const ending: Column<ShownQuery> = {
     id: "end",
     title: "",

@@ -1,6 +1,7 @@
 /** Tokens: who may send, read or look after the server. A new one is shown once. */
 import { useState } from "preact/hooks";
 import { getJson, sendJson } from "../../frame/api";
+import { refreshes } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button, CopyButton } from "../../ui/button";
 import { Check, SelectField, TextField } from "../../ui/field";
@@ -36,11 +37,15 @@ export function newToken(
 }
 
 export function Tokens() {
-  const asked = useAsk((signal) => getJson<{ tokens: Token[] }>("/api/tokens", {}, signal), []);
+  const asked = useAsk(
+    (signal) => getJson<{ tokens: Token[] }>("/api/tokens", {}, signal),
+    [refreshes.value],
+  );
   const [error, setError] = useState<Error>();
   const [doomed, setDoomed] = useState<string>();
   const revoke = (id: string) => {
     setDoomed(undefined);
+    setError(undefined);
     sendJson("DELETE", `/api/tokens/${encodeURIComponent(id)}`).then(asked.again, setError);
   };
   const columns: Column<Token>[] = [
@@ -127,8 +132,14 @@ function NewToken({ onMade }: { onMade: () => void }) {
   const [days, setDays] = useState("");
   const [made, setMade] = useState<string>();
   const [error, setError] = useState<Error>();
+  const [isBusy, setBusy] = useState(false);
+  const isReady = name.trim() !== "" && roles.length > 0 && !isBusy;
   const make = async () => {
+    // Enter comes here too, and a second click while the first is on its way.
+    if (!isReady) return;
+    setBusy(true);
     setError(undefined);
+    setMade(undefined);
     try {
       const wanted = newToken({ name, roles, tenants, days }, Date.now());
       setMade((await sendJson<{ token: string }>("POST", "/api/tokens", wanted)).token);
@@ -137,6 +148,7 @@ function NewToken({ onMade }: { onMade: () => void }) {
     } catch (failure) {
       setError(failure as Error);
     }
+    setBusy(false);
   };
   const toggle = (role: string, isOn: boolean) =>
     setRoles((before) => (isOn ? [...before, role] : before.filter((one) => one !== role)));
@@ -154,7 +166,7 @@ function NewToken({ onMade }: { onMade: () => void }) {
         ))}
         <TextField label="Tenants" value={tenants} onChange={setTenants} placeholder="all" />
         <SelectField label="Expires" value={days} onChange={setDays} options={LIFETIMES} />
-        <Button kind="primary" disabled={name.trim() === "" || roles.length === 0} onClick={make}>
+        <Button kind="primary" disabled={!isReady} onClick={make}>
           Make it
         </Button>
       </div>

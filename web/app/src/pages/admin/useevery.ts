@@ -1,5 +1,9 @@
-/** A question that is asked again every few seconds while its page is shown. */
+/**
+ * A question that is asked again a few seconds after it was answered, while its page is shown. A server that
+ * is slow is not asked anew before it has answered: that would call off every answer.
+ */
 import { useEffect } from "preact/hooks";
+import { connection } from "../../frame/connection";
 import { refreshes } from "../../frame/time";
 import { type Asked, useAsk } from "../../frame/useask";
 
@@ -9,12 +13,13 @@ export function useEvery<T>(
   about: readonly unknown[] = [],
 ): Asked<T> {
   const asked = useAsk(question, [...about, refreshes.value]);
-  const { again } = asked;
+  const { again, loading } = asked;
   useEffect(() => {
+    if (loading) return;
     const timer = setInterval(() => {
-      if (!document.hidden) again();
+      if (!document.hidden && !connection.peek().lost) again();
     }, seconds * 1000);
     return () => clearInterval(timer);
-  }, [seconds]);
+  }, [seconds, loading]);
   return asked;
 }

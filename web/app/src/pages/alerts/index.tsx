@@ -1,7 +1,7 @@
 /** Alerts that fire or wait, and the rules they come from. */
 import { getJson } from "../../frame/api";
 import { href } from "../../frame/base";
-import { link, param, setParams } from "../../frame/router";
+import { pageLink, param, setParams } from "../../frame/router";
 import { refreshes } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { ago, count, duration } from "../../ui/format";
@@ -10,7 +10,7 @@ import { Figure, PageBody } from "../../ui/page";
 import { Answer, Empty } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { Tabs } from "../../ui/tabs";
-import { type Alert, type GroupedRule, grouped, momentOf, type RuleGroup, rank } from "./rules";
+import { type Alert, type GroupedRule, grouped, momentOf, numberOf, type RuleGroup, rank } from "./rules";
 import "./alerts.css";
 
 interface AlertRow extends Alert {
@@ -29,7 +29,7 @@ export default function AlertsPage() {
     <PageBody
       title="Alerts"
       actions={
-        <a class="button button-plain" href={href(link("/targets"))}>
+        <a class="button button-plain" href={href(pageLink("/targets"))}>
           Targets
         </a>
       }
@@ -92,6 +92,7 @@ function Rules({ rules }: { rules: readonly GroupedRule[] }) {
           columns={RULE_COLUMNS}
           rows={rules}
           rowKey={({ group, name }, at) => `${group} ${name} ${at}`}
+          rowHeight={46}
           sorting={{ column: "state", descending: true }}
         />
       )}
@@ -137,7 +138,7 @@ export function LabelWords({
 }
 
 function queryLink(query: string): string {
-  return href(link("/explore/metrics", { q: query }));
+  return href(pageLink("/explore/metrics", { q: query }));
 }
 
 const ALERT_COLUMNS: Column<AlertRow>[] = [
@@ -154,8 +155,12 @@ const ALERT_COLUMNS: Column<AlertRow>[] = [
     width: "minmax(220px, 1fr)",
     render: ({ rule, annotations }) => (
       <div class="two-lines">
-        <a href={queryLink(rule.query)}>{rule.name}</a>
-        <span class="muted ellipsis">{annotations.summary ?? annotations.description ?? ""}</span>
+        <a class="ellipsis" href={queryLink(rule.query)}>
+          {rule.name}
+        </a>
+        <span class="muted ellipsis" title={annotations.summary ?? annotations.description}>
+          {annotations.summary ?? annotations.description ?? ""}
+        </span>
       </div>
     ),
     value: ({ rule }) => rule.name,
@@ -181,8 +186,8 @@ const ALERT_COLUMNS: Column<AlertRow>[] = [
     title: "Value",
     width: "110px",
     align: "right",
-    render: ({ value }) => count(Number(value)),
-    value: ({ value }) => Number(value),
+    render: ({ value }) => (Number.isFinite(Number(value)) ? count(Number(value)) : value),
+    value: ({ value }) => numberOf(value),
   },
 ];
 
@@ -198,7 +203,18 @@ const RULE_COLUMNS: Column<GroupedRule>[] = [
     id: "name",
     title: "Rule",
     width: "minmax(160px, 0.7fr)",
-    render: ({ name, lastError }) => <span title={lastError || name}>{name}</span>,
+    render: ({ name, lastError }) => (
+      <div class="two-lines">
+        <span class="ellipsis" title={name}>
+          {name}
+        </span>
+        {lastError && (
+          <span class="bad ellipsis" title={lastError}>
+            {lastError}
+          </span>
+        )}
+      </div>
+    ),
     value: ({ name }) => name,
   },
   {

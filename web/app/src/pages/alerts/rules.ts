@@ -68,3 +68,8 @@ export function momentOf(text: string | undefined): number | undefined {
   const millis = Date.parse(text);
   return Number.isNaN(millis) ? undefined : millis;
 }
+
+/** A value as Prometheus writes it, which is not how JavaScript writes infinity. */
+export function numberOf(text: string): number {
+  return Number(text.replace(/^([+-])Inf$/, "$1Infinity"));
+}

@@ -1,7 +1,7 @@
 /** What is scraped: whether it answers, since when, how long it takes. */
 import { getJson } from "../../frame/api";
 import { href } from "../../frame/base";
-import { link } from "../../frame/router";
+import { pageLink } from "../../frame/router";
 import { refreshes } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { ago, count, duration } from "../../ui/format";
@@ -26,7 +26,7 @@ export default function TargetsPage() {
     <PageBody
       title="Targets"
       actions={
-        <a class="button button-plain" href={href(link("/alerts"))}>
+        <a class="button button-plain" href={href(pageLink("/alerts"))}>
           Alerts
         </a>
       }

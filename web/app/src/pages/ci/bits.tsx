@@ -5,6 +5,7 @@ import { href } from "../../frame/base";
 import { link, param, setParams } from "../../frame/router";
 import { duration, percent } from "../../ui/format";
 import { Icon, type IconName } from "../../ui/icon";
+import "./bits.css";
 import type { LastRun } from "./types";
 
 /** Seconds as people read them; a dash for nothing. */
@@ -45,7 +46,7 @@ export function look(conclusion: string | null): { icon: IconName; tone: Tone; t
 export function Ended({ conclusion, short }: { conclusion: string | null; short?: boolean }) {
   const { icon, tone, text } = look(conclusion);
   return (
-    <span class={`ci-ended ${tone}`} title={text}>
+    <span class={`ended ${tone}`} title={text}>
       <Icon name={icon} size={14} />
       {short ? <span class="hidden">{text}</span> : text}
     </span>
@@ -79,15 +80,25 @@ export function Delta({ value }: { value: number | null }) {
   );
 }
 
-/** The address of a run's page. */
-export function runLink(traceId: string): string {
-  return href(link(`/ci/run/${traceId}`));
+/** The path of a run's page. */
+export function runPath(traceId: string): string {
+  return link(`/ci/run/${encodeURIComponent(traceId)}`);
 }
 
-/** The address of a workflow's page, over the time that is shown. */
-export function pipelineLink(workflow: string, repository: string | null): string {
+/** The address of a run's page. */
+export function runLink(traceId: string): string {
+  return href(runPath(traceId));
+}
+
+/** The path of a workflow's page, over the time that is shown. */
+export function pipelinePath(workflow: string, repository: string | null): string {
   const params = { workflow, repository, from: param("from"), to: param("to"), branch: param("branch") };
-  return href(link("/ci/pipeline", params));
+  return link("/ci/pipeline", params);
+}
+
+/** The address of a workflow's page. */
+export function pipelineLink(workflow: string, repository: string | null): string {
+  return href(pipelinePath(workflow, repository));
 }
 
 /** A span in its trace. */
@@ -101,11 +112,6 @@ export function SpanLink({
   children: ComponentChildren;
 }) {
   return <a href={href(link(`/trace/${trace}`, { span }))}>{children}</a>;
-}
-
-/** Colours of bars for runs, by how they ended. */
-export function barColor(conclusion: string | null): string {
-  return `var(--${{ good: "good", bad: "bad", warn: "warn", muted: "text-muted" }[look(conclusion).tone]})`;
 }
 
 /** The last runs as bars that lead to them. */

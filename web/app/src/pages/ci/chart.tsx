@@ -10,27 +10,43 @@ import { link, param, paramAll, setParams } from "../../frame/router";
 import { ticks } from "../../ui/canvas/ticks";
 import { fullTime } from "../../ui/format";
 import { Icon } from "../../ui/icon";
+import { ErrorBox } from "../../ui/states";
 import { Delta, Ended, look, seconds } from "./bits";
-import { hasLeaves, type Row, rowsOf, type Segment } from "./gantt";
+import { GROUPINGS, hasFailed, hasLeaves, onPath, type Row, rowsOf, type Segment } from "./gantt";
 import type { Leaf, RunDocument } from "./types";
 
 const NAMES = { queue: "waited for a runner", dispatch: "runner got ready", run: "ran" } as const;
 
-/** What lies below spans that are unfolded, fetched once. */
-function useLeaves(document: RunDocument, open: readonly string[]): ReadonlyMap<string, readonly Leaf[]> {
-  const [leaves, setLeaves] = useState<ReadonlyMap<string, readonly Leaf[]>>(new Map());
+interface Leaves {
+  found: ReadonlyMap<string, readonly Leaf[]>;
+  error?: Error;
+  again: () => void;
+}
+
+/** What lies below spans that are unfolded: fetched once, and again where it could not be. */
+function useLeaves(document: RunDocument, open: readonly string[]): Leaves {
+  const [found, setFound] = useState<ReadonlyMap<string, readonly Leaf[]>>(new Map());
+  const [error, setError] = useState<Error>();
+  const [turn, setTurn] = useState(0);
   const asked = useRef(new Set<string>());
+  const left = useRef(new AbortController());
+  useEffect(() => () => left.current.abort(), []);
   useEffect(() => {
+    setError(undefined);
     for (const span of open) {
       if (asked.current.has(span) || !hasLeaves(document, span)) continue;
       asked.current.add(span);
-      getJson<{ spans: Leaf[] }>(`/api/ci/runs/${document.run.trace_id}/below`, { span }).then(
-        ({ spans }) => setLeaves((before) => new Map(before).set(span, spans)),
-        () => asked.current.delete(span),
+      const path = `/api/ci/runs/${document.run.trace_id}/below`;
+      getJson<{ spans: Leaf[] }>(path, { span }, left.current.signal).then(
+        ({ spans }) => setFound((before) => new Map(before).set(span, spans)),
+        (failure: Error) => {
+          asked.current.delete(span);
+          if (failure.name !== "AbortError") setError(failure);
+        },
       );
     }
-  }, [document, open.join()]);
-  return leaves;
+  }, [document, open.join(), turn]);
+  return { found, error, again: () => setTurn((before) => before + 1) };
 }
 
 function Bar({ row, run }: { row: Row; run: RunDocument["run"] }) {
@@ -90,9 +106,11 @@ function Line({ row, at, run, isFocused, toggle, focus }: LineProps) {
       role="row"
       aria-level={row.depth + 1}
       aria-expanded={row.canOpen ? row.isOpen : undefined}
+      tabIndex={isFocused ? 0 : -1}
       data-row={at}
       style={{ minHeight: row.count === undefined ? undefined : Math.min(72, Math.max(26, row.count * 5)) }}
       onClick={() => focus(at)}
+      onFocusIn={() => focus(at)}
     >
       <div class="gantt-name" role="gridcell" style={{ paddingLeft: 6 + row.depth * 16 }}>
         {row.canOpen ? (
@@ -140,11 +158,12 @@ export function Chart({ document: told }: { document: RunDocument }) {
   const opened = paramAll("open");
   const unfoldAll = param("unfold") === "1";
   const onlyPath = param("path") === "1";
+  const by = GROUPINGS.find((grouping) => grouping === param("by")) ?? "job";
   const leaves = useLeaves(told, opened);
   const rows = useMemo(() => {
-    const all = rowsOf(told, new Set(opened), leaves, unfoldAll);
-    return onlyPath ? all.filter((row) => row.isOnPath || row.kind === "step" || row.kind === "leaf") : all;
-  }, [told, opened.join(), leaves, unfoldAll, onlyPath]);
+    const all = rowsOf(told, new Set(opened), leaves.found, unfoldAll, by);
+    return onlyPath ? onPath(all) : all;
+  }, [told, opened.join(), leaves.found, unfoldAll, onlyPath, by]);
   const [focused, setFocused] = useState(0);
   const root = useRef<HTMLDivElement>(null);
   const toggle = (row: Row) => {
@@ -155,12 +174,13 @@ export function Chart({ document: told }: { document: RunDocument }) {
   const move = (by: number) => {
     const next = Math.max(0, Math.min(rows.length - 1, focused + by));
     setFocused(next);
-    root.current?.querySelector(`[data-row="${next}"]`)?.scrollIntoView({ block: "nearest" });
+    const row = root.current?.querySelector<HTMLElement>(`[data-row="${next}"]`);
+    row?.focus({ preventScroll: true });
+    row?.scrollIntoView({ block: "nearest" });
   };
   const nextFailure = () => {
-    const isFailed = (row: Row) => look(row.conclusion).tone === "bad";
     const order = [...rows.keys()].map((step) => (focused + 1 + step) % rows.length);
-    const at = order.find((nth) => isFailed(rows[nth]!));
+    const at = order.find((nth) => hasFailed(rows[nth]!.conclusion));
     if (at !== undefined) move(at - focused);
   };
   useKeys(
@@ -177,7 +197,7 @@ export function Chart({ document: told }: { document: RunDocument }) {
       },
       {
         keys: "m",
-        label: "Unfold matrices",
+        label: "Unfold what is together",
         run: () => setParams({ unfold: unfoldAll ? undefined : "1", open: undefined }, { replace: true }),
       },
     ],
@@ -185,39 +205,45 @@ export function Chart({ document: told }: { document: RunDocument }) {
   );
   const lengthNanos = Math.max(1, told.run.end_ms - told.run.start_ms) * 1e6;
   return (
-    <div class="gantt" ref={root} role="treegrid" aria-label="Jobs of the run over time">
-      <div class="gantt-row gantt-head" role="row">
-        <div class="gantt-name" role="columnheader">
-          Job
-        </div>
-        <div class="gantt-track gantt-axis" role="columnheader" aria-label="Time from the beginning">
-          {ticks(0, lengthNanos, 8).map((tick) => (
-            <span key={tick.at} style={{ left: `${(tick.at / lengthNanos) * 100}%` }}>
-              {tick.label}
+    <>
+      {leaves.error && <ErrorBox error={leaves.error} again={leaves.again} />}
+      <div class="gantt" ref={root} role="treegrid" aria-label="Jobs of the run over time">
+        <div class="gantt-row gantt-head" role="row">
+          <div class="gantt-name" role="columnheader">
+            Job
+          </div>
+          <div class="gantt-track gantt-axis" role="columnheader" aria-label="Time from the beginning">
+            {ticks(0, lengthNanos, 8).map((tick) => (
+              <span key={tick.at} style={{ left: `${(tick.at / lengthNanos) * 100}%` }}>
+                {tick.label}
+              </span>
+            ))}
+          </div>
+          <div class="gantt-facts" role="columnheader">
+            <span class="gantt-number">took</span>
+            <span class="gantt-number" title="How much longer it ran than in earlier runs, in the middle">
+              over usual
             </span>
-          ))}
+            <span
+              class="gantt-number"
+              title="How much later it might have ended without making the run longer"
+            >
+              slack
+            </span>
+          </div>
         </div>
-        <div class="gantt-facts" role="columnheader">
-          <span class="gantt-number">took</span>
-          <span class="gantt-number" title="How much longer it ran than in earlier runs, in the middle">
-            over usual
-          </span>
-          <span class="gantt-number" title="How much later it might have ended without making the run longer">
-            slack
-          </span>
-        </div>
+        {rows.map((row, at) => (
+          <Line
+            key={row.key}
+            row={row}
+            at={at}
+            run={told.run}
+            isFocused={at === focused}
+            toggle={toggle}
+            focus={setFocused}
+          />
+        ))}
       </div>
-      {rows.map((row, at) => (
-        <Line
-          key={row.key}
-          row={row}
-          at={at}
-          run={told.run}
-          isFocused={at === focused}
-          toggle={toggle}
-          focus={setFocused}
-        />
-      ))}
-    </div>
+    </>
   );
 }

@@ -1,4 +1,4 @@
-/** Two runs beside each other: jobs, steps, caches, and what they were told. */
+/** Two runs beside each other: jobs, steps, caches, and what they were told; or two branches of a workflow. */
 import { useState } from "preact/hooks";
 import { getJson } from "../../frame/api";
 import { param, setParams } from "../../frame/router";
@@ -10,7 +10,9 @@ import { Card, Figure, PageBody } from "../../ui/page";
 import { Answer, Empty } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { Change, Delta, Ended, rate, runLink, seconds } from "./bits";
+import { Branches } from "./branches";
 import "./ci.css";
+import { figure, words } from "./columns";
 import type { ComparedSide, Comparison, Run } from "./types";
 
 type JobPair = Comparison["jobs"][number];
@@ -38,13 +40,7 @@ function Side({ of }: { of: ComparedSide | null }) {
 }
 
 const JOBS: Column<JobPair>[] = [
-  {
-    id: "job",
-    title: "Job",
-    width: "minmax(200px, 2fr)",
-    value: (pair) => pair.job,
-    render: (pair) => <span class="ellipsis">{pair.job}</span>,
-  },
+  words("job", "Job", "minmax(200px, 2fr)", (pair) => pair.job),
   side("a", "A"),
   side("b", "B"),
   {
@@ -71,16 +67,10 @@ const JOBS: Column<JobPair>[] = [
 ];
 
 const CACHES: Column<CachePair>[] = [
-  { id: "job", title: "Job", width: "minmax(180px, 2fr)", value: (row) => row.job, render: (row) => row.job },
-  {
-    id: "name",
-    title: "Cache",
-    width: "minmax(120px, 1fr)",
-    value: (row) => row.name,
-    render: (row) => row.name,
-  },
-  { id: "a", title: "A", width: "90px", align: "right", render: (row) => rate(row.a_hit_rate) },
-  { id: "b", title: "B", width: "90px", align: "right", render: (row) => rate(row.b_hit_rate) },
+  words("job", "Job", "minmax(180px, 2fr)", (row) => row.job),
+  words("name", "Cache", "minmax(120px, 1fr)", (row) => row.name),
+  figure("a", "A", (row) => row.a_hit_rate, rate, "90px"),
+  figure("b", "B", (row) => row.b_hit_rate, rate, "90px"),
   {
     id: "change",
     title: "Change",
@@ -122,7 +112,7 @@ function Which({ run, name }: { run: Run; name: string }) {
       value={seconds(run.seconds)}
       hint={
         <>
-          <a class="ci-link" href={runLink(run.trace_id)}>
+          <a class="told-link" href={runLink(run.trace_id)}>
             {run.workflow} #{run.run_id}
           </a>{" "}
           {run.branch} {fullTime(run.start_ms)} <Ended conclusion={run.conclusion} />
@@ -151,7 +141,13 @@ function Choose() {
   );
 }
 
+/** Of a workflow that the address names, branches are compared; otherwise two runs. */
 export default function Page() {
+  const workflow = param("workflow");
+  return workflow ? <Branches workflow={workflow} /> : <Runs />;
+}
+
+function Runs() {
   const [a, b] = [param("a"), param("b")];
   const isChosen = Boolean(a && b);
   const asked = useAsk(
@@ -175,7 +171,7 @@ export default function Page() {
         <Answer of={asked}>
           {(told) => (
             <div class="stack">
-              <div class="ci-figures">
+              <div class="figures">
                 <Which run={told.a} name="A" />
                 <Which run={told.b} name="B" />
                 <Figure

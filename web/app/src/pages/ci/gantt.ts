@@ -1,6 +1,7 @@
 /**
- * The rows of a run's chart: jobs of a matrix are one row until it is unfolded, below a job are its steps,
- * below a step its targets and tests, which are fetched then. What is unfolded is in the address.
+ * The rows of a run's chart: jobs of a matrix are one row until it is unfolded, or those on runners of the same
+ * labels, or those of the same place in a matrix; below a job are its steps, below a step its targets and
+ * tests, which are fetched then. What is unfolded is in the address.
  */
 import type { Below, Job, Leaf, RunDocument, Step } from "./types";
 
@@ -37,11 +38,14 @@ export interface Row {
   hint?: string;
 }
 
-const FAILURES = new Set(["failure", "timed_out", "startup_failure"]);
+/** Whether something ended badly, in GitHub's words. */
+export function hasFailed(conclusion: string | null): boolean {
+  return conclusion === "failure" || conclusion === "timed_out" || conclusion === "startup_failure";
+}
 
 /** How several things ended together: the worst of them. */
 export function together(ends: readonly (string | null)[]): string | null {
-  const failed = ends.find((end) => end !== null && FAILURES.has(end));
+  const failed = ends.find(hasFailed);
   if (failed !== undefined) return failed;
   if (ends.includes(null)) return null;
   return ends.includes("success") ? "success" : (ends[0] ?? null);
@@ -76,27 +80,70 @@ function belowText(below: Below): string {
     .join(", ");
 }
 
+/** What jobs are put together by. */
+export const GROUPINGS = ["job", "runner", "matrix"] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
+interface Group {
+  key: string;
+  name: string;
+  /** Each with its name in the group. */
+  jobs: { job: Job; name: string }[];
+  /** Whether it is a row of its own even if it has one job only. */
+  isRow: boolean;
+}
+
+/** The jobs of a run in groups, each where its first job is. */
+export function groupsOf(document: RunDocument, by: Grouping): Group[] {
+  const named = document.groups.map(({ name, jobs }) => ({
+    name,
+    jobs: jobs.map((nth) => document.jobs[nth]!),
+  }));
+  if (by === "job") {
+    return named.map(({ name, jobs }) => ({
+      key: `g:${name}`,
+      name,
+      jobs: jobs.map((job) => ({ job, name: jobs.length === 1 ? job.name : variantOf(job.name, name) })),
+      isRow: jobs.length > 1,
+    }));
+  }
+  const groups = new Map<string, Group>();
+  for (const { name, jobs } of named) {
+    for (const job of jobs) {
+      const variant = jobs.length === 1 ? undefined : variantOf(job.name, name);
+      const of = by === "runner" ? (job.labels ?? "without labels") : variant;
+      // What is of no matrix stays by itself.
+      const key = of === undefined ? `g:job:${job.span_id}` : `g:${by}:${of}`;
+      const inGroup = by === "runner" || variant === undefined ? job.name : name;
+      const group = groups.get(key) ?? { key, name: of ?? job.name, jobs: [], isRow: of !== undefined };
+      group.jobs.push({ job, name: inGroup });
+      groups.set(key, group);
+    }
+  }
+  return [...groups.values()];
+}
+
 /** All rows that are shown, from what is unfolded and what was fetched. */
 export function rowsOf(
   document: RunDocument,
   open: ReadonlySet<string>,
   leaves: ReadonlyMap<string, readonly Leaf[]>,
   unfoldAll: boolean,
+  by: Grouping = "job",
 ): Row[] {
   const rows: Row[] = [];
-  for (const group of document.groups) {
-    const jobs = group.jobs.map((nth) => document.jobs[nth]!);
-    if (jobs.length === 1) {
-      pushJob(rows, jobs[0]!, jobs[0]!.name, 0, open, leaves);
+  for (const { key, name, jobs: members, isRow } of groupsOf(document, by)) {
+    if (!isRow) {
+      for (const member of members) pushJob(rows, member.job, member.name, 0, open, leaves);
       continue;
     }
-    const key = `g:${group.name}`;
+    const jobs = members.map(({ job }) => job);
     const isOpen = unfoldAll !== open.has(key);
     rows.push({
       key,
       depth: 0,
       kind: "group",
-      name: group.name,
+      name,
       conclusion: together(jobs.map((job) => job.conclusion)),
       segments: segmentsOfGroup(jobs),
       seconds: Math.max(...jobs.map((job) => job.run_seconds)),
@@ -104,9 +151,9 @@ export function rowsOf(
       isOpen,
       canOpen: true,
       count: jobs.length,
-      failed: jobs.filter((job) => FAILURES.has(job.conclusion ?? "")).length,
+      failed: jobs.filter((job) => hasFailed(job.conclusion)).length,
     });
-    if (isOpen) for (const job of jobs) pushJob(rows, job, variantOf(job.name, group.name), 1, open, leaves);
+    if (isOpen) for (const member of members) pushJob(rows, member.job, member.name, 1, open, leaves);
   }
   return rows;
 }
@@ -195,6 +242,15 @@ function pushLeaves(rows: Row[], leaves: readonly Leaf[], depth: number): void {
       hint: leaf.message ?? leaf.kind,
     });
   }
+}
+
+/** The rows of the critical path, with what is unfolded below its jobs. */
+export function onPath(rows: readonly Row[]): Row[] {
+  let isBelow = false;
+  return rows.filter((row) => {
+    if (row.kind === "group" || row.kind === "job") isBelow = row.isOnPath;
+    return isBelow;
+  });
 }
 
 /** Whether something lies below a job or a step that has to be fetched when it is unfolded. */

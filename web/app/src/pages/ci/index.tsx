@@ -4,13 +4,15 @@ import { useKeys } from "../../frame/keys";
 import { navigate, param, setParams } from "../../frame/router";
 import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
+import { Button } from "../../ui/button";
 import { TextField } from "../../ui/field";
 import { Card, Figure, PageBody } from "../../ui/page";
 import { Answer, Empty, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
-import { Change, pipelineLink, RunBars, rate, seconds, useWeek } from "./bits";
+import { Change, pipelineLink, pipelinePath, RunBars, rate, seconds, useWeek } from "./bits";
 import "./ci.css";
 import { Choices } from "./choices";
+import { figure } from "./columns";
 import type { Pipeline, Pipelines } from "./types";
 
 const COLUMNS: Column<Pipeline>[] = [
@@ -21,9 +23,13 @@ const COLUMNS: Column<Pipeline>[] = [
     value: (row) => row.workflow,
     render: (row) => (
       <span class="ellipsis">
-        <a class="ci-link" href={pipelineLink(row.workflow, row.repository)}>
-          {row.workflow || "without a name"}
-        </a>{" "}
+        {row.workflow ? (
+          <a class="told-link" href={pipelineLink(row.workflow, row.repository)}>
+            {row.workflow}
+          </a>
+        ) : (
+          "without a name"
+        )}{" "}
         <span class="muted">{row.repository}</span>
       </span>
     ),
@@ -49,14 +55,7 @@ const COLUMNS: Column<Pipeline>[] = [
     value: (row) => row.failure_rate ?? undefined,
     render: (row) => <span class={(row.failure_rate ?? 0) > 0.2 ? "bad" : ""}>{rate(row.failure_rate)}</span>,
   },
-  {
-    id: "median",
-    title: "Median",
-    width: "92px",
-    align: "right",
-    value: (row) => row.median_seconds ?? undefined,
-    render: (row) => seconds(row.median_seconds),
-  },
+  figure("median", "Median", (row) => row.median_seconds, seconds, "92px"),
   {
     id: "change",
     title: "Change",
@@ -65,22 +64,8 @@ const COLUMNS: Column<Pipeline>[] = [
     value: (row) => row.median_change ?? undefined,
     render: (row) => <Change value={row.median_change} />,
   },
-  {
-    id: "p95",
-    title: "p95",
-    width: "92px",
-    align: "right",
-    value: (row) => row.p95_seconds ?? undefined,
-    render: (row) => seconds(row.p95_seconds),
-  },
-  {
-    id: "queue",
-    title: "Queue p95",
-    width: "92px",
-    align: "right",
-    value: (row) => row.queue_p95_seconds ?? undefined,
-    render: (row) => seconds(row.queue_p95_seconds),
-  },
+  figure("p95", "p95", (row) => row.p95_seconds, seconds, "92px"),
+  figure("queue", "Queue p95", (row) => row.queue_p95_seconds, seconds, "92px"),
   {
     id: "cache",
     title: "Cache hits",
@@ -113,7 +98,7 @@ function Figures({ rows }: { rows: readonly Pipeline[] }) {
   const slower = rows.filter((row) => (row.median_change ?? 0) > 0.1);
   const colder = rows.filter((row) => (row.hit_rate_change ?? 0) <= -0.1);
   return (
-    <div class="ci-figures">
+    <div class="figures">
       <Figure label="Runs" value={sum((row) => row.runs)} hint={`${sum((row) => row.running)} go on`} />
       <Figure
         label="Failed"
@@ -179,6 +164,14 @@ export default function Page() {
       <Answer of={asked}>
         {(data) => {
           const rows = found(data.pipelines, wanted);
+          if (data.pipelines.length === 0 && (repository || branch))
+            return (
+              <Empty title={`No runs of ${[repository, branch].filter(Boolean).join(", ")} in this time`}>
+                <Button onClick={() => setParams({ repository: undefined, branch: undefined })}>
+                  All repositories and branches
+                </Button>
+              </Empty>
+            );
           if (data.pipelines.length === 0)
             return (
               <Empty title="No runs in this time">
@@ -196,6 +189,7 @@ export default function Page() {
                 </p>
               </Empty>
             );
+          if (rows.length === 0) return <Empty title={`No workflow of this time is called “${wanted}”`} />;
           return (
             <div class="stack">
               {data.is_truncated && (
@@ -213,7 +207,7 @@ export default function Page() {
                   onSort={({ column, descending }) =>
                     setParams({ sort: `${descending ? "-" : ""}${column}` }, { replace: true })
                   }
-                  onOpen={(row) => navigate(pathTo(row))}
+                  onOpen={(row) => row.workflow && navigate(pipelinePath(row.workflow, row.repository))}
                 />
               </Card>
             </div>
@@ -229,14 +223,4 @@ function sortingOf() {
   const sort = param("sort");
   if (!sort) return undefined;
   return { column: sort.replace(/^-/, ""), descending: sort.startsWith("-") };
-}
-
-function pathTo(row: Pipeline): string {
-  const query = new URLSearchParams({ workflow: row.workflow });
-  if (row.repository) query.set("repository", row.repository);
-  for (const name of ["from", "to", "branch"]) {
-    const value = param(name);
-    if (value) query.set(name, value);
-  }
-  return `/ci/pipeline?${query}`;
 }

@@ -1,11 +1,13 @@
 /** Tables below the chart of a run: critical path, failures, caches, earlier runs. */
 import { href } from "../../frame/base";
 import { link } from "../../frame/router";
+import { quote } from "../../ui/editor/traceqltokens";
 import { percent } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Empty } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { Delta, Ended, rate, SpanLink, seconds } from "./bits";
+import { figure, words } from "./columns";
 import type { Job, RunCache, RunDocument } from "./types";
 
 /** The jobs that decided how long the run took, and what each cost. */
@@ -40,10 +42,18 @@ export function Path({ told }: { told: RunDocument }) {
   );
 }
 
+/** Logs of a run may come before its first span, and after its last. */
+const LOGS_MARGIN_MILLIS = 60_000;
+
 /** What failed, with what it said. */
 export function RunFailures({ told }: { told: RunDocument }) {
   if (told.failures.length === 0) return <Empty title="Nothing failed" />;
-  const trace = told.run.trace_id;
+  const { trace_id: trace, start_ms: start, end_ms: end } = told.run;
+  const logs = link("/explore/logs", {
+    q: `{service_name=~".+"} | trace_id=${quote(trace)}`,
+    from: Math.floor(start - LOGS_MARGIN_MILLIS),
+    to: Math.ceil(end + LOGS_MARGIN_MILLIS),
+  });
   return (
     <ul class="ci-failures">
       {told.failures.map((failure) => (
@@ -56,7 +66,7 @@ export function RunFailures({ told }: { told: RunDocument }) {
             <span class="muted">
               {failure.kind} of {failure.job}
             </span>
-            <a href={href(link("/explore/logs", { q: `{} | trace_id="${trace}"` }))}>
+            <a href={href(logs)}>
               <Icon name="logs" size={14} /> logs
             </a>
           </div>
@@ -67,33 +77,12 @@ export function RunFailures({ told }: { told: RunDocument }) {
   );
 }
 
-const number = (value: number) => String(value);
-
 export const RUN_CACHES: Column<RunCache>[] = [
-  {
-    id: "job",
-    title: "Job",
-    width: "minmax(180px, 2fr)",
-    value: (row) => row.job,
-    render: (row) => <span class="ellipsis">{row.job}</span>,
-  },
-  {
-    id: "name",
-    title: "Cache",
-    width: "minmax(120px, 1fr)",
-    value: (row) => row.name,
-    render: (row) => row.name,
-  },
-  ...(["hits", "misses", "errors"] as const).map(
-    (what): Column<RunCache> => ({
-      id: what,
-      title: what[0]!.toUpperCase() + what.slice(1),
-      width: "80px",
-      align: "right",
-      value: (row) => row[what],
-      render: (row) => number(row[what]),
-    }),
-  ),
+  words("job", "Job", "minmax(180px, 2fr)", (row) => row.job),
+  words("name", "Cache", "minmax(120px, 1fr)", (row) => row.name),
+  figure("hits", "Hits", (row) => row.hits, String, "80px"),
+  figure("misses", "Misses", (row) => row.misses, String, "80px"),
+  figure("errors", "Errors", (row) => row.errors, String, "80px"),
   {
     id: "rate",
     title: "Hit rate",
@@ -106,24 +95,11 @@ export const RUN_CACHES: Column<RunCache>[] = [
       return <span class={isLess ? "bad" : ""}>{rate(row.hit_rate)}</span>;
     },
   },
-  {
-    id: "usual",
-    title: "Usual",
-    width: "90px",
-    align: "right",
-    value: (row) => row.usual_hit_rate ?? undefined,
-    render: (row) => rate(row.usual_hit_rate),
-  },
+  figure("usual", "Usual", (row) => row.usual_hit_rate, rate, "90px"),
 ];
 
 const EARLIER: Column<Job>[] = [
-  {
-    id: "job",
-    title: "Job",
-    width: "minmax(200px, 2fr)",
-    value: (job) => job.name,
-    render: (job) => <span class="ellipsis">{job.name}</span>,
-  },
+  words("job", "Job", "minmax(200px, 2fr)", (job) => job.name),
   {
     id: "ended",
     title: "Ended",
@@ -131,22 +107,8 @@ const EARLIER: Column<Job>[] = [
     value: (job) => job.conclusion ?? "",
     render: (job) => <Ended conclusion={job.conclusion} />,
   },
-  {
-    id: "ran",
-    title: "Ran",
-    width: "110px",
-    align: "right",
-    value: (job) => job.run_seconds,
-    render: (job) => seconds(job.run_seconds),
-  },
-  {
-    id: "usual",
-    title: "Median before",
-    width: "120px",
-    align: "right",
-    value: (job) => job.usual_seconds ?? undefined,
-    render: (job) => seconds(job.usual_seconds),
-  },
+  figure("ran", "Ran", (job) => job.run_seconds, seconds, "110px"),
+  figure("usual", "Median before", (job) => job.usual_seconds, seconds, "120px"),
   {
     id: "delta",
     title: "Longer by",

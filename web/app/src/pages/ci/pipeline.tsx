@@ -1,19 +1,25 @@
 /** One workflow over time: trends, and tables of runs, jobs, runners, caches and failures. */
 import { getJson } from "../../frame/api";
+import { href } from "../../frame/base";
 import { useKeys } from "../../frame/keys";
-import { navigate, param, setParams } from "../../frame/router";
+import { navigate, pageLink, param, setParams } from "../../frame/router";
 import { range, setRange } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
+import { colorAt } from "../../ui/colors";
 import { duration, percent } from "../../ui/format";
+import { Icon } from "../../ui/icon";
 import { Card, Figure, PageBody } from "../../ui/page";
 import { Answer, Empty, Warning } from "../../ui/states";
 import { Table } from "../../ui/table";
 import { Tabs } from "../../ui/tabs";
 import { type Line, TimeChart } from "../../ui/timechart";
-import { Change, rate, seconds, useWeek } from "./bits";
+import { Change, rate, runPath, seconds, useWeek } from "./bits";
+import { branchesPath } from "./branches";
 import "./ci.css";
 import { Choices } from "./choices";
+import { FAILED, searchFor, slowest } from "./differences";
+import { hasFailed } from "./gantt";
 import { CACHES, FAILURES, JOBS, RUNNERS, RUNS } from "./tables";
 import type { TrendBin, Workflow } from "./types";
 
@@ -61,10 +67,10 @@ function Trends({ bins }: { bins: readonly TrendBin[] }) {
         bins={told}
         format={seconds}
         lines={[
-          { label: "median", color: "#3f7fd4", values: of((bin) => bin.median_seconds), points: true },
+          { label: "median", color: colorAt(0), values: of((bin) => bin.median_seconds), points: true },
           {
             label: "p95",
-            color: "#c2571a",
+            color: colorAt(1),
             values: of((bin) => bin.p95_seconds),
             dash: [4, 3],
             points: true,
@@ -76,8 +82,8 @@ function Trends({ bins }: { bins: readonly TrendBin[] }) {
         bins={told}
         format={(value) => String(Math.round(value))}
         lines={[
-          { label: "runs", color: "#5f7f9f", values: of((bin) => bin.runs), bars: true, fill: 0.4 },
-          { label: "failed", color: "#d0493b", values: of((bin) => bin.failures), bars: true, fill: 0.9 },
+          { label: "runs", color: colorAt(14), values: of((bin) => bin.runs), bars: true, fill: 0.4 },
+          { label: "failed", color: colorAt(9), values: of((bin) => bin.failures), bars: true, fill: 0.9 },
         ]}
       />
       <Trend
@@ -85,7 +91,7 @@ function Trends({ bins }: { bins: readonly TrendBin[] }) {
         bins={told}
         format={seconds}
         lines={[
-          { label: "queue p95", color: "#b8860b", values: of((bin) => bin.queue_p95_seconds), points: true },
+          { label: "queue p95", color: colorAt(4), values: of((bin) => bin.queue_p95_seconds), points: true },
         ]}
       />
       {hasCache ? (
@@ -94,7 +100,7 @@ function Trends({ bins }: { bins: readonly TrendBin[] }) {
           bins={told}
           max={1}
           format={percent}
-          lines={[{ label: "hit rate", color: "#2f8f5b", values: of((bin) => bin.hit_rate), points: true }]}
+          lines={[{ label: "hit rate", color: colorAt(2), values: of((bin) => bin.hit_rate), points: true }]}
         />
       ) : (
         <Trend
@@ -104,7 +110,7 @@ function Trends({ bins }: { bins: readonly TrendBin[] }) {
           lines={[
             {
               label: "runner minutes",
-              color: "#9a5fc9",
+              color: colorAt(3),
               values: of((bin) => bin.runner_minutes),
               bars: true,
               fill: 0.5,
@@ -121,7 +127,7 @@ function Figures({ data }: { data: Workflow }) {
   if (!pipeline) return null;
   const minutes = data.runners.reduce((sum, row) => sum + row.runner_minutes, 0);
   return (
-    <div class="ci-figures">
+    <div class="figures">
       <Figure label="Runs" value={pipeline.runs} hint={`${pipeline.runs_before} in the time before`} />
       <Figure
         label="Failed"
@@ -156,8 +162,23 @@ function Figures({ data }: { data: Workflow }) {
   );
 }
 
+/** Ways to what distinguishes failed and slow runs from others, and failed jobs. */
+function Distinguish({ data, kind }: { data: Workflow; kind: "run" | "job" }) {
+  const filter = searchFor(kind, param("workflow") ?? "", param("repository"), param("branch"));
+  const to = (sel: string) => href(pageLink("/traces", { q: filter, sel }));
+  const ended = data.runs.filter(({ conclusion }) => conclusion === "success" || hasFailed(conclusion));
+  const slow = kind === "run" ? slowest(ended.map((run) => run.seconds)) : undefined;
+  const hasFailures = kind === "run" ? ended.some(({ conclusion }) => hasFailed(conclusion)) : true;
+  return (
+    <>
+      {hasFailures && <a href={to(FAILED)}>What distinguishes failed {kind}s</a>}
+      {slow && <a href={to(slow)}>What distinguishes slow runs</a>}
+    </>
+  );
+}
+
 function Lists({ data }: { data: Workflow }) {
-  const view = param("view") ?? "runs";
+  const view = TABS.find((id) => id === param("view")) ?? "runs";
   const sizes = {
     runs: data.runs.length,
     jobs: data.jobs.length,
@@ -186,6 +207,10 @@ function Lists({ data }: { data: Workflow }) {
           <Button kind="quiet" icon="close" onClick={() => setParams({ mark: undefined }, { replace: true })}>
             Run marked: choose another to compare
           </Button>
+        ) : view === "runs" ? (
+          <Distinguish data={data} kind="run" />
+        ) : view === "jobs" ? (
+          <Distinguish data={data} kind="job" />
         ) : undefined
       }
     >
@@ -196,7 +221,7 @@ function Lists({ data }: { data: Workflow }) {
           label="Runs"
           rowKey={(run) => run.trace_id}
           isSelected={(run) => run.trace_id === marked}
-          onOpen={(run) => navigate(`/ci/run/${run.trace_id}`)}
+          onOpen={(run) => navigate(runPath(run.trace_id))}
         />
       )}
       {view === "jobs" && <Table columns={JOBS} rows={data.jobs} label="Jobs" rowKey={(row) => row.job} />}
@@ -222,7 +247,7 @@ function Lists({ data }: { data: Workflow }) {
             rows={data.failures}
             label="Failures"
             rowKey={(row) => row.span_id}
-            onOpen={(row) => navigate(`/ci/run/${row.trace_id}`)}
+            onOpen={(row) => navigate(runPath(row.trace_id))}
           />
         ))}
     </Card>
@@ -253,16 +278,27 @@ export default function Page() {
   const branches = [
     ...new Set((asked.data?.runs ?? []).map((run) => run.branch ?? "").filter(Boolean)),
   ].sort();
+  // Where one is chosen, the list has no other.
+  const main =
+    ["main", "master"].find((name) => branches.includes(name)) ?? (branch ? undefined : branches[0]);
+  const other = branch && branch !== main ? branch : branches.find((name) => name !== main);
   const repositories = (asked.data?.pipelines ?? []).map((row) => row.repository ?? "").filter(Boolean);
   return (
     <PageBody
       title={workflow || "Workflow"}
-      actions={<Choices repositories={repositories} branches={branches} />}
+      actions={
+        <>
+          <Choices repositories={repositories} branches={branches} />
+          <a class="button" href={href(branchesPath(workflow, repository, main, other))}>
+            <Icon name="compare" /> Branches
+          </a>
+        </>
+      }
     >
       <Answer of={asked}>
         {(data) =>
           data.runs.length === 0 ? (
-            <Empty title="This workflow did not run in this time" />
+            <Empty title={`This workflow did not run in this time${branch ? ` on ${branch}` : ""}`} />
           ) : (
             <div class="stack">
               {data.is_truncated && (

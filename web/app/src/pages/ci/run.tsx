@@ -6,6 +6,7 @@ import { link, param, setParams } from "../../frame/router";
 import { refreshes } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
+import { SelectField } from "../../ui/field";
 import { fullTime } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Card, Figure, PageBody } from "../../ui/page";
@@ -16,11 +17,12 @@ import type { PageProps } from "..";
 import { Change, Ended, pipelineLink, rate, seconds } from "./bits";
 import { Chart } from "./chart";
 import "./ci.css";
+import { GROUPINGS, hasFailed } from "./gantt";
 import { Earlier, Path, RUN_CACHES, RunFailures } from "./parts";
 import { RUNNERS } from "./tables";
 import type { Run, RunDocument } from "./types";
 
-/** How often a run that goes on is asked about again. */
+/** How long after an answer a run that goes on is asked about again. */
 const RUNNING_MILLIS = 10_000;
 
 function safe(url: string | null): string | undefined {
@@ -49,12 +51,10 @@ function Figures({ told }: { told: RunDocument }) {
   const { run, earlier, jobs, runners } = told;
   const minutes = runners.reduce((sum, row) => sum + row.runner_minutes, 0);
   const billed = runners.reduce((sum, row) => sum + row.billed_minutes, 0);
-  const failed = jobs.filter((job) =>
-    ["failure", "timed_out", "startup_failure"].includes(job.conclusion ?? ""),
-  );
+  const failed = jobs.filter((job) => hasFailed(job.conclusion));
   const waited = Math.max(0, ...jobs.map((job) => job.queue_seconds));
   return (
-    <div class="ci-figures">
+    <div class="figures">
       <Figure
         label="Took"
         value={seconds(run.seconds)}
@@ -82,6 +82,7 @@ function Figures({ told }: { told: RunDocument }) {
 }
 
 function CacheFigure({ told }: { told: RunDocument }) {
+  // A name with a dot is of one language or compiler, which the whole counts too.
   const files = told.caches.filter((cache) => !cache.name.includes("."));
   const sum = (of: "hits" | "misses" | "errors") => files.reduce((total, cache) => total + cache[of], 0);
   const asked = sum("hits") + sum("misses");
@@ -97,6 +98,7 @@ function CacheFigure({ told }: { told: RunDocument }) {
 function Legend() {
   const onlyPath = param("path") === "1";
   const unfold = param("unfold") === "1";
+  const by = GROUPINGS.find((grouping) => grouping === param("by")) ?? "job";
   return (
     <>
       <span class="gantt-legend">
@@ -117,14 +119,26 @@ function Legend() {
         pressed={unfold}
         onClick={() => setParams({ unfold: unfold ? undefined : "1", open: undefined }, { replace: true })}
       >
-        Unfold matrices
+        {by === "runner" ? "Unfold runners" : "Unfold matrices"}
       </Button>
+      <SelectField
+        label="Jobs together"
+        hideLabel
+        value={by}
+        options={[
+          ["job", "by job"],
+          ["runner", "by runner"],
+          ["matrix", "by matrix"],
+        ]}
+        onChange={(next) =>
+          setParams({ by: next === "job" ? undefined : next, open: undefined }, { replace: true })
+        }
+      />
     </>
   );
 }
 
 function Parts({ told }: { told: RunDocument }) {
-  const view = param("view") ?? (told.failures.length > 0 ? "failures" : "path");
   const tabs = [
     { id: "path", label: "Critical path", count: String(told.path.length) },
     { id: "failures", label: "Failures", count: String(told.failures.length) },
@@ -132,6 +146,8 @@ function Parts({ told }: { told: RunDocument }) {
     { id: "caches", label: "Caches", count: String(told.caches.length) },
     { id: "earlier", label: "Earlier runs", count: String(told.earlier.runs) },
   ];
+  const first = told.failures.length > 0 ? "failures" : "path";
+  const view = tabs.find(({ id }) => id === param("view"))?.id ?? first;
   return (
     <Card
       title={
@@ -164,15 +180,17 @@ function Parts({ told }: { told: RunDocument }) {
 export default function Page({ params }: PageProps) {
   const id = params.id ?? "";
   const asked = useAsk(
-    (signal) => getJson<RunDocument>(`/api/ci/runs/${id}`, {}, signal),
+    (signal) => getJson<RunDocument>(`/api/ci/runs/${encodeURIComponent(id)}`, {}, signal),
     [id, refreshes.value],
   );
   const isRunning = asked.data?.run.is_running;
   useEffect(() => {
-    if (!isRunning) return;
-    const timer = setInterval(asked.again, RUNNING_MILLIS);
-    return () => clearInterval(timer);
-  }, [isRunning]);
+    if (!isRunning || asked.loading) return;
+    const timer = setTimeout(asked.again, RUNNING_MILLIS);
+    return () => clearTimeout(timer);
+  }, [isRunning, asked.loading]);
+  // What is asked again while it runs is not dimmed every time.
+  const shown = isRunning ? { ...asked, loading: false } : asked;
   const run = asked.data?.run;
   const name = run ? `${run.workflow ?? "Run"} ${run.run_id ? `#${run.run_id}` : ""}` : "Run";
   return (
@@ -198,7 +216,7 @@ export default function Page({ params }: PageProps) {
         )
       }
     >
-      <Answer of={asked} lines={12}>
+      <Answer of={shown} lines={12}>
         {(told) => (
           <div class="stack">
             <Head run={told.run} />

@@ -1,63 +1,13 @@
 /** Columns of the tables of a workflow. */
-import { href } from "../../frame/base";
-import { link, param, setParams } from "../../frame/router";
 import { ago, fullTime } from "../../ui/format";
-import { Icon } from "../../ui/icon";
 import { Spark } from "../../ui/spark";
 import type { Column } from "../../ui/table";
 import { Ended, minutes, rate, runLink, SpanLink, seconds } from "./bits";
+import { figure, words } from "./columns";
+import { Mark } from "./mark";
 import type { CacheTrend, Failing, JobFigures, ListedRun, Runners } from "./types";
 
-/** A column of numbers. */
-function figure<Row>(
-  id: string,
-  title: string,
-  value: (row: Row) => number | null,
-  show: (value: number) => string,
-  width = "96px",
-): Column<Row> {
-  return {
-    id,
-    title,
-    width,
-    align: "right",
-    value: (row) => value(row) ?? undefined,
-    render: (row) => {
-      const known = value(row);
-      return known === null ? <span class="muted">–</span> : show(known);
-    },
-  };
-}
-
 const plain = (value: number) => String(value);
-
-/** Marks a run, or compares it with the one that is marked. */
-function Mark({ run }: { run: ListedRun }) {
-  const marked = param("mark");
-  const isMarked = marked === run.trace_id;
-  if (marked && !isMarked)
-    return (
-      <a
-        href={href(link("/ci/compare", { a: marked, b: run.trace_id }))}
-        class="ci-mark"
-        title="Compare with the marked run"
-      >
-        <Icon name="compare" size={14} /> compare
-      </a>
-    );
-  return (
-    <button
-      type="button"
-      class="ci-mark"
-      aria-pressed={isMarked}
-      title={isMarked ? "Marked" : "Mark, to compare with another"}
-      aria-label={isMarked ? "Marked" : "Mark, to compare with another"}
-      onClick={() => setParams({ mark: isMarked ? undefined : run.trace_id }, { replace: true })}
-    >
-      <Icon name="flag" size={14} />
-    </button>
-  );
-}
 
 export const RUNS: Column<ListedRun>[] = [
   {
@@ -66,7 +16,7 @@ export const RUNS: Column<ListedRun>[] = [
     width: "150px",
     value: (run) => run.run_id ?? undefined,
     render: (run) => (
-      <a class="ci-link" href={runLink(run.trace_id)}>
+      <a class="told-link" href={runLink(run.trace_id)}>
         {run.run_id ?? run.trace_id.slice(0, 8)}
         {(run.attempt ?? 1) > 1 && <span class="muted"> attempt {run.attempt}</span>}
       </a>
@@ -122,17 +72,11 @@ export const RUNS: Column<ListedRun>[] = [
     "72px",
   ),
   figure("cache", "Cache", (run) => run.hit_rate, rate, "72px"),
-  { id: "mark", title: "", width: "92px", render: (run) => <Mark run={run} /> },
+  { id: "mark", title: "", width: "92px", render: (run) => <Mark id={run.trace_id} compare="/ci/compare" /> },
 ];
 
 export const JOBS: Column<JobFigures>[] = [
-  {
-    id: "job",
-    title: "Job",
-    width: "minmax(200px, 3fr)",
-    value: (row) => row.job,
-    render: (row) => <span class="ellipsis">{row.job}</span>,
-  },
+  words("job", "Job", "minmax(200px, 3fr)", (row) => row.job),
   figure("runs", "Runs", (row) => row.runs, plain, "64px"),
   {
     id: "failures",
@@ -245,13 +189,7 @@ export const CACHES: Column<CacheTrend>[] = [
 
 export const FAILURES: Column<Failing>[] = [
   figure("count", "Times", (row) => row.count, plain, "64px"),
-  {
-    id: "kind",
-    title: "What",
-    width: "60px",
-    value: (row) => row.kind,
-    render: (row) => row.kind,
-  },
+  words("kind", "What", "60px", (row) => row.kind),
   {
     id: "name",
     title: "Name",
@@ -265,13 +203,7 @@ export const FAILURES: Column<Failing>[] = [
       </span>
     ),
   },
-  {
-    id: "job",
-    title: "Job",
-    width: "minmax(140px, 1fr)",
-    value: (row) => row.job,
-    render: (row) => <span class="ellipsis">{row.job}</span>,
-  },
+  words("job", "Job", "minmax(140px, 1fr)", (row) => row.job),
   {
     id: "message",
     title: "Said",

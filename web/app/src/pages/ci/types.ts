@@ -262,3 +262,35 @@ export interface Comparison {
   }[];
   attributes: { name: string; a: unknown; b: unknown }[];
 }
+
+/** A job over the last runs of a branch. */
+export interface BranchSide {
+  runs: number;
+  failures: number;
+  median_seconds: number | null;
+  queue_median_seconds: number | null;
+}
+
+export interface ComparedBranch {
+  branch: string;
+  runs: number;
+  failures: number;
+  median_seconds: number | null;
+  first_ms: number | null;
+  last_ms: number | null;
+  last_trace_id: string | null;
+}
+
+export interface ComparedBranches {
+  a: ComparedBranch;
+  b: ComparedBranch;
+  delta_seconds: number | null;
+  change: number | null;
+  jobs: {
+    job: string;
+    a: BranchSide | null;
+    b: BranchSide | null;
+    delta_seconds: number | null;
+    change: number | null;
+  }[];
+}

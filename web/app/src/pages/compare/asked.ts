@@ -31,6 +31,8 @@ export interface OperationDelta {
 export interface SpanDelta {
   aRow: number;
   bRow: number;
+  aId: string;
+  bId: string;
   service: string;
   name: string;
   aNanos: number;
@@ -61,8 +63,16 @@ export interface Comparison {
   attributes: AttributeDelta[];
 }
 
-export function askComparison(a: string, b: string, signal?: AbortSignal): Promise<Comparison> {
-  return getJson(`/api/trace/${encodeURIComponent(a)}/compare`, { with: b }, signal);
+/** A comparison with the ids that were asked for: others may be in the address while it is still shown. */
+export interface Compared {
+  a: string;
+  b: string;
+  comparison: Comparison;
+}
+
+export async function askComparison(a: string, b: string, signal?: AbortSignal): Promise<Compared> {
+  const path = `/api/trace/${encodeURIComponent(a)}/compare`;
+  return { a, b, comparison: await getJson<Comparison>(path, { with: b }, signal) };
 }
 
 /** Which nodes of a tree are shown: those whose parents are all open. */

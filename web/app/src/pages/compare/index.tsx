@@ -12,7 +12,7 @@ import { duration, fullTime, millisOf, percent } from "../../ui/format";
 import { Card, PageBody } from "../../ui/page";
 import { Answer, Empty } from "../../ui/states";
 import { Tabs } from "../../ui/tabs";
-import { askComparison, type Comparison, type Summary } from "./asked";
+import { askComparison, type Compared, type Comparison, type Summary } from "./asked";
 import { DeltaFlame } from "./flame";
 import { AttributeTable, OneSidedTable, OperationTable, SpanTable } from "./tables";
 import { DeltaTree } from "./tree";
@@ -42,7 +42,7 @@ export default function ComparePage() {
         </Button>
       }
     >
-      <Answer of={asked}>{(comparison) => <Shown comparison={comparison} a={a} b={b} />}</Answer>
+      <Answer of={asked}>{(compared) => <Shown {...compared} />}</Answer>
     </PageBody>
   );
 }
@@ -82,7 +82,7 @@ function ChooseTraces({ a = "", b = "" }: { a?: string; b?: string }) {
   );
 }
 
-function Shown({ comparison, a, b }: { comparison: Comparison; a: string; b: string }) {
+function Shown({ comparison, a, b }: Compared) {
   const view = VIEWS.find(({ id }) => id === param("view"))?.id ?? "tree";
   const counts: Record<string, number> = {
     "only-a": comparison.onlyInA.total,

@@ -83,11 +83,7 @@ export function OperationTable({ operations }: { operations: readonly OperationD
   );
 }
 
-/** Opens a row of a trace: its span is known by its id, which details tell. */
-async function openRow(id: string, row: number): Promise<void> {
-  const { spans } = await askDetails(id, [row]);
-  navigate(link(`/trace/${encodeURIComponent(id)}`, { span: spans[0]?.id }));
-}
+const spanPath = (id: string, span: string) => link(`/trace/${encodeURIComponent(id)}`, { span });
 
 export function SpanTable({ comparison, a, b }: { comparison: Comparison; a: string; b: string }) {
   const columns: Column<SpanDelta>[] = [
@@ -112,14 +108,10 @@ export function SpanTable({ comparison, a, b }: { comparison: Comparison; a: str
       id: "open",
       title: "Open",
       width: "100px",
-      render: ({ aRow, bRow }) => (
+      render: ({ aId, bId }) => (
         <span class="row">
-          <button type="button" class="trace-more" onClick={() => openRow(a, aRow)}>
-            A
-          </button>
-          <button type="button" class="trace-more" onClick={() => openRow(b, bRow)}>
-            B
-          </button>
+          <a href={href(spanPath(a, aId))}>A</a>
+          <a href={href(spanPath(b, bId))}>B</a>
         </span>
       ),
     },
@@ -136,7 +128,7 @@ export function SpanTable({ comparison, a, b }: { comparison: Comparison; a: str
         columns={columns}
         rows={comparison.spans}
         rowKey={({ bRow }) => bRow}
-        onOpen={({ bRow }) => void openRow(b, bRow)}
+        onOpen={({ bId }) => navigate(spanPath(b, bId))}
       />
     </>
   );
@@ -173,7 +165,7 @@ export function OneSidedTable({ id, side, only }: { id: string; side: "A" | "B";
       title: "Span id",
       width: "150px",
       render: (span) => (
-        <a class="mono" href={href(link(`/trace/${encodeURIComponent(id)}`, { span: span.id }))}>
+        <a class="mono" href={href(spanPath(id, span.id))}>
           {span.id}
         </a>
       ),

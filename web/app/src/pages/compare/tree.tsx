@@ -1,5 +1,5 @@
 /** Paths of both traces as one tree, with what differs at each; what is quiet is folded at first. */
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { Button } from "../../ui/button";
 import type { FlameAnswer, FlameNode } from "../../ui/canvas/flamenodes";
 import { colorOf } from "../../ui/colors";
@@ -23,6 +23,8 @@ export function DeltaTree({ flame }: { flame: FlameAnswer }) {
   );
   const quiet = useMemo(() => quietNodes(nodes, whole * QUIET_PART), [nodes]);
   const [folded, setFolded] = useState<ReadonlySet<number>>(quiet);
+  // Numbers of nodes mean others in another comparison.
+  useEffect(() => setFolded(quiet), [quiet]);
   const [isOnlyChanged, setOnlyChanged] = useState(false);
   const rows = useMemo(() => {
     const open = openNodes(nodes, folded);

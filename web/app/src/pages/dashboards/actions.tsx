@@ -3,13 +3,12 @@ import { useState } from "preact/hooks";
 import { navigate, param, setParams } from "../../frame/router";
 import { Button } from "../../ui/button";
 import { FileButton } from "../../ui/file";
-import { Icon, type IconName } from "../../ui/icon";
+import { Icon } from "../../ui/icon";
 import { Popover } from "../../ui/popover";
 import { save } from "../../ui/save";
-import { addPanel } from "./change";
-import { emptyPanel } from "./create";
 import { fileName } from "./csv";
 import { JsonDialog } from "./jsondialog";
+import { menuItems } from "./menuitem";
 import { deleteDashboard, type Json, type Loaded } from "./model";
 import { SaveDialog } from "./save";
 import { SettingsDialog } from "./settings";
@@ -20,14 +19,19 @@ type Open = "save" | "saveAs" | "settings" | "json" | "versions" | undefined;
 interface ActionsProps {
   loaded: Loaded;
   draft: Json | undefined;
+  /** The version that the draft is a change of. */
+  version: number;
   isEditing: boolean;
   onEdit: (isEditing: boolean) => void;
+  onAdd: () => void;
   onDraft: (draft: Json | undefined) => void;
   onSaved: (uid: string) => void;
 }
 
-export function Actions({ loaded, draft, isEditing, onEdit, onDraft, onSaved }: ActionsProps) {
+export function Actions(props: ActionsProps) {
+  const { loaded, draft, version, isEditing, onEdit, onAdd, onDraft, onSaved } = props;
   const [open, setOpen] = useState<Open>(undefined);
+  const [error, setError] = useState<Error | undefined>(undefined);
   const source = draft ?? loaded.model;
   const close = () => setOpen(undefined);
   const isOwn = loaded.meta.kind === "own" && loaded.meta.uid !== "";
@@ -36,35 +40,49 @@ export function Actions({ loaded, draft, isEditing, onEdit, onDraft, onSaved }: 
     onEdit(false);
     onSaved(uid);
   };
-  const add = () => {
-    const { dashboard, id } = addPanel(source, emptyPanel());
-    onDraft(dashboard);
-    setParams({ editPanel: id });
+  const remove = async () => {
+    const title = String(source.title ?? loaded.meta.uid);
+    if (!window.confirm(`Delete “${title}”? Its versions go with it.`)) return;
+    try {
+      await deleteDashboard(loaded.meta.uid);
+      onDraft(undefined);
+      navigate("/dashboards");
+    } catch (failure) {
+      setError(failure as Error);
+    }
   };
   return (
     <>
+      {error && (
+        <span class="bad" role="alert">
+          {error.message}
+        </span>
+      )}
       {loaded.meta.kind !== "own" && <span class="badge">{loaded.meta.kind}</span>}
       {draft && <span class="badge badge-warn">not saved</span>}
       {isEditing && (
-        <Button icon="plus" onClick={add}>
+        <Button icon="plus" onClick={onAdd}>
           Add panel
         </Button>
       )}
       {draft && (
         <Button kind="primary" onClick={() => setOpen(isOwn || loaded.meta.uid === "" ? "save" : "saveAs")}>
-          {isOwn ? "Save" : loaded.meta.uid === "" ? "Save" : "Save a copy"}
+          {isOwn || loaded.meta.uid === "" ? "Save" : "Save a copy"}
         </Button>
       )}
-      {draft && loaded.meta.uid !== "" && <Button onClick={() => onDraft(undefined)}>Discard</Button>}
+      {draft && draft !== loaded.model && <Button onClick={() => onDraft(undefined)}>Discard</Button>}
       <Button icon="edit" pressed={isEditing} onClick={() => onEdit(!isEditing)}>
         Edit
       </Button>
-      <More loaded={loaded} source={source} isOwn={isOwn} onOpen={setOpen} />
-      {open === "save" && (
-        <SaveDialog loaded={loaded} dashboard={source} isCopy={false} close={close} onSaved={saved} />
-      )}
-      {open === "saveAs" && (
-        <SaveDialog loaded={loaded} dashboard={source} isCopy close={close} onSaved={saved} />
+      <More loaded={loaded} source={source} isOwn={isOwn} onOpen={setOpen} onRemove={() => void remove()} />
+      {(open === "save" || open === "saveAs") && (
+        <SaveDialog
+          dashboard={source}
+          version={open === "saveAs" || loaded.meta.uid === "" ? undefined : version}
+          isCopy={open === "saveAs"}
+          close={close}
+          onSaved={saved}
+        />
       )}
       {open === "settings" && <SettingsDialog dashboard={source} onChange={onDraft} close={close} />}
       {open === "json" && (
@@ -90,31 +108,16 @@ interface MoreProps {
   source: Json;
   isOwn: boolean;
   onOpen: (open: Open) => void;
+  onRemove: () => void;
 }
 
-function More({ loaded, source, isOwn, onOpen }: MoreProps) {
+function More({ loaded, source, isOwn, onOpen, onRemove }: MoreProps) {
   const uid = loaded.meta.uid;
   const file = fileName(String(source.title ?? uid), "json");
-  const remove = async () => {
-    if (!window.confirm(`Delete “${String(source.title ?? uid)}”? Its versions go with it.`)) return;
-    await deleteDashboard(uid);
-    navigate("/dashboards");
-  };
   return (
     <Popover label="More" align="right" button={<Icon name="menu" />}>
       {(close) => {
-        const item = (icon: IconName, label: string, run: () => void) => (
-          <button
-            type="button"
-            class="menu-item"
-            onClick={() => {
-              close();
-              run();
-            }}
-          >
-            <Icon name={icon} size={14} /> {label}
-          </button>
-        );
+        const item = menuItems(close);
         return (
           <div>
             {item("admin", "Settings and variables", () => onOpen("settings"))}
@@ -136,7 +139,7 @@ function More({ loaded, source, isOwn, onOpen }: MoreProps) {
             )}
             {uid !== "" && item("copy", "Save a copy", () => onOpen("saveAs"))}
             {item("external", "Without frame", () => setParams({ kiosk: param("kiosk") === undefined }))}
-            {isOwn && item("trash", "Delete", () => void remove())}
+            {isOwn && item("trash", "Delete", onRemove)}
           </div>
         );
       }}

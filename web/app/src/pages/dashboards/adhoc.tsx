@@ -1,18 +1,25 @@
 /** Conditions that are added to every query of a dashboard: label, comparison, value. */
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { sendJson } from "../../frame/api";
 import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { SelectField } from "../../ui/field";
+import { useUniqueId } from "../../ui/id";
 import type { Filter, Variable } from "./model";
 import { setVariable } from "./variables";
 
 const OPERATORS = ["=", "!=", "=~", "!~"] as const;
 
 /** A condition as links have it; bars within are written so that they are no separators. */
-export function written({ key, operator, value }: Filter): string {
-  return [key, operator, value].map((part) => part.replaceAll("|", "__gfp__")).join("|");
+export function written({ key, operator, value, values }: Filter): string {
+  const all = (values?.length ? values : [value]).map(withoutBars);
+  // The bar of `=|`, one of several, is written as it is.
+  return [withoutBars(key), operator, ...all].join("|");
+}
+
+function withoutBars(part: string): string {
+  return part.replaceAll("|", "__gfp__");
 }
 
 export function Filters({ variable }: { variable: Variable }) {
@@ -67,18 +74,18 @@ function FilterForm({ draft, onChange, onDone }: FilterFormProps) {
     sendJson<{ values: string[] }>("POST", "/api/dashboards/adhoc", { ...time, key }, signal);
   const labels = useAsk(offered(undefined), []);
   const values = useAsk(draft.key === "" ? undefined : offered(draft.key), [draft.key]);
-  const [isReady, setReady] = useState(false);
-  useEffect(() => setReady(draft.key !== "" && draft.value !== ""), [draft]);
+  const isReady = draft.key !== "" && draft.value !== "";
+  const id = useUniqueId();
   return (
     <span class="row">
       <input
-        list="adhoc-labels"
+        list={`${id}-labels`}
         aria-label="Label"
         placeholder="label"
         value={draft.key}
         onInput={(event) => onChange({ ...draft, key: event.currentTarget.value })}
       />
-      <datalist id="adhoc-labels">
+      <datalist id={`${id}-labels`}>
         {labels.data?.values.map((label) => (
           <option key={label} value={label} />
         ))}
@@ -91,14 +98,14 @@ function FilterForm({ draft, onChange, onDone }: FilterFormProps) {
         onChange={(operator) => onChange({ ...draft, operator })}
       />
       <input
-        list="adhoc-values"
+        list={`${id}-values`}
         aria-label="Value"
         placeholder="value"
         value={draft.value}
         onInput={(event) => onChange({ ...draft, value: event.currentTarget.value })}
         onKeyDown={(event) => event.key === "Enter" && isReady && onDone(draft)}
       />
-      <datalist id="adhoc-values">
+      <datalist id={`${id}-values`}>
         {values.data?.values.map((value) => (
           <option key={value} value={value} />
         ))}

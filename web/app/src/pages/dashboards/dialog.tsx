@@ -1,4 +1,7 @@
-/** A window over the page, closed by Escape, its button or a click beside it. */
+/**
+ * A window over the page, closed by Escape, its button or a click beside it. Where something was changed in
+ * it, it asks before that is dropped.
+ */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Button } from "../../ui/button";
@@ -8,10 +11,20 @@ interface DialogProps {
   close: () => void;
   children: ComponentChildren;
   isWide?: boolean;
+  /** Whether something was changed that would be dropped. */
+  isChanged?: boolean;
 }
 
-export function Dialog({ title, close, children, isWide }: DialogProps) {
+export function Dialog({ title, close, children, isWide, isChanged }: DialogProps) {
   const box = useRef<HTMLDivElement>(null);
+  const isTyped = useRef(false);
+  const leave = () => {
+    // What is typed and cannot be read yet is no change, and yet dropped.
+    const isLost = isChanged !== undefined && (isChanged || isTyped.current);
+    if (!isLost || window.confirm("Drop what was changed here?")) close();
+  };
+  const newest = useRef(leave);
+  newest.current = leave;
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     const pressed = (event: KeyboardEvent) => {
@@ -20,7 +33,7 @@ export function Dialog({ title, close, children, isWide }: DialogProps) {
       if (event.key !== "Escape" || box.current?.querySelector(".popover")) return;
       event.preventDefault();
       event.stopPropagation();
-      close();
+      newest.current();
     };
     document.addEventListener("keydown", pressed, true);
     box.current?.focus();
@@ -30,7 +43,7 @@ export function Dialog({ title, close, children, isWide }: DialogProps) {
     };
   }, []);
   return (
-    <div class="overlay" onPointerDown={(event) => event.target === event.currentTarget && close()}>
+    <div class="overlay" onPointerDown={(event) => event.target === event.currentTarget && leave()}>
       <div
         ref={box}
         class={`dialog ${isWide ? "dialog-wide" : ""}`}
@@ -38,10 +51,13 @@ export function Dialog({ title, close, children, isWide }: DialogProps) {
         aria-modal="true"
         aria-label={title}
         tabIndex={-1}
+        onInput={() => {
+          isTyped.current = true;
+        }}
       >
         <div class="dialog-head">
           <h2 class="grow">{title}</h2>
-          <Button kind="quiet" icon="close" label="Close" onClick={close} />
+          <Button kind="quiet" icon="close" label="Close" onClick={leave} />
         </div>
         <div class="dialog-body">{children}</div>
       </div>

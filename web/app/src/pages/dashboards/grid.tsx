@@ -1,5 +1,8 @@
-/** Panels on the grid of 24 columns, in rows that fold. While a dashboard is edited they can be moved. */
-import { useState } from "preact/hooks";
+/**
+ * Panels on the grid of 24 columns, in rows that fold. Rows that are open or folded otherwise than the
+ * dashboard has them are in the address. While a dashboard is edited panels can be moved.
+ */
+import { paramAll, setParams } from "../../frame/router";
 import { Icon } from "../../ui/icon";
 import type { GridPos, Placed, Section } from "./model";
 import { Mover } from "./mover";
@@ -12,12 +15,11 @@ interface GridProps {
 }
 
 export function Grid({ sections, context, onMove }: GridProps) {
-  const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
   return (
     <div class="board">
       {sections.map((section, at) => {
         const key = section.row?.key ?? `first ${at}`;
-        const isClosed = section.row ? (toggled.get(key) ?? section.collapsed) : false;
+        const isClosed = section.row !== undefined && isFolded(key, section);
         return (
           <div key={key}>
             {section.row && (
@@ -26,7 +28,7 @@ export function Grid({ sections, context, onMove }: GridProps) {
                   type="button"
                   class="board-row-button"
                   aria-expanded={!isClosed}
-                  onClick={() => setToggled(new Map(toggled).set(key, !isClosed))}
+                  onClick={() => fold(key, section, !isClosed)}
                 >
                   <Icon name={isClosed ? "right" : "down"} size={14} />
                   {section.row.title || "Row"}
@@ -40,6 +42,16 @@ export function Grid({ sections, context, onMove }: GridProps) {
       })}
     </div>
   );
+}
+
+function isFolded(key: string, { collapsed }: Section): boolean {
+  return collapsed ? !paramAll("opened").includes(key) : paramAll("folded").includes(key);
+}
+
+function fold(key: string, { collapsed }: Section, isClosed: boolean): void {
+  const name = collapsed ? "opened" : "folded";
+  const others = paramAll(name).filter((one) => one !== key);
+  setParams({ [name]: isClosed === collapsed ? others : [...others, key] }, { replace: true });
 }
 
 function Panels({

@@ -1,11 +1,11 @@
-/** Import of dashboards: a file, text, or a Kubernetes ConfigMap; what of it works is said before it is saved. */
+/** Import of dashboards: files, text, or Kubernetes ConfigMaps; what of them works is said before they are saved. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, ask, question } from "../../frame/api";
 import { href } from "../../frame/base";
 import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
 import { Card, PageBody } from "../../ui/page";
-import { Empty, ErrorBox } from "../../ui/states";
+import { ErrorBox } from "../../ui/states";
 import "./dashboards.css";
 
 type Status = "full" | "partial" | "unsupported";
@@ -54,41 +54,82 @@ async function send(text: string, way: Way, signal?: AbortSignal): Promise<Impor
   return ((await response.json()) as { dashboards: Imported[] }).dashboards;
 }
 
+/** A file, or what was pasted, which has no name. */
+interface Given {
+  name: string;
+  text: string;
+}
+
+/** What became of it: the dashboards that are in it, or why there are none. */
+interface Outcome {
+  of: Given;
+  found: Imported[];
+  error?: Error;
+}
+
+/** Sends one after the other; what goes wrong with one keeps the others from nothing. */
+async function sendAll(all: readonly Given[], way: Way, signal?: AbortSignal): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const of of all) {
+    try {
+      outcomes.push({ of, found: await send(of.text, way, signal) });
+    } catch (failure) {
+      const error = failure as Error;
+      if (error.name === "AbortError") throw error;
+      outcomes.push({ of, found: [], error });
+    }
+  }
+  return outcomes;
+}
+
+function isTaken({ error }: Outcome): boolean {
+  return error instanceof ApiError && error.status === 409;
+}
+
 export default function Page() {
-  const [text, setText] = useState("");
-  const [looked, setLooked] = useState<{ text: string } | undefined>(undefined);
-  const [reports, setReports] = useState<Imported[] | undefined>(undefined);
-  const [saved, setSaved] = useState<Imported[] | undefined>(undefined);
-  const [error, setError] = useState<Error | undefined>(undefined);
+  const [given, setGiven] = useState<readonly Given[]>([]);
+  const [looked, setLooked] = useState<readonly Given[]>([]);
+  const [reports, setReports] = useState<readonly Imported[]>([]);
+  const [saved, setSaved] = useState<readonly Imported[]>([]);
+  /** What could not be read or saved. */
+  const [failed, setFailed] = useState<readonly Outcome[]>([]);
+  /** What can still be saved. */
+  const [left, setLeft] = useState<readonly Given[]>([]);
   const [isOver, setOver] = useState(false);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const look = (next: string, pause = 0) => {
-    setText(next);
-    setReports(undefined);
-    setSaved(undefined);
-    setError(undefined);
-    setLooked(undefined);
+  const look = (next: readonly Given[], pause = 0) => {
+    setGiven(next);
+    for (const forget of [setLooked, setReports, setSaved, setFailed, setLeft]) forget([]);
     clearTimeout(timer.current);
-    if (next.trim() !== "") timer.current = setTimeout(() => setLooked({ text: next }), pause);
+    const written = next.filter(({ text }) => text.trim() !== "");
+    if (written.length > 0) timer.current = setTimeout(() => setLooked(written), pause);
   };
   useEffect(() => {
-    if (!looked) return;
+    if (looked.length === 0) return;
     const controller = new AbortController();
-    send(looked.text, "look", controller.signal).then(setReports, (failure: Error) => {
-      if (failure.name !== "AbortError") setError(failure);
-    });
+    sendAll(looked, "look", controller.signal).then(
+      (outcomes) => {
+        setReports(outcomes.flatMap(({ found }) => found));
+        setFailed(outcomes.filter(({ error }) => error));
+        setLeft(outcomes.filter(({ error }) => !error).map(({ of }) => of));
+      },
+      () => {},
+    );
     return () => controller.abort();
   }, [looked]);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const save = (way: Way) => {
-    setError(undefined);
-    return send(text, way).then(setSaved, setError);
+  const save = async (way: Way) => {
+    const outcomes = await sendAll(left, way);
+    const others = failed.filter(({ of }) => !left.includes(of));
+    setSaved([...saved, ...outcomes.flatMap(({ found }) => found)]);
+    setFailed([...others, ...outcomes.filter(({ error }) => error)]);
+    setLeft(outcomes.filter(({ error }) => error).map(({ of }) => of));
   };
-  const isTaken = error instanceof ApiError && error.status === 409;
   const take = async (files: FileList | null | undefined) => {
-    const file = files?.[0];
-    if (file) look(await file.text());
+    const all = [...(files ?? [])].map(async (file) => ({ name: file.name, text: await file.text() }));
+    if (all.length > 0) look(await Promise.all(all));
   };
+  const taken = failed.filter(isTaken);
   return (
     <PageBody title="Import dashboards">
       <div
@@ -105,51 +146,61 @@ export default function Page() {
         }}
       >
         <label class="button">
-          <Icon name="upload" /> Choose a file
+          <Icon name="upload" /> Choose files
           <input
             type="file"
+            multiple
             class="hidden"
             accept=".json,.yaml,.yml,application/json"
             onChange={(event) => void take(event.currentTarget.files)}
           />
         </label>
         <span class="muted">
-          or drop it here: JSON that Grafana exported, or a ConfigMap with dashboards in it.
+          or drop them here: JSON that Grafana exported, or ConfigMaps with dashboards in them.
         </span>
         <textarea
           aria-label="Or paste it"
           rows={8}
           placeholder="Or paste it"
-          value={text}
-          onInput={(event) => look(event.currentTarget.value, PAUSE_MILLIS)}
+          value={given.length === 1 ? given[0]!.text : ""}
+          onInput={(event) => look([{ name: "", text: event.currentTarget.value }], PAUSE_MILLIS)}
         />
+        {given.length > 1 && (
+          <span>
+            {given.length} files: {given.map(({ name }) => name).join(", ")}
+          </span>
+        )}
       </div>
-      {error && <ErrorBox error={error} />}
-      {saved && <Saved saved={saved} />}
-      {!saved && reports && (
-        <>
-          <div class="row">
-            <Button kind="primary" onClick={() => void save("save")}>
-              {reports.length > 1 ? `Save ${reports.length} dashboards` : "Save the dashboard"}
+      {failed.map(({ of, error }, at) => (
+        <ErrorBox key={at} error={given.length > 1 ? new Error(`${of.name}: ${error!.message}`) : error!} />
+      ))}
+      {saved.length > 0 && <Saved saved={saved} />}
+      {left.length > 0 && (
+        <div class="row">
+          <Button kind="primary" onClick={() => void save("save")}>
+            {saveLabel(reports.length, saved.length)}
+          </Button>
+          {taken.length > 0 && (
+            <Button kind="danger" onClick={() => void save("overwrite")}>
+              {taken.length > 1
+                ? `Save over the ${taken.length} that are there`
+                : "Save over the one that is there"}
             </Button>
-            {isTaken && (
-              <Button kind="danger" onClick={() => void save("overwrite")}>
-                Save over the one that is there
-              </Button>
-            )}
-            <span class="muted">What is written is kept unchanged, also what is not understood here.</span>
-          </div>
-          {reports.map((one, at) => (
-            <ReportCard key={at} of={one} />
-          ))}
-        </>
+          )}
+          <span class="muted">What is written is kept unchanged, also what is not understood here.</span>
+        </div>
       )}
+      {saved.length === 0 && reports.map((one, at) => <ReportCard key={at} of={one} />)}
     </PageBody>
   );
 }
 
+function saveLabel(count: number, savedCount: number): string {
+  if (savedCount > 0) return "Save the others";
+  return count > 1 ? `Save ${count} dashboards` : "Save the dashboard";
+}
+
 function Saved({ saved }: { saved: readonly Imported[] }) {
-  if (saved.length === 0) return <Empty title="Nothing was saved" />;
   return (
     <Card title="Saved">
       <ul class="dash-links">

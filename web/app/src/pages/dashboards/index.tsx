@@ -33,6 +33,7 @@ export default function Page() {
   const tags = paramAll("tag");
   const remove = async (one: Listed) => {
     if (!window.confirm(`Delete “${one.title}”? Its versions go with it.`)) return;
+    setError(undefined);
     await deleteDashboard(one.uid).then(asked.again, setError);
   };
   return (

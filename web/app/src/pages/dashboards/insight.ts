@@ -10,6 +10,11 @@ const MARGIN = "240px 0px";
 
 /** Tells when an element comes into sight and when it goes. Returns what ends that. */
 export function watch(element: Element, seen: Seen): () => void {
+  // Within a window that is not in the document any more, nothing would ever come into sight.
+  if (observer?.root instanceof Element && !observer.root.isConnected) {
+    observer.disconnect();
+    observer = undefined;
+  }
   observer ??= new IntersectionObserver(
     (entries) => {
       for (const entry of entries) listeners.get(entry.target)?.(entry.isIntersecting);

@@ -4,6 +4,7 @@ import { Button, CopyButton } from "../../ui/button";
 import { Editor } from "../../ui/editor";
 import { Dialog } from "./dialog";
 import type { Json } from "./model";
+import { readJson, type Unreadable } from "./readjson";
 
 interface JsonDialogProps {
   title: string;
@@ -12,33 +13,18 @@ interface JsonDialogProps {
   close: () => void;
 }
 
-/** An object from text, or why it is none. */
-export function readObject(
-  text: string,
-): { value: Json } | { error: { message: string; position?: number } } {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (value === null || typeof value !== "object" || Array.isArray(value))
-      return { error: { message: "expected an object: { … }" } };
-    return { value: value as Json };
-  } catch (error) {
-    const message = (error as Error).message;
-    const position = /position (\d+)/.exec(message)?.[1];
-    return { error: { message, position: position === undefined ? undefined : Number(position) } };
-  }
-}
-
 export function JsonDialog({ title, value, onChange, close }: JsonDialogProps) {
-  const [text, setText] = useState(() => JSON.stringify(value, null, 2));
-  const [error, setError] = useState<{ message: string; position?: number } | undefined>(undefined);
+  const [before] = useState(() => JSON.stringify(value, null, 2));
+  const [text, setText] = useState(before);
+  const [error, setError] = useState<Unreadable | undefined>(undefined);
   const apply = () => {
-    const read = readObject(text);
+    const read = readJson(text, "object");
     if ("error" in read) return setError(read.error);
-    onChange(read.value);
+    onChange(read.value as Json);
     close();
   };
   return (
-    <Dialog title={title} close={close} isWide>
+    <Dialog title={title} close={close} isWide isChanged={text !== before}>
       <div class="stack">
         <Editor
           language="json"

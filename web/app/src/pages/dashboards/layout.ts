@@ -1,7 +1,18 @@
 /** Asks the server to lay a dashboard out, and reads what it answers. */
 import { sendJson } from "../../frame/api";
 import { settled } from "./change";
-import type { Board, BoardLink, Choice, Context, Layout, Placed, Section, Variable, Which } from "./model";
+import {
+  type Board,
+  type BoardLink,
+  type Choice,
+  type Context,
+  HIDDEN,
+  type Layout,
+  type Placed,
+  type Section,
+  type Variable,
+  type Which,
+} from "./model";
 
 /** A variable as the server sends it; lists that are empty may be left out. */
 interface Resolved extends Pick<Variable, "name" | "label" | "description" | "type" | "hide" | "multi"> {
@@ -34,8 +45,16 @@ export async function layOut(which: Which, context: Context, signal?: AbortSigna
     variables: answer.variables.map(variable),
     sections: sectionsOf(answer.panels),
     annotations: answer.annotations ?? [],
-    notices: answer.truncated ? ["There are more copies of panels than are shown. Choose fewer values."] : [],
+    notices: [
+      ...(answer.truncated ? ["There are more copies of panels than are shown. Choose fewer values."] : []),
+      ...answer.variables.flatMap(hiddenError),
+    ],
   };
+}
+
+/** What is wrong with a variable that the bar does not show. */
+function hiddenError({ name, hide, error }: Resolved): string[] {
+  return error && hide === HIDDEN ? [`$${name}: ${error}`] : [];
 }
 
 function variable({ current, allowCustom, missing, filters, ...of }: Resolved): Variable {

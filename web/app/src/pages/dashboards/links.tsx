@@ -1,7 +1,7 @@
 /** Links of a dashboard: to other dashboards by their tags, or to an address. */
 import { href } from "../../frame/base";
 import { useAsk } from "../../frame/useask";
-import { safeAddress } from "../../panels/links";
+import { ours, safeAddress } from "../../panels/links";
 import { Icon } from "../../ui/icon";
 import { Popover } from "../../ui/popover";
 import { type BoardLink, listDashboards } from "./model";
@@ -18,10 +18,12 @@ export function BoardLinks({ links }: { links: readonly BoardLink[] }) {
   );
 }
 
-function withCarried(address: string, link: BoardLink): string {
+function withCarried(whole: string, link: BoardLink): string {
   const more = new URLSearchParams(carried(link.keepTime === true, link.includeVars === true)).toString();
-  if (more === "") return address;
-  return address + (address.includes("?") ? "&" : "?") + more;
+  if (more === "") return whole;
+  const [address, ...rest] = whole.split("#");
+  const carriedTo = address + (address!.includes("?") ? "&" : "?") + more;
+  return [carriedTo, ...rest].join("#");
 }
 
 function One({ link }: { link: BoardLink }) {
@@ -31,7 +33,7 @@ function One({ link }: { link: BoardLink }) {
   const full = withCarried(address, link);
   return (
     <a
-      href={isOutside ? full : href(full)}
+      href={isOutside ? full : ours(full)}
       title={link.tooltip || undefined}
       target={link.targetBlank || isOutside ? "_blank" : undefined}
       rel="noopener noreferrer"

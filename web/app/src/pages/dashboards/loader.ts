@@ -3,8 +3,9 @@
  * together; the server answers each as soon as it has it. What goes out of sight before its answer came is
  * asked for no more. Data that is there stays, dimmed, until newer data is.
  */
-import { type Signal, signal } from "@preact/signals";
+import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { eachLine } from "../../frame/api";
+import { linkTraces } from "../../panels/exemplars";
 import { decode, type Frame, type Notice, type ShownValue } from "../../panels/frame";
 import type { Context, Placed, Which } from "./model";
 
@@ -58,15 +59,21 @@ interface Batch {
 
 /** Panels in one question: a question that is given up costs no more than these. */
 const MOST_IN_BATCH = 24;
+/** How many times as many points are worth another question. */
+const MUCH_WIDER = 1.5;
 /** How long is waited for others that come into sight. */
 const GATHER_MILLIS = 12;
 
 export class Loader {
   readonly #states = new Map<string, Signal<PanelState>>();
   readonly #wanted = new Map<string, Wanted>();
-  readonly #fresh = new Set<string>();
+  /** The values that each copy of a panel was last wanted for: keys number copies, whatever they are for. */
+  readonly #scopes = new Map<string, string>();
+  /** What need not be asked for again, and how many points it was asked for. */
+  readonly #fresh = new Map<string, number>();
   readonly #queue = new Set<string>();
   readonly #batches = new Set<Batch>();
+  readonly #isBusy = signal(false);
   #timer: ReturnType<typeof setTimeout> | undefined;
   #which: Which | undefined;
   #context: Context | undefined;
@@ -81,12 +88,18 @@ export class Loader {
     return found;
   }
 
-  /** Everything is about something else now: asks again for what is in sight. */
-  begin(which: Which, context: Context): void {
+  /** Whether anything is under way. */
+  get isBusy(): ReadonlySignal<boolean> {
+    return this.#isBusy;
+  }
+
+  /** Everything is about something else now: asks again for what is in sight, and forgets all but `keys`. */
+  begin(which: Which, context: Context, keys: ReadonlySet<string>): void {
     this.stop();
     this.#which = which;
     this.#context = context;
     this.#fresh.clear();
+    for (const key of this.#states.keys()) if (!keys.has(key)) this.#forget(key);
     for (const state of this.#states.values()) state.value = { ...state.peek(), loading: true };
     for (const key of this.#wanted.keys()) this.#enqueue(key);
   }
@@ -94,22 +107,29 @@ export class Loader {
   /** A panel is in sight. */
   want(panel: Placed, points: number): void {
     this.#wanted.set(panel.key, { panel, points });
-    if (!this.#fresh.has(panel.key)) this.#enqueue(panel.key);
+    const scope = JSON.stringify(panel.scope);
+    const before = this.#scopes.get(panel.key);
+    this.#scopes.set(panel.key, scope);
+    if (before !== undefined && before !== scope) {
+      // What is there is of other values, and nothing to look at meanwhile.
+      this.state(panel.key).value = { notices: [], loading: true };
+      this.#fresh.delete(panel.key);
+    }
+    const asked = this.#fresh.get(panel.key);
+    if (asked === undefined || points > asked * MUCH_WIDER) this.retry(panel.key);
   }
 
   /** A panel is out of sight. */
   leave(key: string): void {
     this.#wanted.delete(key);
     this.#queue.delete(key);
-    for (const batch of this.#batches) {
-      if (!batch.waiting.delete(key)) continue;
-      this.#fresh.delete(key);
-      if (batch.waiting.size === 0) batch.controller.abort();
-    }
+    this.#giveUp(key);
+    this.#settle();
   }
 
   /** Asks again for one panel. */
   retry(key: string): void {
+    this.#giveUp(key);
     this.#fresh.delete(key);
     const state = this.state(key);
     state.value = { ...state.peek(), loading: true };
@@ -123,11 +143,31 @@ export class Loader {
     this.#queue.clear();
     for (const batch of this.#batches) batch.controller.abort();
     this.#batches.clear();
+    this.#settle();
+  }
+
+  #forget(key: string): void {
+    this.#states.delete(key);
+    this.#scopes.delete(key);
+  }
+
+  /** What is under way for a panel is not waited for any more. */
+  #giveUp(key: string): void {
+    for (const batch of this.#batches) {
+      if (!batch.waiting.delete(key)) continue;
+      this.#fresh.delete(key);
+      if (batch.waiting.size === 0) batch.controller.abort();
+    }
+  }
+
+  #settle(): void {
+    this.#isBusy.value = this.#queue.size > 0 || this.#batches.size > 0;
   }
 
   #enqueue(key: string): void {
     if (!this.#which || !this.#context) return;
     this.#queue.add(key);
+    this.#settle();
     this.#timer ??= setTimeout(() => this.#flush(), GATHER_MILLIS);
   }
 
@@ -137,12 +177,13 @@ export class Loader {
     this.#queue.clear();
     for (let at = 0; at < keys.length; at += MOST_IN_BATCH)
       void this.#ask(keys.slice(at, at + MOST_IN_BATCH));
+    this.#settle();
   }
 
   async #ask(keys: string[]): Promise<void> {
     const batch: Batch = { controller: new AbortController(), waiting: new Set(keys) };
     this.#batches.add(batch);
-    for (const key of keys) this.#fresh.add(key);
+    for (const key of keys) this.#fresh.set(key, this.#wanted.get(key)!.points);
     const began = performance.now();
     const panels = keys.map((key) => {
       const { panel, points } = this.#wanted.get(key)!;
@@ -158,8 +199,8 @@ export class Loader {
           signal: batch.controller.signal,
         },
         (line) => {
-          batch.waiting.delete(line.panel);
-          this.#take(line, performance.now() - began);
+          // What was asked for again, or is out of sight, has another answer.
+          if (batch.waiting.delete(line.panel)) this.#take(line, performance.now() - began);
         },
       );
       for (const key of batch.waiting) this.#fail(key, "the server sent no answer for this panel");
@@ -168,12 +209,13 @@ export class Loader {
       for (const key of batch.waiting) this.#fail(key, (error as Error).message);
     } finally {
       this.#batches.delete(batch);
+      this.#settle();
     }
   }
 
   #take(line: Line, tookMillis: number): void {
     const state = this.state(line.panel);
-    const frames = line.frames ? decode(line.frames) : [];
+    const frames = line.frames ? linkTraces(decode(line.frames)) : [];
     const before = state.peek();
     state.value = {
       // What failed keeps what it showed before.

@@ -1,11 +1,11 @@
 /** What can be done with a panel. */
-
 import { param } from "../../frame/router";
-import { Icon, type IconName } from "../../ui/icon";
+import { Icon } from "../../ui/icon";
 import { Popover } from "../../ui/popover";
 import { save } from "../../ui/save";
 import { csv, fileName } from "./csv";
 import type { PanelState } from "./loader";
+import { menuItems } from "./menuitem";
 import type { Placed } from "./model";
 import { type PanelContext, viewAlone } from "./panel";
 
@@ -29,19 +29,7 @@ export function PanelMenu({ panel, state, context, isTable, onTable }: PanelMenu
         button={<Icon name="menu" size={14} />}
       >
         {(close) => {
-          const item = (icon: IconName, label: string, run: () => void, isOff = false) => (
-            <button
-              type="button"
-              class="menu-item"
-              disabled={isOff}
-              onClick={() => {
-                close();
-                run();
-              }}
-            >
-              <Icon name={icon} size={14} /> {label}
-            </button>
-          );
+          const item = menuItems(close);
           return (
             <div>
               {item("external", isAlone ? "Show all panels" : "Show alone", () =>

@@ -60,6 +60,9 @@ export interface Filter {
   values?: string[];
 }
 
+/** What variables that nobody sees have as `hide`. */
+export const HIDDEN = 2;
+
 /** A variable with what it offers and what is chosen. */
 export interface Variable {
   name: string;
@@ -110,16 +113,29 @@ export interface Section {
   panels: Placed[];
 }
 
+/** Something that happened, and the panels that it is meant for, if not all. */
+export interface Mark extends Annotation {
+  panels?: { exclude: boolean; ids: number[] };
+}
+
+/** An annotation that can be switched on and off. */
+export interface Switchable {
+  name: string;
+  /** Whether it is on as the dashboard is written. */
+  enable: boolean;
+  hide: boolean;
+}
+
 export interface Layout {
   variables: Variable[];
   sections: Section[];
-  annotations: Annotation[];
+  annotations: Switchable[];
   notices: string[];
   board: Board;
 }
 
 /** Which dashboard: one that is stored, or one that is being changed. */
-export type Which = { uid: string } | { dashboard: Json };
+export type Which = { uid: string } | { uid?: string; dashboard: Json };
 
 /** What is asked with it. */
 export interface Context {

@@ -3,13 +3,11 @@
  * while data comes and goes.
  */
 import { Component, type ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { href } from "../../frame/base";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { setParams } from "../../frame/router";
 import { durationMillis, type Range, setRange } from "../../frame/time";
 import { needsData, viewOf } from "../../panels";
-import type { Annotation } from "../../panels/kinds";
-import { safeAddress } from "../../panels/links";
+import { linkOf } from "../../panels/links";
 import { NoData } from "../../panels/nodata";
 import { TablePanel } from "../../panels/table";
 import { Marked } from "../../panels/text";
@@ -17,15 +15,16 @@ import { useSize } from "../../panels/usesize";
 import { wrongRange } from "../../ui/editor/errors";
 import { Icon } from "../../ui/icon";
 import { Popover } from "../../ui/popover";
+import { marksFor } from "./annotations";
 import { watch } from "./insight";
 import type { Loader, PanelState } from "./loader";
 import { PanelMenu } from "./menu";
-import type { BoardLink, Placed } from "./model";
+import type { BoardLink, Mark, Placed } from "./model";
 
 export interface PanelContext {
   loader: Loader;
   range: Range;
-  annotations: readonly Annotation[];
+  annotations: readonly Mark[];
   sync?: { key: string; values: boolean };
   isEditing: boolean;
   onInspect: (panel: Placed) => void;
@@ -44,7 +43,8 @@ export function Panel({ panel, context }: { panel: Placed; context: PanelContext
     const points = Math.max(100, Math.round(root.current!.clientWidth));
     context.loader.want(panel, points);
     return () => context.loader.leave(panel.key);
-  }, [isSeen, panel.key, wantsData]);
+    // A panel that has become wider, or is shown alone, has room for more points; a copy may be of other values.
+  }, [isSeen, panel.key, JSON.stringify(panel.scope), wantsData, panel.gridPos.w]);
   const state = context.loader.state(panel.key).value;
   return (
     <div
@@ -133,20 +133,19 @@ function PanelLinks({ links }: { links: readonly BoardLink[] }) {
   return (
     <>
       {links.map((link) => {
-        const address = safeAddress(link.url ?? "");
-        if (address === undefined) return null;
-        const isOutside = /^https?:/i.test(address);
+        const made = linkOf({ title: link.title ?? "", url: link.url ?? "", targetBlank: link.targetBlank });
+        if (made === undefined) return null;
         return (
           <a
-            key={address}
+            key={made.href}
             class="panel-link"
-            href={isOutside ? address : href(address)}
-            target={link.targetBlank || isOutside ? "_blank" : undefined}
+            href={made.href}
+            target={made.isOutside ? "_blank" : undefined}
             rel="noopener noreferrer"
-            title={link.title}
+            title={made.title}
           >
             <Icon name="external" size={12} />
-            <span class="hidden">{link.title || "Link"}</span>
+            <span class="hidden">{made.title}</span>
           </a>
         );
       })}
@@ -179,6 +178,7 @@ function Body({ panel, state, context, isTable }: BodyProps) {
   const isReady = size.width > 0 && (!wantsData || state.frames !== undefined);
   const isEmpty = wantsData && (state.frames ?? []).length === 0;
   const notices = isEmpty ? noticesOf(panel, state) : [];
+  const marks = useMemo(() => marksFor(context.annotations, panel.id), [context.annotations, panel.id]);
   return (
     <div
       class={state.loading && state.frames && wantsData ? "panel-content panel-old" : "panel-content"}
@@ -193,7 +193,7 @@ function Body({ panel, state, context, isTable }: BodyProps) {
       )}
       {isReady && isEmpty && !state.error && notices.length > 0 && <NoData frames={[]} notices={notices} />}
       {isReady && !(isEmpty && (state.error || notices.length > 0)) && (
-        <Guard key={panel.type} of={state.frames}>
+        <Guard key={isTable ? "table" : panel.type} of={state.frames}>
           <View
             panel={panel}
             frames={wantsData ? (state.frames ?? []) : []}
@@ -201,7 +201,7 @@ function Body({ panel, state, context, isTable }: BodyProps) {
             width={size.width}
             height={size.height}
             range={ownRange(panel, context.range)}
-            annotations={context.annotations}
+            annotations={marks}
             sync={context.sync}
             onZoom={(from, to) => setRange(from, to)}
           />

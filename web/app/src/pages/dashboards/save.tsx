@@ -5,35 +5,32 @@ import { Button } from "../../ui/button";
 import { TextField } from "../../ui/field";
 import { ErrorBox } from "../../ui/states";
 import { Dialog } from "./dialog";
-import { type Json, type Loaded, saveDashboard } from "./model";
+import { type Json, saveDashboard } from "./model";
 
 interface SaveDialogProps {
-  loaded: Loaded;
   dashboard: Json;
+  /** The version that it is a change of; none for what is new. */
+  version: number | undefined;
   isCopy: boolean;
   close: () => void;
   onSaved: (uid: string) => void;
 }
 
-export function SaveDialog({ loaded, dashboard, isCopy, close, onSaved }: SaveDialogProps) {
+export function SaveDialog({ dashboard, version, isCopy, close, onSaved }: SaveDialogProps) {
   const title = String(dashboard.title ?? "Dashboard");
   const [name, setName] = useState(isCopy ? `${title} (copy)` : title);
   const [message, setMessage] = useState("");
   const [error, setError] = useState<Error | undefined>(undefined);
   const [isBusy, setBusy] = useState(false);
+  const isReady = !isBusy && name.trim() !== "";
   const isTaken = error instanceof ApiError && (error.status === 409 || error.status === 412);
   const save = async (overwrite = false) => {
+    if (!isReady) return;
     setBusy(true);
     try {
       const { id: _, ...rest } = dashboard;
       const next = isCopy ? { ...rest, title: name, uid: undefined } : { ...dashboard, title: name };
-      const saved = await saveDashboard(
-        next,
-        message,
-        isCopy || loaded.meta.uid === "" ? undefined : loaded.meta.version,
-        overwrite,
-      );
-      onSaved(saved.uid);
+      onSaved((await saveDashboard(next, message, version, overwrite)).uid);
     } catch (failure) {
       setError(failure as Error);
     } finally {
@@ -52,11 +49,11 @@ export function SaveDialog({ loaded, dashboard, isCopy, close, onSaved }: SaveDi
         />
         {error && <ErrorBox error={error} />}
         <div class="row">
-          <Button kind="primary" disabled={isBusy || name.trim() === ""} onClick={() => void save()}>
+          <Button kind="primary" disabled={!isReady} onClick={() => void save()}>
             Save
           </Button>
           {isTaken && (
-            <Button kind="danger" disabled={isBusy} onClick={() => void save(true)}>
+            <Button kind="danger" disabled={!isReady} onClick={() => void save(true)}>
               Save over it
             </Button>
           )}

@@ -26,7 +26,7 @@ export function SettingsDialog({ dashboard, onChange, close }: SettingsDialogPro
   const [tab, setTab] = useState<string>("general");
   const set = (path: readonly string[], value: unknown) => setDraft(withMember(draft, path, value));
   return (
-    <Dialog title="Settings of the dashboard" close={close} isWide>
+    <Dialog title="Settings of the dashboard" close={close} isWide isChanged={draft !== dashboard}>
       <div class="stack">
         <Tabs label="Settings" tabs={TABS} current={tab} onChange={setTab} />
         {tab === "general" && <General draft={draft} set={set} />}
@@ -38,9 +38,15 @@ export function SettingsDialog({ dashboard, onChange, close }: SettingsDialogPro
         )}
         {tab === "links" && (
           <>
-            <JsonField label="Links" value={draft.links ?? []} onChange={(value) => set(["links"], value)} />
+            <JsonField
+              label="Links"
+              expected="list"
+              value={draft.links ?? []}
+              onChange={(value) => set(["links"], value)}
+            />
             <JsonField
               label="Annotations"
+              expected="list"
               value={member(draft, ["annotations", "list"]) ?? []}
               onChange={(value) => set(["annotations", "list"], value)}
             />
@@ -103,6 +109,11 @@ function General({ draft, set }: { draft: Json; set: (path: readonly string[], v
         label="Refresh, as 30s; empty for never"
         value={text(["refresh"])}
         onChange={(value) => set(["refresh"], value)}
+      />
+      <TextField
+        label="Time zone: browser, utc, or one such as Europe/Berlin"
+        value={text(["timezone"])}
+        onChange={(value) => set(["timezone"], value.trim())}
       />
       <SelectField
         label="Cursor"

@@ -2,35 +2,28 @@
  * A dashboard. What is shown is in the address: variables, time, which panel alone (`viewPanel`), which is
  * edited (`editPanel`), whether without a frame (`kiosk`).
  */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useKeys } from "../../frame/keys";
-import { link, navigate, param, place, setParams } from "../../frame/router";
-import { range } from "../../frame/time";
-import { type Asked, useAsk } from "../../frame/useask";
+import { link, navigate, param, setParams } from "../../frame/router";
+import { useAsk } from "../../frame/useask";
+import { ownZone, zone, zoneOf } from "../../panels/zone";
 import { PageBody } from "../../ui/page";
 import { Answer, Empty, ErrorBox, Warning } from "../../ui/states";
 import { loadUnits } from "../../ui/units";
 import type { PageProps } from "..";
 import { Actions } from "./actions";
-import { duplicatePanel, findPanel, gridOf, movePanel, removePanel } from "./change";
-import { emptyDashboard } from "./create";
+import { Switches } from "./annotations";
+import { addPanel, duplicatePanel, findPanel, gridOf, movePanel, removePanel } from "./change";
+import { emptyDashboard, emptyPanel } from "./create";
+import { useDraft } from "./drafts";
 import { EditPanel } from "./edit";
 import { Grid } from "./grid";
 import { Inspect } from "./inspect";
-import { layOut } from "./layout";
 import { BoardLinks } from "./links";
-import { Loader } from "./loader";
-import {
-  type GridPos,
-  type Json,
-  type Layout,
-  type Loaded,
-  loadDashboard,
-  type Placed,
-  type Which,
-} from "./model";
+import { type GridPos, type Json, type Layout, type Loaded, loadDashboard, type Placed } from "./model";
 import type { PanelContext } from "./panel";
-import { VariableBar, variablesOf } from "./variables";
+import { useData } from "./usedata";
+import { VariableBar } from "./variables";
 import "./dashboards.css";
 
 export default function Page({ params }: PageProps) {
@@ -60,29 +53,32 @@ interface DashboardProps {
 }
 
 function Dashboard({ loaded, reload, isNew }: DashboardProps) {
-  const [draft, setDraft] = useState<Json | undefined>(isNew ? loaded.dashboard : undefined);
-  const [isEditing, setEditing] = useState(isNew);
+  const [kept, setDraft, forgetDraft] = useDraft(loaded);
+  const draft = kept?.dashboard ?? (isNew ? loaded.model : undefined);
+  const [isEditing, setEditing] = useState(draft !== undefined);
+  const isSaved = useRef(false);
   const [inspected, setInspected] = useState<Placed | undefined>(undefined);
   useKiosk();
-  // What was saved is what is stored: a draft that is older goes.
+  // What was saved goes when it is loaded; it is loaded at other times too, as when the server is back.
   useEffect(() => {
-    if (!isNew) setDraft(undefined);
+    if (isSaved.current) setDraft(undefined);
+    isSaved.current = false;
   }, [loaded]);
-  const { asked, loader, context } = useData(loaded, draft);
-  const layout = asked.data;
   const source = draft ?? loaded.model;
-  const change = (next: Json) => setDraft(next);
+  const ownClock = useZone(source.timezone);
+  const { asked, loader, context, marked } = useData(loaded, draft, ownClock ?? ownZone());
+  const layout = asked.data;
   const panelContext: PanelContext = {
     loader,
     range: { from: context.from, to: context.to },
-    annotations: layout?.annotations ?? [],
+    annotations: marked.annotations,
     sync: syncOf(loaded, layout),
     isEditing,
     onInspect: setInspected,
     onEdit: (panel) => setParams({ editPanel: panel.id }),
     onChange: isEditing
       ? (panel, what) =>
-          change(what === "remove" ? removePanel(source, panel.id) : duplicatePanel(source, panel.id))
+          setDraft(what === "remove" ? removePanel(source, panel.id) : duplicatePanel(source, panel.id))
       : undefined,
   };
   useKeys(
@@ -105,22 +101,34 @@ function Dashboard({ loaded, reload, isNew }: DashboardProps) {
   const title = String(source.title ?? "Dashboard");
   const editId = Number(param("editPanel")?.replace(/^panel-/, ""));
   const edited = Number.isFinite(editId) ? findPanel(source, editId) : undefined;
+  // What was before a panel was added, for as long as that is edited: to discard it is to have no such panel.
+  const added = useRef<{ id: number; before: Json | undefined } | undefined>(undefined);
+  useEffect(() => {
+    if (added.current?.id !== editId) added.current = undefined;
+  }, [editId]);
+  const add = () => {
+    const { dashboard, id } = addPanel(source, emptyPanel());
+    added.current = { id, before: kept?.dashboard };
+    setDraft(dashboard);
+    setParams({ editPanel: id });
+  };
   if (edited && layout) {
     return (
       <EditPanel
+        key={editId}
         title={title}
         panel={edited}
         placed={layout.sections.flatMap(({ panels }) => panels).find(({ id }) => id === editId)}
         variables={layout.variables}
         context={panelContext}
         dashboard={source}
-        onChange={change}
+        onChange={setDraft}
         onDone={() => {
           setEditing(true);
           setParams({ editPanel: undefined });
         }}
-        onDiscard={() => {
-          setDraft(undefined);
+        onDiscard={(before) => {
+          setDraft(added.current?.id === editId ? added.current.before : before);
           setParams({ editPanel: undefined });
         }}
       />
@@ -133,22 +141,35 @@ function Dashboard({ loaded, reload, isNew }: DashboardProps) {
         <Actions
           loaded={loaded}
           draft={draft}
+          version={kept?.version ?? loaded.meta.version}
           isEditing={isEditing}
           onEdit={setEditing}
+          onAdd={add}
           onDraft={setDraft}
-          onSaved={(saved) =>
-            saved === loaded.meta.uid ? reload() : navigate(link(`/d/${encodeURIComponent(saved)}`))
-          }
+          onSaved={(saved) => {
+            forgetDraft();
+            if (saved !== loaded.meta.uid) return navigate(link(`/d/${encodeURIComponent(saved)}`));
+            isSaved.current = true;
+            reload();
+          }}
         />
       }
     >
-      {layout && (layout.variables.length > 0 || layout.board.links?.length) ? (
+      {layout && (
         <div class="board-bar">
           <VariableBar variables={layout.variables} />
+          <Switches listed={layout.annotations} />
           <BoardLinks links={layout.board.links ?? []} />
+          {ownClock && ownClock !== ownZone() && <span class="muted">Times in {ownClock}</span>}
         </div>
-      ) : null}
-      {layout?.notices.map((notice) => (
+      )}
+      {kept && kept.version < loaded.meta.version && (
+        <Warning>
+          Somebody has saved this dashboard since these changes were begun. They are of version {kept.version}
+          , the newest is {loaded.meta.version}.
+        </Warning>
+      )}
+      {[...(layout?.notices ?? []), ...marked.notices].map((notice) => (
         <Warning key={notice}>{notice}</Warning>
       ))}
       <Answer of={asked}>
@@ -156,7 +177,7 @@ function Dashboard({ loaded, reload, isNew }: DashboardProps) {
           <Panels
             layout={data}
             context={panelContext}
-            onMove={(panel, to) => change(moved(source, panel, to))}
+            onMove={(panel, to) => setDraft(moved(source, panel, to))}
           />
         )}
       </Answer>
@@ -173,12 +194,20 @@ function Dashboard({ loaded, reload, isNew }: DashboardProps) {
   );
 }
 
-/** The place in the document of a panel that was moved where it is laid out. */
+/**
+ * The place in the document of a panel that was moved where it is laid out. It is moved by as much: keys may
+ * be pressed again before the panel is laid out where they have moved it.
+ */
 function moved(source: Json, panel: Placed, to: GridPos): Json {
   const own = findPanel(source, panel.id);
   if (!own) return source;
-  const grid = gridOf(own);
-  return movePanel(source, panel.id, { x: to.x, w: to.w, h: to.h, y: grid.y + to.y - panel.gridPos.y });
+  const [grid, from] = [gridOf(own), panel.gridPos];
+  return movePanel(source, panel.id, {
+    x: grid.x + to.x - from.x,
+    y: grid.y + to.y - from.y,
+    w: grid.w + to.w - from.w,
+    h: grid.h + to.h - from.h,
+  });
 }
 
 /** A dashboard that is opened without a time has its own. */
@@ -192,6 +221,18 @@ function withOwnTime(loaded: Loaded): Loaded {
   return loaded;
 }
 
+/** The dashboard's own zone, in which its panels show times while it is shown. */
+function useZone(timezone: unknown): string | undefined {
+  const own = zoneOf(timezone);
+  useEffect(() => {
+    zone.value = own;
+    return () => {
+      zone.value = undefined;
+    };
+  }, [own]);
+  return own;
+}
+
 /** Without rail and bars, for screens on walls. */
 function useKiosk(): void {
   const isKiosk = param("kiosk") !== undefined;
@@ -199,43 +240,6 @@ function useKiosk(): void {
     document.documentElement.classList.toggle("kiosk", isKiosk);
     return () => document.documentElement.classList.remove("kiosk");
   }, [isKiosk]);
-}
-
-/** The zone that the server writes dates in. */
-const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
-
-/** A dashboard that is being typed is laid out when its author pauses. */
-const PAUSE_MILLIS = 250;
-
-function useData(loaded: Loaded, draft: Json | undefined) {
-  const loader = useMemo(() => new Loader(), []);
-  const [settledDraft, setSettledDraft] = useState(draft);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettledDraft(draft), PAUSE_MILLIS);
-    return () => clearTimeout(timer);
-  }, [draft]);
-  const chosen = JSON.stringify(variablesOf(place.value.query));
-  const { from, to } = range.value;
-  const which: Which = useMemo(
-    () => (settledDraft ? { dashboard: settledDraft } : { uid: loaded.meta.uid }),
-    [settledDraft, loaded],
-  );
-  const context = useMemo(
-    () => ({
-      variables: JSON.parse(chosen) as Record<string, string[]>,
-      timezone: ZONE,
-      from: Math.round(from),
-      to: Math.round(to),
-    }),
-    [chosen, from, to],
-  );
-  const asked: Asked<Layout> = useAsk((signal) => layOut(which, context, signal), [which, context]);
-  // Data is asked for when it is known which variables hold, so that panels are asked for once.
-  useEffect(() => {
-    if (asked.data && !asked.loading) loader.begin(which, context);
-  }, [asked.data]);
-  useEffect(() => () => loader.stop(), []);
-  return { asked, loader, context };
 }
 
 function syncOf(loaded: Loaded, layout: Layout | undefined): PanelContext["sync"] {

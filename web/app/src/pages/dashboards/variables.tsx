@@ -6,7 +6,7 @@ import { Check, TextField } from "../../ui/field";
 import { Icon } from "../../ui/icon";
 import { Popover } from "../../ui/popover";
 import { Filters } from "./adhoc";
-import type { Choice, Variable } from "./model";
+import { type Choice, HIDDEN, type Variable } from "./model";
 
 /** What is chosen by the address, by variable. */
 export function variablesOf(query: URLSearchParams): Record<string, string[]> {
@@ -24,7 +24,7 @@ export function setVariable(name: string, values: readonly string[] | undefined)
 }
 
 export function VariableBar({ variables }: { variables: readonly Variable[] }) {
-  const shown = variables.filter(({ hide, type }) => hide !== 2 && type !== "constant");
+  const shown = variables.filter(({ hide, type }) => hide !== HIDDEN && type !== "constant");
   if (shown.length === 0) return null;
   return (
     <div class="variable-bar" role="group" aria-label="Variables">
@@ -36,6 +36,11 @@ export function VariableBar({ variables }: { variables: readonly Variable[] }) {
             <span class="bad variable-error" role="alert" title={variable.error}>
               <Icon name="error" size={14} />
               <span class="ellipsis">{variable.error}</span>
+            </span>
+          )}
+          {!variable.error && variable.warning && (
+            <span class="warn" role="note" aria-label={variable.warning} title={variable.warning}>
+              <Icon name="warning" size={14} />
             </span>
           )}
         </div>
@@ -82,7 +87,11 @@ function SwitchVariable({ variable }: { variable: Variable }) {
   const [on, off] = [variable.options[0]?.value ?? "true", variable.options[1]?.value ?? "false"];
   const isOn = variable.chosen[0]?.value === on;
   return (
-    <Check label="" checked={isOn} onChange={(checked) => setVariable(variable.name, [checked ? on : off])} />
+    <Check
+      label={<span class="hidden">{variable.label || variable.name}</span>}
+      checked={isOn}
+      onChange={(checked) => setVariable(variable.name, [checked ? on : off])}
+    />
   );
 }
 
@@ -101,11 +110,6 @@ function Choices({ variable }: { variable: Variable }) {
       button={
         <>
           <span class="ellipsis variable-value">{label(variable)}</span>
-          {variable.missing.length > 0 && (
-            <span class="warn" title="Not found in this time">
-              <Icon name="warning" size={13} />
-            </span>
-          )}
           <Icon name="down" size={12} />
         </>
       }

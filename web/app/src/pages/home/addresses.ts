@@ -1,6 +1,7 @@
 /**
- * Addresses as a program has to write them. A server that listens on all addresses, or on this machine
- * only, is named as the browser reached it; behind a proxy that is what others reach, too.
+ * Addresses as a program has to write them. A server that listens on all addresses is named as the browser
+ * reached it. One that listens on its own machine only is named so where the browser is elsewhere: then there
+ * is a proxy between them, which leads to the main port and perhaps to no other.
  */
 import type { Address, Start } from "./start";
 
@@ -11,6 +12,8 @@ export interface Endpoints {
   http: string;
   /** The main port, with its prefix. */
   main: string;
+  /** What takes OTLP over HTTP from where the browser is. */
+  fromHere: string;
   /** Whether only this machine reaches the server. */
   isLocal: boolean;
 }
@@ -29,20 +32,28 @@ export function parts(address: string): { host: string; port: string } {
 const ANYWHERE = new Set(["0.0.0.0", "[::]"]);
 const LOOPBACK = /^(127\.|\[::1\]$)/;
 
-function url({ address, secure }: Address, page: Page): string {
-  const { host, port } = parts(address);
-  const isReached = ANYWHERE.has(host) || LOOPBACK.test(host);
+/** Whether an address is one of the server's machine, and the browser is on another. */
+function isFar({ address }: Address, page: Page): boolean {
+  return LOOPBACK.test(parts(address).host) && page.hostname !== "localhost" && !LOOPBACK.test(page.hostname);
+}
+
+function url(where: Address, page: Page): string {
+  const { host, port } = parts(where.address);
+  const isReached = ANYWHERE.has(host) || (LOOPBACK.test(host) && !isFar(where, page));
   const name = isReached ? page.hostname : host;
-  return `${secure ? "https" : "http"}://${name}:${port}`;
+  return `${where.secure ? "https" : "http"}://${name}:${port}`;
 }
 
 export function endpoints(start: Start, page: Page): Endpoints {
   const { addresses, base_path, external_url } = start;
   const all = [addresses.http, addresses.otlp_grpc, addresses.otlp_http];
+  const http = url(addresses.otlp_http, page);
+  const main = (external_url ?? `${page.origin}${base_path}`).replace(/\/$/, "");
   return {
     grpc: url(addresses.otlp_grpc, page),
-    http: url(addresses.otlp_http, page),
-    main: external_url ?? `${page.origin}${base_path}`,
+    http,
+    main,
+    fromHere: isFar(addresses.otlp_http, page) ? main : http,
     isLocal: all.every(({ address }) => LOOPBACK.test(parts(address).host)),
   };
 }

@@ -1,6 +1,6 @@
 /** What needs attention, of what all pages know: a sentence each, the worst first, with where to look. */
 import { link } from "../../frame/router";
-import { duration, percent } from "../../ui/format";
+import { count, duration, percent } from "../../ui/format";
 import type { Pipeline } from "../ci/types";
 import type { Fleet } from "../hosts/fleet";
 import type { ListedSession } from "../sessions/types";
@@ -42,7 +42,11 @@ export function ofFleet({ hosts }: Fleet): Concern[] {
     const found: Concern[] = [];
     for (const { gpu, figures } of host.gpus) {
       if ((figures.temperature ?? 0) >= HOT_CELSIUS)
-        found.push({ tone: "bad", text: `${host.name} GPU ${gpu}: ${figures.temperature} °C`, path });
+        found.push({
+          tone: "bad",
+          text: `${host.name} GPU ${gpu}: ${Math.round(figures.temperature!)} °C`,
+          path,
+        });
       if (figures.xid) found.push({ tone: "bad", text: `${host.name} GPU ${gpu}: XID ${figures.xid}`, path });
     }
     const full = host.figures.filesystem;
@@ -71,7 +75,7 @@ export function ofSessions(sessions: readonly ListedSession[]): Concern[] {
 
 export function ofIngest(rates: Rates | undefined): Concern[] {
   if (!rates || rates.refused_per_second === 0) return [];
-  const text = `${rates.refused_per_second} records or requests a second are refused`;
+  const text = `${count(rates.refused_per_second)} records or requests a second are refused`;
   return [{ tone: "bad", text, path: "/admin/ingest" }];
 }
 

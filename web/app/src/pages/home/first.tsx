@@ -1,6 +1,7 @@
 /** The page before anything was recorded: where to send, what to copy, and something to begin with. */
 import { useState } from "preact/hooks";
 import { href } from "../../frame/base";
+import { keep, kept } from "../../frame/kept";
 import { link } from "../../frame/router";
 import { Button, CopyButton } from "../../ui/button";
 import { Icon } from "../../ui/icon";
@@ -39,7 +40,13 @@ export function FirstRun({ start, rates }: { start: Start; rates?: Rates }) {
               <Where name="PostgreSQL, to ask in SQL" address={start.addresses.postgres} />
             )}
           </dl>
-          {where.isLocal && (
+          {where.fromHere !== where.http && (
+            <p class="muted">
+              Only the server's own machine reaches its ports; from elsewhere, OTLP over HTTP goes to{" "}
+              <code>{where.main}</code>.
+            </p>
+          )}
+          {where.isLocal && where.fromHere === where.http && (
             <p class="muted">
               Only this machine reaches the server; <code>--http 0.0.0.0:3200</code> and its like open it.
             </p>
@@ -77,11 +84,11 @@ function Where({ name, address, hint }: { name: string; address: string; hint?: 
 /** What to copy, by kind of client; the choice is remembered. */
 export function Snippets({ start }: { start: Start }) {
   const all = snippets(endpoints(start, location));
-  const [chosen, setChosen] = useState(localStorage.getItem(CHOSEN) ?? "environment");
+  const [chosen, setChosen] = useState(kept(CHOSEN) ?? "environment");
   const snippet = all.find(({ id }) => id === chosen) ?? all[0]!;
   const choose = (id: string) => {
     setChosen(id);
-    localStorage.setItem(CHOSEN, id);
+    keep(CHOSEN, id);
   };
   return (
     <Card title="How to send">

@@ -2,15 +2,15 @@
 import { getJson } from "../../frame/api";
 import { href } from "../../frame/base";
 import { pins, queries, type Recent, recents, togglePin } from "../../frame/recents";
-import { link } from "../../frame/router";
+import { link, pageLink } from "../../frame/router";
 import { range, refreshes } from "../../frame/time";
-import { useAsk } from "../../frame/useask";
+import { type Asked, useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { count, duration, percent } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Card, Figure, PageBody } from "../../ui/page";
 import { Spark } from "../../ui/spark";
-import { Answer, Empty } from "../../ui/states";
+import { Answer, Empty, ErrorBox, Skeleton } from "../../ui/states";
 import "../ci/ci.css";
 import { Change, pipelineLink, RunBars, seconds } from "../ci/bits";
 import type { Pipelines } from "../ci/types";
@@ -34,7 +34,7 @@ export function Overview({ start, heard }: { start: Start; heard: readonly Rates
     [turn, rates?.sessions_running],
   );
   const pipelines = useAsk(
-    (signal) => getJson<Pipelines>("/api/ci/pipelines", today(), signal),
+    (signal) => getJson<Pipelines>("/api/ci/pipelines", lastDay(), signal),
     [turn, minute],
   );
   const fleet = useAsk(
@@ -56,18 +56,18 @@ export function Overview({ start, heard }: { start: Start; heard: readonly Rates
     <PageBody title="Home" actions={isAdmin && isDemo ? <DemoButton isRunning /> : undefined}>
       <Strip heard={heard} sessions={sessions.data} fleet={fleet.data} />
       <div class="cards home-cards">
-        <Card title="Sessions" actions={<a href={href("/live")}>All</a>}>
+        <Card title="Sessions" actions={<a href={href(pageLink("/live"))}>All</a>}>
           <Answer of={sessions} lines={4}>
             {(data) => <SessionList sessions={data.sessions} />}
           </Answer>
         </Card>
-        <Card title="CI today" actions={<a href={href("/ci")}>All</a>}>
+        <Card title="CI, 24 hours" actions={<a href={href(pageLink("/ci"))}>All</a>}>
           <Answer of={pipelines} lines={4}>
             {(data) => <PipelineList pipelines={data} />}
           </Answer>
         </Card>
         <Card title="Needs attention">
-          <Concerns concerns={concerns} />
+          <Concerns concerns={concerns} of={[fleet, pipelines, sessions]} />
         </Card>
         <Card title="Lately">
           <Lately />
@@ -77,7 +77,7 @@ export function Overview({ start, heard }: { start: Start; heard: readonly Rates
   );
 }
 
-function today(): { start: number; end: number } {
+function lastDay(): { start: number; end: number } {
   const end = Date.now();
   return { start: end - DAY_MILLIS, end };
 }
@@ -123,7 +123,7 @@ function Strip({ heard, sessions, fleet }: { heard: readonly Rates[]; sessions?:
         value={rates ? `${count(rates.refused_per_second)} /s` : "–"}
         hint={
           rates && rates.refused > 0 ? (
-            <a href={href("/admin/ingest")}>{count(rates.refused)} in all</a>
+            <a href={href(pageLink("/admin/ingest"))}>{count(rates.refused)} in all</a>
           ) : (
             "none"
           )
@@ -156,7 +156,8 @@ function SessionList({ sessions }: { sessions: readonly ListedSession[] }) {
 function SessionRow({ session }: { session: ListedSession }) {
   const { id, name, state, tasks, duration_seconds } = session;
   const ended = tasks.completed + tasks.failed + tasks.canceled;
-  const part = tasks.created > 0 ? ended / tasks.created : undefined;
+  // Of tasks whose beginning was not heard of, only the end counts.
+  const part = tasks.created > 0 ? Math.min(1, ended / tasks.created) : undefined;
   const tone = state === "running" ? "accent" : state === "lost" ? "bad" : "";
   return (
     <li>
@@ -178,7 +179,7 @@ function SessionRow({ session }: { session: ListedSession }) {
 function PipelineList({ pipelines }: { pipelines: Pipelines }) {
   if (pipelines.pipelines.length === 0)
     return (
-      <Empty title="No runs today">
+      <Empty title="No runs in 24 hours">
         <p>
           Send a run with <code>kymo ci summarize</code>, or by a webhook of GitHub.
         </p>
@@ -202,8 +203,25 @@ function PipelineList({ pipelines }: { pipelines: Pipelines }) {
   );
 }
 
-function Concerns({ concerns }: { concerns: readonly Concern[] }) {
-  if (concerns.length === 0) return <Empty title="Nothing to see to" />;
+/** What needs attention, `of` the questions that tell it: nothing is said to be well before they are answered. */
+function Concerns({ concerns, of }: { concerns: readonly Concern[]; of: readonly Asked<unknown>[] }) {
+  const failed = of.find(({ error }) => error);
+  const isWaiting = of.some(({ data, loading }) => loading && data === undefined);
+  return (
+    <>
+      {failed?.error && <ErrorBox error={failed.error} again={failed.again} />}
+      {concerns.length > 0 ? (
+        <ConcernList concerns={concerns} />
+      ) : isWaiting ? (
+        <Skeleton lines={4} />
+      ) : (
+        !failed && <Empty title="Nothing to see to" />
+      )}
+    </>
+  );
+}
+
+function ConcernList({ concerns }: { concerns: readonly Concern[] }) {
   return (
     <ul class="home-list">
       {concerns.slice(0, 2 * SHOWN).map(({ tone, text, path }) => (

@@ -12,8 +12,7 @@ export interface Snippet {
 /** The test trace of the button, as `curl` sends it. */
 const CURL_SPAN = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"hello"}}]},"scopeSpans":[{"spans":[{"traceId":"'$(openssl rand -hex 16)'","spanId":"'$(openssl rand -hex 8)'","name":"hello","kind":1,"startTimeUnixNano":"'$(date +%s)000000000'","endTimeUnixNano":"'$(date +%s)500000000'"}]}]}]}`;
 
-export function snippets({ grpc, http, main }: Endpoints): readonly Snippet[] {
-  const host = http.replace(/^https?:\/\//, "");
+export function snippets({ grpc, fromHere: http, main }: Endpoints): readonly Snippet[] {
   return [
     {
       id: "environment",
@@ -133,7 +132,7 @@ remote_write:
       id: "curl",
       label: "curl",
       about: "One span, by hand.",
-      code: `curl -s http${http.startsWith("https") ? "s" : ""}://${host}/v1/traces -H 'Content-Type: application/json' -d '
+      code: `curl -s ${http}/v1/traces -H 'Content-Type: application/json' -d '
 ${CURL_SPAN}'`,
     },
   ];

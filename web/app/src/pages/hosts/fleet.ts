@@ -92,7 +92,8 @@ export function memoryPart({ figures }: Gpu): number | undefined {
   return used === undefined || free === undefined ? undefined : used / Math.max(1, used + free);
 }
 
-const MIB = 1 << 20;
+/** GPUs tell of their memory in these. */
+export const MIB = 1 << 20;
 
 export const GPU_SHADES: readonly Shade<Gpu>[] = [
   shade("utilisation", "Utilisation", 100, (value) => `${count(value)} %`, false),
@@ -106,14 +107,84 @@ export const GPU_SHADES: readonly Shade<Gpu>[] = [
   },
   shade("power", "Power", 700, (value) => `${count(Math.round(value))} W`, false),
   shade("temperature", "Temperature", 95, (value) => `${count(value)} °C`),
+  {
+    id: "ecc",
+    label: "ECC errors",
+    isWarning: true,
+    // One that could not be corrected has cost somebody something; those that were are a sign.
+    part: ({ figures }) => {
+      const [lost, corrected] = [figures.ecc_uncorrected, figures.ecc_corrected];
+      if (lost === undefined && corrected === undefined) return undefined;
+      return lost ? 1 : corrected ? 0.7 : 0;
+    },
+    text: ({ figures }) => {
+      const [lost, corrected] = [figures.ecc_uncorrected, figures.ecc_corrected];
+      if (lost === undefined && corrected === undefined) return "no value";
+      return `${count(lost ?? 0)} not corrected, ${count(corrected ?? 0)} corrected`;
+    },
+  },
+  {
+    id: "throttling",
+    label: "Throttling",
+    isWarning: true,
+    part: ({ figures }) => {
+      if (figures.throttling === undefined) return undefined;
+      if (throttleReasons(figures.throttling & ~POWER_CAP).length > 0) return 1;
+      return throttleReasons(figures.throttling).length > 0 ? 0.7 : 0;
+    },
+    text: ({ figures }) =>
+      figures.throttling === undefined
+        ? "no value"
+        : throttleReasons(figures.throttling).join(", ") || "none",
+  },
 ];
 
 /** What is wrong with a GPU, in words. */
 export function gpuFaults({ figures }: Gpu): string[] {
   const faults: string[] = [];
   if (figures.xid) faults.push(`XID ${figures.xid}`);
+  if (figures.ecc_uncorrected) faults.push(`ECC errors not corrected: ${count(figures.ecc_uncorrected)}`);
+  const reasons = throttleReasons((figures.throttling ?? 0) & ~POWER_CAP);
+  if (reasons.length > 0) faults.push(`throttled: ${reasons.join(", ")}`);
   if ((figures.temperature ?? 0) >= 85) faults.push(`${figures.temperature} °C`);
   return faults;
+}
+
+/**
+ * Bits of the driver that say why a GPU is slower than it could be. Others tell of an idle GPU, or of a
+ * setting. A GPU with much to do may reach the power that it is allowed, which is no fault.
+ */
+const POWER_CAP = 0x04;
+const REASONS: readonly (readonly [number, string])[] = [
+  [POWER_CAP, "power cap"],
+  [0x08, "hardware slowdown"],
+  [0x20, "heat"],
+  [0x40, "heat (hardware)"],
+  [0x80, "power brake"],
+];
+
+/** Why a GPU is throttled, in words; nothing if it is not. */
+export function throttleReasons(bits: number): string[] {
+  return REASONS.filter(([bit]) => (bits & bit) !== 0).map(([, word]) => word);
+}
+
+/** When a GPU reported an error: the moments at which the number of its last one becomes another. */
+export function errorMoments(
+  times: readonly number[],
+  measures: readonly Measure[],
+): { time: number; at: number; gpu: string; xid: number }[] {
+  const found: { time: number; at: number; gpu: string; xid: number }[] = [];
+  for (const { label, values } of measures.find(({ name }) => name === "xid")?.series ?? []) {
+    let before: number | undefined;
+    values.forEach((value, at) => {
+      if (value === null) return;
+      // What was there at first came before the time that is shown.
+      if (before !== undefined && value !== before && value !== 0)
+        found.push({ time: times[at]!, at, gpu: label, xid: value });
+      before = value;
+    });
+  }
+  return found;
 }
 
 /** A value of a measure, by its unit. */

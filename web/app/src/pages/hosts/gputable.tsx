@@ -3,15 +3,13 @@ import { href } from "../../frame/base";
 import { navigate } from "../../frame/router";
 import { bytes, count, percent } from "../../ui/format";
 import { type Column, Table } from "../../ui/table";
-import { type Gpu, gpuFaults, type Host, memoryPart } from "./fleet";
+import { type Gpu, gpuFaults, type Host, MIB, memoryPart } from "./fleet";
 import { hostPath } from "./map";
 
 interface Row {
   host: Host;
   gpu: Gpu;
 }
-
-const MIB = 1 << 20;
 
 function figure(id: string, title: string, text: (value: number) => string): Column<Row> {
   return {
@@ -65,7 +63,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "faults",
     title: "Faults",
-    width: "120px",
+    width: "minmax(120px, 1fr)",
     value: ({ gpu }) => gpuFaults(gpu).length,
     render: ({ gpu }) => {
       const faults = gpuFaults(gpu);

@@ -1,17 +1,20 @@
-/** One host over time, with its GPUs: charts on one cursor, and ways to traces and logs of it. */
+/** One host over time, with its GPUs: charts on one cursor, what ran there, and ways to traces and logs of it. */
+import { useMemo } from "preact/hooks";
 import { getJson } from "../../frame/api";
 import { href } from "../../frame/base";
 import { link } from "../../frame/router";
 import { range, rangeText, setRange } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { colorAt } from "../../ui/colors";
+import { quote } from "../../ui/editor/traceqltokens";
 import { Icon } from "../../ui/icon";
 import { Card, PageBody } from "../../ui/page";
 import { Answer, Empty } from "../../ui/states";
-import { TimeChart } from "../../ui/timechart";
+import { type Mark, TimeChart } from "../../ui/timechart";
 import type { PageProps } from "..";
-import { type History, type Measure, measured } from "./fleet";
+import { errorMoments, type History, type Measure, measured, throttleReasons } from "./fleet";
 import "./hosts.css";
+import { RanHere } from "./ranhere";
 
 const TITLES: Record<string, string> = {
   cpu: "CPU",
@@ -28,6 +31,9 @@ const TITLES: Record<string, string> = {
   clock: "Clock",
   tensor: "Tensor cores",
   xid: "XID errors",
+  ecc_uncorrected: "ECC errors, not corrected",
+  ecc_corrected: "ECC errors, corrected",
+  throttling: "Reasons for throttling",
 };
 
 export default function HostPage({ params }: PageProps) {
@@ -39,36 +45,38 @@ export default function HostPage({ params }: PageProps) {
     [name, from, to],
   );
   const time = { from: rangeText.value.from, to: rangeText.value.to };
-  const quoted = JSON.stringify(name);
+  const spans = `{ resource.host.name = ${quote(name)} }`;
+  // The name of a host is a field of lines, and no label of their streams.
+  const lines = `{service_name=~".+"} | host_name=${quote(name)}`;
   return (
     <PageBody
       title={name}
       actions={
         <>
-          <a
-            class="button"
-            href={href(link("/traces", { q: `{ resource.host.name = ${quoted} }`, ...time }))}
-          >
+          <a class="button" href={href(link("/traces", { q: spans, ...time }))}>
             <Icon name="traces" /> Traces
           </a>
-          <a class="button" href={href(link("/explore/logs", { q: `{host_name=${quoted}}`, ...time }))}>
+          <a class="button" href={href(link("/explore/logs", { q: lines, ...time }))}>
             <Icon name="logs" /> Logs
           </a>
         </>
       }
     >
-      <Answer of={asked}>
-        {(history) =>
-          history.measures.length === 0 ? (
-            <Empty title={`Nothing was heard of ${name} in this time`} />
-          ) : (
-            <div class="stack">
-              <Charts history={history} of="host" title="Host" />
-              <Charts history={history} of="gpu" title="GPUs" />
-            </div>
-          )
-        }
-      </Answer>
+      <div class="stack">
+        <RanHere query={spans} />
+        <Answer of={asked}>
+          {(history) =>
+            history.measures.length === 0 ? (
+              <Empty title={`Nothing was heard of ${name} in this time`} />
+            ) : (
+              <div class="stack">
+                <Charts history={history} of="host" title="Host" />
+                <Charts history={history} of="gpu" title="GPUs" />
+              </div>
+            )
+          }
+        </Answer>
+      </div>
     </PageBody>
   );
 }
@@ -81,14 +89,34 @@ function Charts({ history, of, title }: { history: History; of: "host" | "gpu"; 
       <h2>{title}</h2>
       <div class="host-charts">
         {measures.map((measure) => (
-          <Chart key={measure.name} measure={measure} times={history.times} host={history.name} />
+          <Chart key={measure.name} measure={measure} history={history} />
         ))}
       </div>
     </section>
   );
 }
 
-function Chart({ measure, times, host }: { measure: Measure; times: readonly number[]; host: string }) {
+/** Errors of a GPU as marks on its own line. */
+function errorMarks(history: History, measure: Measure): Mark[] {
+  if (measure.of !== "gpu") return [];
+  return errorMoments(history.times, history.measures).flatMap(({ time, at, gpu, xid }) => {
+    const line = measure.series.find(({ label }) => label === gpu);
+    return line ? [{ time, value: line.values[at] ?? 0, label: `${gpu}: XID ${xid}` }] : [];
+  });
+}
+
+/** What is drawn of a measure: bits are no amount, how many of them are set is one. */
+function drawn(measure: Measure): Measure {
+  if (measure.name !== "throttling") return measure;
+  const reasons = (value: number | null) => (value === null ? null : throttleReasons(value).length);
+  const series = measure.series.map(({ label, values }) => ({ label, values: values.map(reasons) }));
+  return { ...measure, series };
+}
+
+function Chart({ measure: asked, history }: { measure: Measure; history: History }) {
+  const measure = useMemo(() => drawn(asked), [asked]);
+  const marks = useMemo(() => errorMarks(history, measure), [history, measure]);
+  const host = history.name;
   const title = TITLES[measure.name] ?? measure.name;
   return (
     <Card
@@ -102,7 +130,7 @@ function Chart({ measure, times, host }: { measure: Measure; times: readonly num
     >
       <TimeChart
         label={`${title} of ${host}`}
-        times={times}
+        times={history.times}
         lines={measure.series.map((line, at) => ({
           label: line.label,
           values: line.values,
@@ -114,6 +142,7 @@ function Chart({ measure, times, host }: { measure: Measure; times: readonly num
         min={0}
         max={measure.unit === "percentunit" ? 1 : measure.unit === "percent" ? 100 : undefined}
         format={measured(measure.unit)}
+        marks={marks}
         onZoom={setRange}
         sync={`host-${host}`}
       />

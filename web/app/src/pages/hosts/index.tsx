@@ -1,7 +1,7 @@
 /** Hosts: a map by a chosen figure, and a table. */
 import { getJson } from "../../frame/api";
 import { href } from "../../frame/base";
-import { param, setParams } from "../../frame/router";
+import { navigate, pageLink, param, setParams } from "../../frame/router";
 import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { SelectField } from "../../ui/field";
@@ -13,7 +13,6 @@ import { Tabs } from "../../ui/tabs";
 import { type Fleet, GPU_SHADES, HOST_SHADES, type Host, upFor } from "./fleet";
 import { GpuMap, HostMap, hostPath } from "./map";
 import "./hosts.css";
-import { navigate } from "../../frame/router";
 import { GpuTable } from "./gputable";
 
 function columns(at: number): Column<Host>[] {
@@ -82,7 +81,7 @@ export function FleetPage({ of }: { of: "hosts" | "gpu" }) {
           { id: "/gpu", label: "GPUs" },
         ]}
         current={of === "hosts" ? "/hosts" : "/gpu"}
-        onChange={(to) => navigate(to)}
+        onChange={(path) => navigate(pageLink(path))}
       />
       <Answer of={asked}>
         {(fleet) => {
@@ -160,8 +159,9 @@ function NoGpus() {
   return (
     <Empty title="No GPU was heard of in this time">
       <p>
-        GPUs of this machine are found through NVIDIA's driver. Others come by scraping dcgm-exporter, such as{" "}
-        <code>kymo serve --scrape-target gpu-7:9400</code>.
+        GPUs of this machine are found through NVIDIA's driver. Others come by scraping dcgm-exporter: its
+        addresses stand in <code>scrape_configs</code> of a file that <code>prometheus.config</code> names, as
+        in <code>kymo serve --prometheus-config targets.yml</code>.
       </p>
     </Empty>
   );

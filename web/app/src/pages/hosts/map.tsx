@@ -1,5 +1,6 @@
 /** The map of a fleet: a square for each, as full as its figure says; the number is in its label. */
 import { href } from "../../frame/base";
+import { pageLink } from "../../frame/router";
 import { type Gpu, gpuFaults, type Host, type Shade } from "./fleet";
 
 /** A square whose height of filling is the figure; faults have a mark. */
@@ -31,8 +32,9 @@ function Square({
   );
 }
 
+/** The path of a host's page, over the time that is shown. */
 export function hostPath(name: string): string {
-  return `/host/${encodeURIComponent(name)}`;
+  return pageLink(`/host/${encodeURIComponent(name)}`);
 }
 
 export function HostMap({ hosts, shade }: { hosts: readonly Host[]; shade: Shade<Host> }) {

@@ -2,6 +2,7 @@
 import { getJson } from "../../frame/api";
 import type { Params } from "../../frame/router";
 import type { Range } from "../../frame/time";
+import { quote } from "../../ui/editor/traceqltokens";
 import { type LogLine, type LokiStream, linesOf } from "./lines";
 
 export interface LokiSeries {
@@ -11,6 +12,12 @@ export interface LokiSeries {
 
 interface Answered {
   data: { resultType: "streams" | "matrix" | "vector"; result: readonly (LokiStream | LokiSeries)[] };
+}
+
+/** Whole steps that hold all of the time: a count stands at the end of its step, and a refresh moves none. */
+export function wholeSteps({ from, to }: Range, step: number): Range {
+  const end = (millis: number) => Math.ceil(millis / 1000 / step) * step * 1000;
+  return { from: end(from), to: end(to) };
 }
 
 /** Lines or series, whichever a query answers. */
@@ -61,7 +68,7 @@ export async function around(
 ): Promise<LogLine[]> {
   const inside = streamLabels
     .filter((label) => line.labels[label] !== undefined)
-    .map((label) => `${label}=${JSON.stringify(line.labels[label])}`);
+    .map((label) => `${label}=${quote(line.labels[label]!)}`);
   const query = `{${inside.join(", ")}}`;
   const at = BigInt(line.nanos);
   const hour = 3_600_000_000_000n;

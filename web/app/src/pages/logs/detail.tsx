@@ -11,6 +11,13 @@ import type { LogLine } from "./lines";
 import type { LineActions } from "./list";
 
 const LINES_AROUND = 20;
+const HOST_MARGIN_MILLIS = 900_000;
+
+/** A host as it was when something was said. */
+function hostAt(host: string, millis: number): string {
+  const [from, to] = [millis - HOST_MARGIN_MILLIS, millis + HOST_MARGIN_MILLIS].map(Math.round);
+  return link(`/host/${encodeURIComponent(host)}`, { from, to });
+}
 
 export function LineDetail({ line, streamLabels, onFilter }: LineActions & { line: LogLine }) {
   const [isAround, setAround] = useState(false);
@@ -27,7 +34,7 @@ export function LineDetail({ line, streamLabels, onFilter }: LineActions & { lin
           </a>
         )}
         {host && (
-          <a class="button button-plain" href={href(`/host/${encodeURIComponent(host)}`)}>
+          <a class="button button-plain" href={href(hostAt(host, millisOf(line.nanos)))}>
             Host {host}
           </a>
         )}

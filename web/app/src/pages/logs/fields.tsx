@@ -51,7 +51,7 @@ export function Fields({ query, streamLabels, onFilter }: LineActions & { query:
       <Answer of={asked} lines={8}>
         {(fields) =>
           fields
-            .filter(({ name }) => name.includes(wanted.toLowerCase()))
+            .filter(({ name }) => name.toLowerCase().includes(wanted.toLowerCase()))
             .map((field, index) => (
               <FieldFacet
                 key={field.name}

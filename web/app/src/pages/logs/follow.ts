@@ -1,9 +1,9 @@
 /**
  * Where lines come from as they come: a WebSocket, which browsers open without the headers that name a token
- * or a tenant. Who needs those asks again every second, for a little more than what is new, since lines do
- * not come in the order of their times.
+ * or a tenant, and which some proxies let nobody open. Who needs those headers, or has such a proxy, asks
+ * again every second, for a little more than what is new, since lines do not come in the order of their times.
  */
-import { getJson, needsHeaders, question } from "../../frame/api";
+import { ApiError, getJson, needsHeaders, question } from "../../frame/api";
 import { href } from "../../frame/base";
 import { millisOf } from "../../ui/format";
 import { identity, type LogLine, type LokiStream, linesOf } from "./lines";
@@ -12,10 +12,19 @@ import { identity, type LogLine, type LokiStream, linesOf } from "./lines";
 export interface Follower {
   opened: () => void;
   broke: () => void;
+  /** The query is wrong, or not allowed: nothing will come. */
+  failed: (error: Error) => void;
   /** Lines, the newest first; how many were left out before them, as far as that is known. */
   came: (lines: LogLine[], dropped: number, isCut: boolean) => void;
 }
 
+/** Whether asking again would be answered the same. Who has to log in is asked by the frame. */
+function isFinal(error: unknown): error is ApiError {
+  return error instanceof ApiError && [400, 403, 422].includes(error.status);
+}
+
+/** So often in a row a WebSocket may not open, though the server answers, until it is asked without. */
+const MOST_UNOPENED = 2;
 const LOOK_BACK_MILLIS = 60_000;
 const FIRST_PAUSE_MILLIS = 500;
 const LONGEST_PAUSE_MILLIS = 15_000;
@@ -35,47 +44,88 @@ export function follow(query: string, follower: Follower): () => void {
   return needsHeaders() ? askAgain(query, follower) : listen(query, follower);
 }
 
-function listen(query: string, { opened, broke, came }: Follower): () => void {
-  let newest = `${Date.now() - LOOK_BACK_MILLIS}000000`;
+/** Where a tail is taken up again: at the newest line, unless that is of a clock that is ahead. */
+export function resumedAt(newestNanos: bigint, nowMillis: number): string {
+  const now = BigInt(Math.floor(nowMillis)) * 1_000_000n;
+  return String(newestNanos < now ? newestNanos : now);
+}
+
+function listen(query: string, follower: Follower): () => void {
+  const { opened, broke, failed, came } = follower;
+  const controller = new AbortController();
+  let newest = BigInt(Date.now() - LOOK_BACK_MILLIS) * 1_000_000n;
   let pause = FIRST_PAUSE_MILLIS;
   let isOver = false;
+  let isFirst = true;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let socket: WebSocket | undefined;
+  let unopened = 0;
+  let stopAsking: (() => void) | undefined;
+  const again = () => {
+    if (isOver) return;
+    retry = setTimeout(connect, pause);
+    pause = Math.min(pause * 2, LONGEST_PAUSE_MILLIS);
+  };
+  // The server answers, and yet no socket opens: something between does not let it.
+  const answered = () => {
+    unopened += 1;
+    if (isOver || unopened < MOST_UNOPENED) return again();
+    stopAsking = askAgain(query, follower, millisOf(String(newest)));
+  };
   const connect = () => {
-    const path = question("/loki/api/v1/tail", { query, start: newest, limit: MOST_AT_FIRST });
+    let wasOpen = false;
+    // After a break only so many of the lines that were missed are told.
+    let mayBeCut = !isFirst;
+    const start = resumedAt(newest, Date.now());
+    const path = question("/loki/api/v1/tail", { query, start, limit: MOST_AT_FIRST });
     const address = new URL(href(path), window.location.href);
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     socket = new WebSocket(address);
     socket.addEventListener("open", () => {
+      wasOpen = true;
+      isFirst = false;
+      unopened = 0;
       pause = FIRST_PAUSE_MILLIS;
       opened();
     });
     socket.addEventListener("message", (event: MessageEvent<string>) => {
       const message = JSON.parse(event.data) as Message;
       const lines = linesOf(message.streams ?? []);
-      if (lines[0]) newest = lines[0].nanos;
-      came(lines, message.dropped_entries?.length ?? 0, false);
+      // Lines do not come in the order of their times.
+      if (lines[0] && BigInt(lines[0].nanos) > newest) newest = BigInt(lines[0].nanos);
+      came(lines, message.dropped_entries?.length ?? 0, mayBeCut && lines.length >= MOST_AT_FIRST);
+      mayBeCut = false;
     });
     socket.addEventListener("close", () => {
       if (isOver) return;
       broke();
-      retry = setTimeout(connect, pause);
-      pause = Math.min(pause * 2, LONGEST_PAUSE_MILLIS);
+      if (wasOpen) return again();
+      // A socket that was not opened does not say why; a question for one line does.
+      getJson("/loki/api/v1/query_range", { query, limit: 1 }, controller.signal).then(answered, (error) => {
+        if (isFinal(error)) failed(error);
+        else again();
+      });
     });
   };
   connect();
   return () => {
     isOver = true;
+    controller.abort();
     clearTimeout(retry);
     socket?.close();
+    stopAsking?.();
   };
 }
 
-function askAgain(query: string, { opened, broke, came }: Follower): () => void {
+function askAgain(
+  query: string,
+  { opened, broke, failed, came }: Follower,
+  fromMillis = Date.now() - LOOK_BACK_MILLIS,
+): () => void {
   const controller = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let pause = FIRST_PAUSE_MILLIS;
-  let newestMillis = Date.now() - LOOK_BACK_MILLIS + LATE_MILLIS;
+  let newestMillis = fromMillis + LATE_MILLIS;
   let known: ReadonlySet<string> | undefined;
   const turn = async () => {
     const limit = known ? MOST_AT_ONCE : MOST_AT_FIRST;
@@ -101,9 +151,10 @@ function askAgain(query: string, { opened, broke, came }: Follower): () => void 
         pause = FIRST_PAUSE_MILLIS;
         timer = setTimeout(go, ASK_EVERY_MILLIS);
       },
-      () => {
+      (error) => {
         if (controller.signal.aborted) return;
         broke();
+        if (isFinal(error)) return failed(error);
         timer = setTimeout(go, pause);
         pause = Math.min(pause * 2, LONGEST_PAUSE_MILLIS);
       },

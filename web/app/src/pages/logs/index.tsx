@@ -30,7 +30,7 @@ const CHOSEN = LEVELS.filter((level) => level !== "unknown").toReversed();
 
 function levelsOf(text: string | undefined): Level[] {
   const wanted = (text ?? "").split(",");
-  return LEVELS.filter((level) => wanted.includes(level));
+  return CHOSEN.filter((level) => wanted.includes(level));
 }
 
 export default function LogsPage() {
@@ -44,16 +44,20 @@ export default function LogsPage() {
       </PageBody>
     );
   }
-  return <Logs query={query} streamLabels={labels.data ?? []} />;
+  // Labels that could not be asked for do not say that there are no logs.
+  const hasLogs = labels.data === undefined || labels.data.length > 0;
+  return <Logs query={query} streamLabels={labels.data ?? []} hasLogs={hasLogs} />;
 }
 
-function Logs({ query, streamLabels }: { query: string; streamLabels: readonly string[] }) {
+function Logs(props: { query: string; streamLabels: readonly string[]; hasLogs: boolean }) {
+  const { query, streamLabels, hasLogs } = props;
   const levels = levelsOf(param("level"));
   const view = param("view") === "patterns" ? "patterns" : "lines";
   const isLive = param("live") === "1";
   const isWrapped = param("wrap") === "1";
   const whole = asked(query, param("text") ?? "", levels);
   const [failure, setFailure] = useState<Error>();
+  const isWrong = queryError(whole, failure) !== undefined;
   const set = (q: string) => setParams({ q });
   const filter = (label: string, operator: "=" | "!=", value: string) =>
     set(withLabel(query, label, operator, value, streamLabels.includes(label)));
@@ -78,7 +82,7 @@ function Logs({ query, streamLabels }: { query: string; streamLabels: readonly s
       ) : (
         <div class="traces-body">
           <div class="traces-main">
-            {!isLive && !failure && (
+            {!isLive && !isWrong && (
               <section class="card">
                 <Volume query={whole} onLevel={(level) => setParams({ level })} />
               </section>
@@ -105,15 +109,17 @@ function Logs({ query, streamLabels }: { query: string; streamLabels: readonly s
               <Patterns
                 query={whole}
                 onFilter={(pattern, isExcluded) => {
-                  const made = withPattern(query, pattern);
-                  setParams({
-                    q: isExcluded ? made.replace(/\|> ("(?:[^"\\]|\\.)*")$/, "!> $1") : made,
-                    view: undefined,
-                  });
+                  setParams({ q: withPattern(query, pattern, isExcluded), view: undefined });
                 }}
               />
             ) : isLive ? (
-              <Tailed query={whole} isWrapped={isWrapped} streamLabels={streamLabels} onFilter={filter} />
+              <Tailed
+                query={whole}
+                isWrapped={isWrapped}
+                streamLabels={streamLabels}
+                onFilter={filter}
+                onError={setFailure}
+              />
             ) : (
               <Stored
                 query={whole}
@@ -121,10 +127,11 @@ function Logs({ query, streamLabels }: { query: string; streamLabels: readonly s
                 streamLabels={streamLabels}
                 onFilter={filter}
                 onError={setFailure}
+                hasLogs={hasLogs}
               />
             )}
           </div>
-          {!failure && <Fields query={whole} streamLabels={streamLabels} onFilter={filter} />}
+          {!isWrong && <Fields query={whole} streamLabels={streamLabels} onFilter={filter} />}
         </div>
       )}
     </PageBody>
@@ -186,7 +193,7 @@ function QueryBar(props: { query: string; whole: string; levels: readonly Level[
         onRun={run}
         error={wrong && { ...wrong, position: wrong.position && Math.min(wrong.position, query.length) }}
       />
-      {error && draft === query && <p class="bad">{error.message}</p>}
+      {wrong && <p class="bad">{wrong.message}</p>}
     </section>
   );
 }

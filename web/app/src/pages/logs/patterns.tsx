@@ -37,8 +37,9 @@ export function Patterns({
         params,
         signal,
       );
-      const oldest = Math.min(
-        ...answer.data.flatMap(({ samples }) => samples.map(([seconds]) => seconds * 1000)),
+      const oldest = answer.data.reduce(
+        (least, { samples }) => samples.reduce((low, [seconds]) => Math.min(low, seconds * 1000), least),
+        shown.to,
       );
       return answer.data.map(({ pattern, samples }) => patternOf(pattern, samples, shown, oldest));
     },

@@ -82,9 +82,9 @@ function isLoose(matcher: string, label: string, operator: string, value: string
   return operator === "=" && (match[2] === "=" || (match[2] === "=~" && match[3] === '".+"'));
 }
 
-/** A query of the lines that a pattern stands for. */
-export function withPattern(query: string, pattern: string): string {
-  return `${query.trim()} |> ${quote(pattern)}`;
+/** A query of the lines that a pattern stands for, or of the others. */
+export function withPattern(query: string, pattern: string, isExcluded: boolean): string {
+  return `${query.trim()} ${isExcluded ? "!>" : "|>"} ${quote(pattern)}`;
 }
 
 /** The count of lines in steps, by what says how bad they are. */

@@ -15,8 +15,10 @@ export interface Tail {
   waiting: number;
   /** Lines that the server left out, because they were too many. */
   dropped: number;
-  /** Whether lines came faster than they could be asked for. */
+  /** Whether more lines came than are told at once, as after a break. */
   isCut: boolean;
+  /** Why nothing comes. */
+  error?: Error;
 }
 
 /** Lines that are kept; older ones are forgotten. */
@@ -39,6 +41,7 @@ export function useTail(query: string | undefined, isPaused: boolean): Tail {
     const stop = follow(query, {
       opened: () => setTail((before) => (before.state === "open" ? before : { ...before, state: "open" })),
       broke: () => setTail((before) => ({ ...before, state: "broken" })),
+      failed: (error) => setTail((before) => ({ ...before, error })),
       came: (lines, left, isMore) => {
         arrived = joined(lines, arrived, MOST_LINES);
         dropped += left;
@@ -71,13 +74,17 @@ export function useTail(query: string | undefined, isPaused: boolean): Tail {
   return tail;
 }
 
-/** Keys that stay different where lines of the same time came in several messages. */
-function renumbered(lines: LogLine[]): LogLine[] {
+/**
+ * Keys that stay different where lines of the same time came in several messages. Lines that are there keep
+ * theirs, since what is unfolded is known by it: they stand behind those that are new.
+ */
+export function renumbered(lines: readonly LogLine[]): LogLine[] {
   const seen = new Set<string>();
-  return lines.map((line) => {
+  const numbered = lines.toReversed().map((line) => {
     let key = line.key;
     for (let number = 1; seen.has(key); number += 1) key = `${line.nanos}/again${number}`;
     seen.add(key);
     return key === line.key ? line : { ...line, key };
   });
+  return numbered.reverse();
 }

@@ -5,7 +5,8 @@ import { useAsk } from "../../frame/useask";
 import { count } from "../../ui/format";
 import { Answer } from "../../ui/states";
 import { type Line, TimeChart } from "../../ui/timechart";
-import { askRange } from "./ask";
+import { stepSeconds } from "../traces/overtime";
+import { askRange, wholeSteps } from "./ask";
 import { LEVELS, type Level, volumes } from "./lines";
 import { volumeQuery } from "./query";
 
@@ -22,17 +23,15 @@ const TOKENS: Record<Level, string> = {
   unknown: "--border",
 };
 
-/** Steps that people count in, in seconds. */
-const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400];
-
 export function Volume({ query, onLevel }: { query: string; onLevel: (level: Level) => void }) {
   const shown = range.value;
   theme.value;
-  const wanted = (shown.to - shown.from) / 1000 / BARS;
-  const step = STEPS.find((one) => one >= wanted) ?? Math.ceil(wanted);
+  const step = stepSeconds(shown, BARS);
   const asked = useAsk(
     async (signal) =>
-      volumes((await askRange(volumeQuery(query, `${step}s`), shown, { step }, signal)).series),
+      volumes(
+        (await askRange(volumeQuery(query, `${step}s`), wholeSteps(shown, step), { step }, signal)).series,
+      ),
     [query, shown.from, shown.to],
   );
   return (

@@ -115,13 +115,16 @@ export async function askMetrics(signal?: AbortSignal): Promise<MetricInfo[]> {
       signal,
     ),
     getJson<Answered<string[]>>("/prometheus/api/v1/label/__name__/values", {}, signal),
+    // Metrics can be found also by who may not see how many series they have.
     getJson<Answered<{ seriesCountByMetricName?: { name: string; value: number }[] }>>(
       "/prometheus/api/v1/status/tsdb",
       { limit: 10_000 },
       signal,
-    ),
+    ).catch(() => undefined),
   ]);
-  const series = new Map((counts.data.seriesCountByMetricName ?? []).map(({ name, value }) => [name, value]));
+  const series = new Map(
+    (counts?.data.seriesCountByMetricName ?? []).map(({ name, value }) => [name, value]),
+  );
   const known = new Set(names.data);
   const infos = new Map<string, MetricInfo>();
   for (const [name, [first]] of Object.entries(metadata.data)) {

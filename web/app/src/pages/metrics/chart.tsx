@@ -1,13 +1,14 @@
 /** The answers of all queries in one chart, with a legend that has the numbers of each series. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { href } from "../../frame/base";
-import { link, navigate } from "../../frame/router";
+import { link } from "../../frame/router";
 import { type Range, setRange } from "../../frame/time";
 import { colorAt } from "../../ui/colors";
 import { bytes, count, duration, percent, time } from "../../ui/format";
 import { type Column, Table } from "../../ui/table";
 import { type Line, type Mark, TimeChart } from "../../ui/timechart";
 import type { Exemplar, RangeAnswer } from "./ask";
+import { type Clicked, ExemplarPopover, logsOf, traceOf } from "./exemplar";
 import { type Unit, unitOf } from "./promql";
 import { aligned, nameOf, numberOf, type Statistics, stacked, statistics } from "./series";
 import type { MetricQuery } from "./state";
@@ -33,6 +34,8 @@ const HEIGHT = 320;
 const MOST_DRAWN = 120;
 const MOST_MARKS = 200;
 const MOST_LISTED = 50;
+/** Room that what opens at an exemplar takes. */
+const POPOVER_WIDTH = 260;
 
 /** How numbers of a unit are written. */
 export function formatOf(unit: Unit): (value: number) => string {
@@ -56,41 +59,62 @@ export function Chart({
   const [only, setOnly] = useState<ReadonlySet<string>>(new Set());
   const drawn = useMemo(() => drawnOf(answers, step), [answers, step]);
   const format = formatOf(unitOf(answers[0]?.query.text ?? ""));
-  const shown = drawn.filter(({ name }) => only.size === 0 || only.has(name)).slice(0, MOST_DRAWN);
-  const lines = useMemo(
-    () => linesOf(shown, shape),
-    [shown.map(({ name }) => name).join("\u0000"), drawn, shape],
-  );
-  const marks = useMemo(() => marksOf(answers, shown), [answers, shown.length]);
-  const toggle = (name: string, isMore: boolean) =>
-    setOnly((before) => {
-      if (!isMore) return before.size === 1 && before.has(name) ? new Set() : new Set([name]);
-      const next = new Set(before);
-      if (!next.delete(name)) next.add(name);
-      return next;
-    });
+  const chosen = useMemo(() => stillThere(only, drawn), [only, drawn]);
+  const shown = drawn.filter(({ name }) => chosen.size === 0 || chosen.has(name)).slice(0, MOST_DRAWN);
+  const lines = useMemo(() => linesOf(shown, shape), [chosen, drawn, shape]);
+  const [clicked, setClicked] = useState<Clicked>();
+  const place = useRef<HTMLDivElement>(null);
+  const pointer = useRef({ left: 0, top: 0 });
+  const open = (one: Omit<Clicked, "left" | "top">) => setClicked({ ...one, ...pointer.current });
+  const marks = useMemo(() => marksOf(answers, shown, open), [chosen, drawn]);
+  const toggle = (name: string, isMore: boolean) => {
+    if (!isMore) return setOnly(chosen.size === 1 && chosen.has(name) ? new Set() : new Set([name]));
+    const next = new Set(chosen);
+    if (!next.delete(name)) next.add(name);
+    setOnly(next);
+  };
   return (
     <>
-      <TimeChart
-        times={drawn[0]?.times ?? []}
-        lines={lines}
-        height={HEIGHT}
-        range={range}
-        min={shape === "lines" ? undefined : 0}
-        label="Answers of the queries"
-        format={format}
-        onZoom={setRange}
-        marks={marks}
-      />
-      <Legend drawn={drawn} only={only} format={format} onToggle={toggle} />
+      <div
+        ref={place}
+        class="exemplar-place"
+        onPointerDown={({ clientX, clientY }) => {
+          const box = place.current!.getBoundingClientRect();
+          // What opens is to be within the chart.
+          const left = Math.max(0, Math.min(clientX - box.left, box.width - POPOVER_WIDTH));
+          pointer.current = { left, top: clientY - box.top + 8 };
+        }}
+      >
+        <TimeChart
+          times={drawn[0]?.times ?? []}
+          lines={lines}
+          height={HEIGHT}
+          range={range}
+          min={shape === "lines" ? undefined : 0}
+          label="Answers of the queries"
+          format={format}
+          onZoom={setRange}
+          marks={marks}
+        />
+        {clicked && <ExemplarPopover of={clicked} close={() => setClicked(undefined)} />}
+      </div>
+      <Legend drawn={drawn} only={chosen} format={format} onToggle={toggle} />
       <Exemplars answers={answers} />
-      {drawn.length > MOST_DRAWN && only.size === 0 && (
+      {drawn.length > MOST_DRAWN && chosen.size === 0 && (
         <p class="muted">
           {MOST_DRAWN} of {count(drawn.length)} series are drawn; a click on a name shows any.
         </p>
       )}
     </>
   );
+}
+
+/** What was chosen, of what is still answered: nothing chosen is all, not none. */
+export function stillThere(
+  only: ReadonlySet<string>,
+  drawn: readonly { name: string }[],
+): ReadonlySet<string> {
+  return new Set(drawn.flatMap(({ name }) => (only.has(name) ? [name] : [])));
 }
 
 function drawnOf(answers: readonly Answered[], step: number): Drawn[] {
@@ -136,7 +160,11 @@ function linesOf(shown: readonly Drawn[], shape: Shape): Line[] {
 }
 
 /** Exemplars where they are; those above or below the lines stand at the edge. */
-function marksOf(answers: readonly Answered[], shown: readonly Drawn[]): Mark[] {
+function marksOf(
+  answers: readonly Answered[],
+  shown: readonly Drawn[],
+  open: (one: Omit<Clicked, "left" | "top">) => void,
+): Mark[] {
   const most = Math.max(...shown.map(({ max }) => max ?? 0), 0);
   const least = Math.min(...shown.map(({ min }) => min ?? most), most);
   const all = answers.flatMap(({ exemplars, query }) =>
@@ -154,7 +182,7 @@ function marksOf(answers: readonly Answered[], shown: readonly Drawn[]): Mark[] 
           time: one.timestamp * 1000,
           value: Math.max(least, Math.min(most, value)),
           label: `exemplar ${formatOf(unit)(value)}, trace ${trace.slice(0, 8)}`,
-          onOpen: () => navigate(link(`/trace/${trace}`, { span })),
+          onOpen: () => open({ exemplar: one, trace, span, value: formatOf(unit)(value) }),
         },
       ];
     });
@@ -179,16 +207,13 @@ function Exemplars({ answers }: { answers: readonly Answered[] }) {
             <a href={href(link(`/trace/${trace}`, { span }))}>
               {formatOf(unit)(value)} <span class="muted">{time(one.timestamp * 1000)}</span>{" "}
               <code>{trace.slice(0, 8)}</code>
-            </a>
+            </a>{" "}
+            <a href={href(logsOf(trace, one.timestamp))}>logs</a>
           </li>
         ))}
       </ul>
     </details>
   );
-}
-
-function traceOf({ labels }: Exemplar): { trace?: string; span?: string } {
-  return { trace: labels.trace_id ?? labels.traceID, span: labels.span_id ?? labels.spanID };
 }
 
 function Legend(props: {

@@ -3,6 +3,7 @@
  * of metrics. Queries and how they are shown are in the address.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "../../frame/api";
 import { href } from "../../frame/base";
 import { ran } from "../../frame/recents";
 import { link, param, setParams } from "../../frame/router";
@@ -15,11 +16,13 @@ import { PageBody } from "../../ui/page";
 import { Answer, Empty } from "../../ui/states";
 import { Tabs } from "../../ui/tabs";
 import { askExemplars, askRange } from "./ask";
+import { metricsPanel } from "./aspanel";
 import type { Answered } from "./chart";
 import { Finder } from "./finder";
 import { letter, stepFor } from "./promql";
 import { QueryRow } from "./rows";
 import { type MetricQuery, MOST_QUERIES, queriesOfAddress, setQueries } from "./state";
+import { ToDashboard } from "./todashboard";
 import { Shown, type View, viewOf } from "./views";
 import "../traces/traces.css";
 import "./metrics.css";
@@ -48,7 +51,9 @@ async function askAll(
         : [];
       outcome.answered[at] = { query, letter: letter(at), answer, exemplars };
     } catch (error) {
-      if ((error as Error).name === "AbortError") throw error;
+      // Of a server that is gone, what it said last stays: the frame says that it is.
+      const isGone = error instanceof ApiError && error.status === 0;
+      if (isGone || (error as Error).name === "AbortError") throw error;
       outcome.errors[at] = error as Error;
     }
   });
@@ -98,6 +103,9 @@ export default function MetricsPage() {
           <a class="button button-plain" href={href(link("/explore/sql"))}>
             SQL
           </a>
+          {list.some(({ text }) => text !== "") && (
+            <ToDashboard panel={() => metricsPanel(list, param("shape"))} />
+          )}
           <Button
             icon="search"
             pressed={isFinding}

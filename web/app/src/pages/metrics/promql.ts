@@ -23,10 +23,14 @@ export function stepFor(millis: number, pixels: number): number {
 /** A query with the intervals that it names filled in. */
 export function filled(query: string, step: number, rangeSeconds: number): string {
   const rate = Math.max(4 * USUAL_EVERY_SECONDS, step + USUAL_EVERY_SECONDS);
+  const range = Math.max(1, Math.round(rangeSeconds));
   return query
     .replaceAll(/\$\{?__rate_interval\}?/g, `${rate}s`)
+    .replaceAll(/\$\{?__interval_ms\b\}?/g, String(step * 1000))
     .replaceAll(/\$\{?__interval\}?/g, `${step}s`)
-    .replaceAll(/\$\{?__range\}?/g, `${Math.max(1, Math.round(rangeSeconds))}s`);
+    .replaceAll(/\$\{?__range_ms\b\}?/g, String(range * 1000))
+    .replaceAll(/\$\{?__range_s\b\}?/g, String(range))
+    .replaceAll(/\$\{?__range\}?/g, `${range}s`);
 }
 
 /** What is usually asked of a metric. `hasBuckets` tells classic histograms from native ones. */

@@ -66,7 +66,8 @@ function columnsOf(rows: readonly Row[], format: (value: number) => string): Col
       width: "minmax(140px, 0.6fr)",
       align: "right",
       render: ({ value, text }) => <span title={String(value)}>{text || format(value)}</span>,
-      value: ({ value }) => value,
+      // What is no number has no place in an order.
+      value: ({ value }) => (Number.isNaN(value) ? undefined : value),
     },
   ];
 }

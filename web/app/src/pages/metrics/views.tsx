@@ -110,7 +110,10 @@ function Heat({ of, step }: { of: Answered; step: number }) {
 
 function Instant({ of, step, hasOthers }: { of: Answered; step: number; hasOthers: boolean }) {
   const shown = range.value;
-  const asked = useAsk((signal) => askNow(of.query.text, shown, step, signal), [of.query.text, shown.to]);
+  const asked = useAsk(
+    (signal) => askNow(of.query.text, shown, step, signal),
+    [of.query.text, shown.from, shown.to, step],
+  );
   return (
     <Answer of={asked}>
       {(samples) => (

@@ -2,10 +2,12 @@
 import { useMemo } from "preact/hooks";
 import { getJson } from "../../frame/api";
 import { href } from "../../frame/base";
-import { param, setParams } from "../../frame/router";
+import { link, navigate, param, paramAll, setParams } from "../../frame/router";
 import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
+import { Button } from "../../ui/button";
 import { colorAt } from "../../ui/colors";
+import { quote } from "../../ui/editor/traceqltokens";
 import { Check, SelectField } from "../../ui/field";
 import { ago, count, duration, millisOf } from "../../ui/format";
 import { Card, PageBody } from "../../ui/page";
@@ -13,7 +15,8 @@ import { Popover } from "../../ui/popover";
 import { Answer, Empty, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { TimeChart } from "../../ui/timechart";
-import { type Metric, overlaid } from "./overlay";
+import { measured } from "../hosts/fleet";
+import { bounds, type Metric, type Moment, nearest, overlaid, peak } from "./overlay";
 import "./runs.css";
 
 interface Run {
@@ -35,16 +38,37 @@ interface Compared {
   differing: string[];
   x: "step" | "time";
   metrics: Metric[];
+  /** Of GPUs of the hosts that the runs were on. */
+  gpus: Metric[];
   truncated: boolean;
 }
 
 const CHOSEN_AT_FIRST = 3;
 const VALUES_AS_COLUMNS = 3;
 
+/** Runs as the address names them: each by `id`, or by `ids`, as people write them. */
 function chosenIds(runs: readonly Run[]): string[] {
+  const each = paramAll("id");
+  if (each.length > 0) return each;
   const named = param("ids");
   if (named !== undefined) return named === "" ? [] : named.split(",");
   return runs.slice(0, CHOSEN_AT_FIRST).map(({ id }) => id);
+}
+
+/** Opens the longest step of a run at a moment; where none is called so, the traces of that moment. */
+async function openStep({ run, from, to }: Moment): Promise<void> {
+  const [start, end] = [Math.floor(from), Math.ceil(to)];
+  const found = await getJson<{ spans: { trace_id: string; span_id: string }[] }>("/api/runs/steps", {
+    id: run,
+    start,
+    end,
+  }).catch(() => undefined);
+  const step = found?.spans[0];
+  navigate(
+    step
+      ? link(`/trace/${step.trace_id}`, { span: step.span_id })
+      : link("/traces", { q: `{ resource.session_id = ${quote(run)} }`, from: start, to: end }),
+  );
 }
 
 export default function RunsPage() {
@@ -61,7 +85,7 @@ export default function RunsPage() {
             <Empty title="No session sent metrics in this time">
               <p>
                 A run is whatever has a resource attribute <code>session_id</code>: with{" "}
-                <code>kymograph.start_session()</code> in Python, <code>kymo run</code> before a command, or
+                <code>kymograph.session()</code> in Python, <code>kymo run</code> before a command, or
                 <code> OTEL_RESOURCE_ATTRIBUTES=session_id=…</code>
               </p>
             </Empty>
@@ -83,7 +107,9 @@ export default function RunsPage() {
 function RunTable({ data, chosen }: { data: Runs; chosen: readonly string[] }) {
   const toggle = (id: string, isOn: boolean) => {
     const ids = isOn ? [...chosen, id] : chosen.filter((one) => one !== id);
-    setParams({ ids: ids.join(",") });
+    // That none is chosen has to be said as well. A name with a comma cannot stand between commas.
+    const isShort = ids.every((one) => !one.includes(","));
+    setParams(isShort ? { ids: ids.join(","), id: undefined } : { id: ids, ids: undefined });
   };
   const names = data.metrics.slice(0, 40).filter(({ name }) => /loss|per_second|step$/.test(name));
   const columns: Column<Run>[] = [
@@ -107,7 +133,7 @@ function RunTable({ data, chosen }: { data: Runs; chosen: readonly string[] }) {
       render: ({ id }) => (
         <>
           {chosen.includes(id) && <span class="swatch" style={{ background: colorAt(chosen.indexOf(id)) }} />}{" "}
-          <a href={href(`/session/${encodeURIComponent(id)}`)}>{id}</a>
+          <a href={href(link(`/session/${encodeURIComponent(id)}`))}>{id}</a>
         </>
       ),
     },
@@ -151,14 +177,14 @@ function RunTable({ data, chosen }: { data: Runs; chosen: readonly string[] }) {
 
 function Overlay({ ids, names }: { ids: readonly string[]; names: readonly string[] }) {
   const x = param("x") === "time" ? "time" : "step";
-  const smoothing = Math.min(0.99, Math.max(0, Number(param("smoothing") ?? 0)));
+  const smoothing = Math.min(0.99, Math.max(0, Number(param("smoothing")) || 0));
   const metrics = param("metrics") ?? "";
-  const key = ids.join(",");
+  const key = JSON.stringify(ids);
   const { to } = range.value;
   const asked = useAsk(
     ids.length === 0
       ? undefined
-      : (signal) => getJson<Compared>("/api/runs/compare", { ids: key, metrics, x }, signal),
+      : (signal) => getJson<Compared>("/api/runs/compare", { id: ids, metrics, x }, signal),
     [key, metrics, x, to],
   );
   if (ids.length === 0) return <Empty title="Choose runs to overlay them" />;
@@ -212,10 +238,11 @@ function Overlay({ ids, names }: { ids: readonly string[]; names: readonly strin
               {x === "step" && data.x === "time" && (
                 <span class="muted">These runs have no metric “step”: shown over time.</span>
               )}
+              <span class="muted">A click on a chart opens the longest step of that moment.</span>
             </div>
             {data.truncated && <Warning>There are more values than are read: choose fewer runs.</Warning>}
             <div class="run-charts">
-              {data.metrics.map((metric) => (
+              {[...data.metrics, ...data.gpus].map((metric) => (
                 <RunChart key={metric.name} metric={metric} ids={ids} smoothing={smoothing} x={data.x} />
               ))}
             </div>
@@ -238,20 +265,44 @@ function RunChart({
   smoothing: number;
   x: string;
 }) {
-  const { places, lines } = useMemo(
-    () => overlaid(metric, ids, smoothing),
-    [metric, ids.join(","), smoothing],
-  );
+  const drawn = useMemo(() => overlaid(metric, ids, smoothing), [metric, ids.join("\u0000"), smoothing]);
+  const { places, lines } = drawn;
+  const { min, max } = useMemo(() => bounds(lines), [lines]);
+  const highest = useMemo(() => peak(metric), [metric]);
+  const open = (event: MouseEvent) => {
+    const box = (event.target as Element).closest?.(".u-over")?.getBoundingClientRect();
+    if (!box || places.length === 0) return;
+    const across = (event.clientX - box.left) / box.width;
+    const down = (event.clientY - box.top) / box.height;
+    const [first, last] = [places[0]!, places.at(-1)!];
+    const moment = nearest(metric, drawn, first + across * (last - first), max - down * (max - min));
+    if (moment) void openStep(moment);
+  };
   return (
-    <Card title={metric.name}>
-      <TimeChart
-        label={`${metric.name} over ${x}`}
-        axis="number"
-        times={places}
-        lines={lines}
-        height={200}
-        sync={`runs-${x}`}
-      />
+    <Card
+      title={metric.name}
+      actions={
+        highest && (
+          <Button kind="quiet" icon="traces" onClick={() => void openStep(highest)}>
+            Step at the highest value
+          </Button>
+        )
+      }
+    >
+      {/* By keyboard, the button above leads to the moment that is most looked for. */}
+      <div class="run-chart" onClick={open}>
+        <TimeChart
+          label={`${metric.name} over ${x}`}
+          axis="number"
+          times={places}
+          lines={lines}
+          height={200}
+          min={min}
+          max={max}
+          format={metric.unit ? measured(metric.unit) : undefined}
+          sync={`runs-${x}`}
+        />
+      </div>
     </Card>
   );
 }

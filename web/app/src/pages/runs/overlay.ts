@@ -1,18 +1,98 @@
-/** Lines of several runs on one axis, which need common places; and smoothing. */
+/** Lines of several runs on one axis, which need common places; smoothing; and moments that are looked into. */
 import { colorAt } from "../../ui/colors";
 import type { Line } from "../../ui/timechart";
 
 export interface Metric {
   name: string;
-  series: { run: string; points: [number, number][] }[];
+  /** As dashboards name it, where it is known. */
+  unit?: string;
+  /** Of each run its points, and when each of them was, in milliseconds. */
+  series: { run: string; points: [number, number][]; times: number[] }[];
+}
+
+/** A part of a run that somebody wants to look into. */
+export interface Moment {
+  run: string;
+  /** Where it is on the axis, and its value. */
+  x: number;
+  value: number;
+  /** From the point before to the one after it, in milliseconds. */
+  from: number;
+  to: number;
+}
+
+/** A moment lasts at least so long, since spans are longer than the moment at which a value is told. */
+const LEAST_MILLIS = 1000;
+
+function momentAt({ run, points, times }: Metric["series"][number], at: number): Moment {
+  const [x, value] = points[at]!;
+  const from = times[Math.max(0, at - 1)]!;
+  const to = times[Math.min(times.length - 1, at + 1)]!;
+  return { run, x, value, from: from - LEAST_MILLIS, to: to + LEAST_MILLIS };
+}
+
+/** The point of the line that is nearest to a place on the axis and a value, as they are drawn. */
+export function nearest(metric: Metric, drawn: Overlaid, x: number, value: number): Moment | undefined {
+  const at = closest(drawn.places, x);
+  let [best, least] = [-1, Number.POSITIVE_INFINITY];
+  drawn.lines.forEach(({ values }, index) => {
+    const known = values[at];
+    if (typeof known !== "number" || Math.abs(known - value) >= least) return;
+    [best, least] = [index, Math.abs(known - value)];
+  });
+  const series = metric.series[best];
+  if (!series || series.points.length === 0) return undefined;
+  return momentAt(
+    series,
+    closest(
+      series.points.map(([place]) => place),
+      x,
+    ),
+  );
+}
+
+/** Which of some numbers is closest to one. */
+function closest(numbers: readonly number[], to: number): number {
+  return numbers.reduce(
+    (best, one, at) => (Math.abs(one - to) < Math.abs(numbers[best]! - to) ? at : best),
+    0,
+  );
+}
+
+/** The values that a chart of lines goes from and to: said to it, since what is clicked has to be found again. */
+export function bounds(lines: readonly Line[]): { min: number; max: number } {
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { values } of lines) {
+    for (const value of values) {
+      if (typeof value !== "number") continue;
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
+  }
+  if (low > high) return { min: 0, max: 1 };
+  const room = (high - low) * 0.05 || Math.abs(high) * 0.1 || 1;
+  return { min: low >= 0 ? Math.max(0, low - room) : low - room, max: high + room };
+}
+
+/** The greatest value of a metric. */
+export function peak(metric: Metric): Moment | undefined {
+  let best: Moment | undefined;
+  for (const series of metric.series) {
+    series.points.forEach(([, value], at) => {
+      if (best === undefined || value > best.value) best = momentAt(series, at);
+    });
+  }
+  return best;
 }
 
 /** The places of all lines in order, and each line with a value or none at each. */
-export function overlaid(
-  metric: Metric,
-  runs: readonly string[],
-  smoothing: number,
-): { places: number[]; lines: Line[] } {
+export interface Overlaid {
+  places: number[];
+  /** One for each series of the metric. */
+  lines: Line[];
+}
+
+export function overlaid(metric: Metric, runs: readonly string[], smoothing: number): Overlaid {
   const places = [...new Set(metric.series.flatMap(({ points }) => points.map(([x]) => x)))].sort(
     (a, b) => a - b,
   );

@@ -1,13 +1,7 @@
 /** Small parts that the pages of sessions share. */
-import { duration } from "../../ui/format";
 import { Icon, type IconName } from "../../ui/icon";
 import type { Status } from "./types";
-
-/** Seconds as people read them. */
-export function seconds(value: number | null | undefined): string {
-  if (value === null || value === undefined) return "–";
-  return value === 0 ? "0 s" : duration(value * 1e9);
-}
+import "../ci/bits.css";
 
 /** Per second, or per minute or hour where that is little. */
 export function perSecond(rate: number): string {
@@ -29,10 +23,7 @@ const STATES: Record<State, { icon: IconName; tone: string; text: string }> = {
 export function SessionState({ state }: { state: State }) {
   const { icon, tone, text } = STATES[state];
   return (
-    <span
-      class={`session-state ${tone}`}
-      title={state === "lost" ? "Nothing was heard of it for ten minutes" : text}
-    >
+    <span class={`ended ${tone}`} title={state === "lost" ? "Nothing was heard of it for ten minutes" : text}>
       <Icon name={icon} size={14} /> {text}
     </span>
   );
@@ -52,7 +43,7 @@ const TASKS: Record<Status, { icon: IconName; tone: string }> = {
 export function TaskState({ status }: { status: Status }) {
   const { icon, tone } = TASKS[status];
   return (
-    <span class={`session-state ${tone}`}>
+    <span class={`ended ${tone}`}>
       <Icon name={icon} size={14} /> {status}
     </span>
   );

@@ -3,7 +3,7 @@ import { href } from "../../frame/base";
 import { link, setParams } from "../../frame/router";
 import { Icon } from "../../ui/icon";
 import { Card } from "../../ui/page";
-import { seconds } from "./bits";
+import { seconds } from "../ci/bits";
 import type { Board } from "./types";
 
 const SHOWN = 8;
@@ -46,6 +46,9 @@ export function Stragglers({ board }: { board: Board }) {
 
 export function IdleGpus({ board }: { board: Board }) {
   const { idle_gpus: idle } = board;
+  const { start_ms: start, state } = board.session;
+  const isNow = state === "running" && !board.is_replay;
+  const time = { from: start ?? board.replay.start_ms, to: isNow ? "now" : board.at_ms };
   const known = board.lanes.nodes.reduce((sum, node) => sum + node.gpus.length, 0);
   return (
     <Card title={`Idle GPUs (${idle.length}${known > 0 ? ` of ${known}` : ""})`}>
@@ -58,7 +61,10 @@ export function IdleGpus({ board }: { board: Board }) {
           {idle.slice(0, SHOWN).map((gpu) => (
             <li key={`${gpu.node} ${gpu.gpu}`}>
               <Icon name="warning" size={14} />
-              <a class="callout-name ellipsis" href={href(link(`/host/${encodeURIComponent(gpu.node)}`))}>
+              <a
+                class="callout-name ellipsis"
+                href={href(link(`/host/${encodeURIComponent(gpu.node)}`, time))}
+              >
                 {gpu.node} {gpu.gpu === null ? "all GPUs" : `GPU ${gpu.gpu}`}
               </a>
               <b class="warn">idle for {seconds(gpu.seconds)}</b>
@@ -84,7 +90,11 @@ export function Failures({ board }: { board: Board }) {
               title={failure.message ?? ""}
               onClick={() =>
                 setParams(
-                  { q: failure.error_type === "unknown" ? undefined : failure.error_type, state: "failed" },
+                  {
+                    q: failure.error_type === "unknown" ? undefined : failure.error_type,
+                    state: "failed",
+                    offset: undefined,
+                  },
                   { replace: true },
                 )
               }

@@ -5,20 +5,23 @@ import { href } from "../../frame/base";
 import { link, param, setParams } from "../../frame/router";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
+import { colorAt } from "../../ui/colors";
 import { SelectField } from "../../ui/field";
 import { count, percent } from "../../ui/format";
 import { Card, PageBody } from "../../ui/page";
 import { Answer, Empty } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
+import { seconds } from "../ci/bits";
+import { figure, words } from "../ci/columns";
 import { Beside } from "./beside";
-import { perSecond, seconds } from "./bits";
+import { perSecond } from "./bits";
 import "./sessions.css";
 import type { Compared, ComparedSide, Sessions } from "./types";
 
 type Figure = NonNullable<Compared["figures"]>["figures"][number];
 type Pair = Compared["names"][number];
 
-const COLORS = { a: "#3f7fd4", b: "#c2571a" } as const;
+const COLORS = { a: colorAt(0), b: colorAt(1) } as const;
 
 function shown(value: number | null | undefined, unit: string): string {
   if (value === null || value === undefined) return "–";
@@ -63,30 +66,9 @@ const FIGURES: Column<Figure>[] = [
 function side(which: "a" | "b"): Column<Pair>[] {
   const title = which.toUpperCase();
   return [
-    {
-      id: `${which}-tasks`,
-      title: `${title} tasks`,
-      width: "92px",
-      align: "right",
-      value: (row) => row[which]?.tasks,
-      render: (row) => (row[which] ? count(row[which].tasks) : <span class="muted">–</span>),
-    },
-    {
-      id: `${which}-p50`,
-      title: `${title} median`,
-      width: "96px",
-      align: "right",
-      value: (row) => row[which]?.p50_seconds,
-      render: (row) => seconds(row[which]?.p50_seconds),
-    },
-    {
-      id: `${which}-p95`,
-      title: `${title} p95`,
-      width: "96px",
-      align: "right",
-      value: (row) => row[which]?.p95_seconds,
-      render: (row) => seconds(row[which]?.p95_seconds),
-    },
+    figure(`${which}-tasks`, `${title} tasks`, (row) => row[which]?.tasks ?? null, count, "92px"),
+    figure(`${which}-p50`, `${title} median`, (row) => row[which]?.p50_seconds ?? null, seconds),
+    figure(`${which}-p95`, `${title} p95`, (row) => row[which]?.p95_seconds ?? null, seconds),
     {
       id: `${which}-failed`,
       title: `${title} failed`,
@@ -99,13 +81,7 @@ function side(which: "a" | "b"): Column<Pair>[] {
 }
 
 const NAMES: Column<Pair>[] = [
-  {
-    id: "name",
-    title: "Tasks",
-    width: "minmax(140px, 1fr)",
-    value: (row) => row.name,
-    render: (row) => <span class="ellipsis">{row.name}</span>,
-  },
+  words("name", "Tasks", "minmax(140px, 1fr)", (row) => row.name),
   ...side("a"),
   ...side("b"),
   {
@@ -204,7 +180,7 @@ function Parts({ told }: { told: Compared }) {
         {(["a", "b"] as const).map((which) => (
           <span key={which}>
             <i class="swatch" style={{ background: COLORS[which] }} /> {which.toUpperCase()}{" "}
-            <a class="session-link" href={href(link(`/session/${encodeURIComponent(told[which].id)}`))}>
+            <a class="told-link" href={href(link(`/session/${encodeURIComponent(told[which].id)}`))}>
               {told[which].name}
             </a>{" "}
             <span class="muted">

@@ -17,7 +17,8 @@ import { Card, Figure, PageBody } from "../../ui/page";
 import { Answer, Warning } from "../../ui/states";
 import { TimeChart } from "../../ui/timechart";
 import type { PageProps } from "..";
-import { perSecond, SessionState, seconds } from "./bits";
+import { seconds } from "../ci/bits";
+import { perSecond, SessionState } from "./bits";
 import { Failures, IdleGpus, Stragglers } from "./callouts";
 import { Funnel } from "./funnel";
 import { LanesChart } from "./lanes";
@@ -30,7 +31,7 @@ import type { Board } from "./types";
 function Figures({ board }: { board: Board }) {
   const { waits, session } = board;
   return (
-    <div class="session-figures">
+    <div class="figures">
       <Figure
         label={session.state === "running" ? "Runs for" : "Took"}
         value={seconds(session.seconds)}
@@ -122,7 +123,7 @@ function Speed({ board }: { board: Board }) {
   );
 }
 
-function Parts({ board, version }: { board: Board; version: unknown }) {
+function Parts({ board, isAsking }: { board: Board; isAsking: boolean }) {
   const { session, lanes } = board;
   return (
     <div class="stack">
@@ -138,7 +139,7 @@ function Parts({ board, version }: { board: Board; version: unknown }) {
       </p>
       <Card>
         <Funnel funnel={board.funnel} />
-        <Replay board={board} />
+        <Replay board={board} isAsking={isAsking} />
       </Card>
       <Figures board={board} />
       <Card
@@ -164,7 +165,7 @@ function Parts({ board, version }: { board: Board; version: unknown }) {
         trace={session.trace_id}
         begin={session.start_ms ?? board.replay.start_ms}
         nodes={lanes.nodes.map((node) => node.node).filter(Boolean)}
-        version={version}
+        version={board}
       />
       {board.notes.length > 0 && (
         <ul class="session-notes muted">
@@ -187,7 +188,7 @@ export default function Page({ params }: PageProps) {
   );
   const board = asked.data;
   const goesOn = board !== undefined && !board.is_replay && board.session.state === "running";
-  useLive(id, goesOn && !isPaused && at === undefined, asked.again);
+  useLive(id, goesOn && !isPaused && at === undefined, asked);
   const pause = () => setParams({ pause: isPaused ? undefined : "1" }, { replace: true });
   useKeys("Session", [{ keys: "p", label: "Pause or go on", run: pause }], [isPaused]);
   // What is asked again while it runs is not dimmed every second.
@@ -217,7 +218,7 @@ export default function Page({ params }: PageProps) {
       }
     >
       <Answer of={shown} lines={14}>
-        {(told) => <Parts board={told} version={told} />}
+        {(told) => <Parts board={told} isAsking={asked.loading} />}
       </Answer>
     </PageBody>
   );

@@ -230,7 +230,7 @@ export function LanesChart({ lanes, onPick }: { lanes: Told; onPick: (task: stri
       "-": () => zoom(window.peek(), 1.4, 0.5, length),
       "0": () => ({ from: 0, to: length }),
     };
-    const next = moves[event.key];
+    const next = event.ctrlKey || event.metaKey || event.altKey ? undefined : moves[event.key];
     if (!next) return;
     event.preventDefault();
     event.stopPropagation();
@@ -274,6 +274,9 @@ export function LanesChart({ lanes, onPick }: { lanes: Told; onPick: (task: stri
             if (held?.hasMoved) return;
             const { at } = look(event);
             if (at && "bar" in at) onPick(at.node.task[at.bar]!);
+          }}
+          onPointerCancel={() => {
+            drag.current = undefined;
           }}
           onPointerLeave={() => setTip(undefined)}
           onWheel={(event) => {

@@ -3,20 +3,24 @@ import { useEffect } from "preact/hooks";
 import { getJson } from "../../frame/api";
 import { href } from "../../frame/base";
 import { link, navigate, param, setParams } from "../../frame/router";
-import { range } from "../../frame/time";
+import { range, rangeText, refresh } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
+import { Button } from "../../ui/button";
 import { SelectField } from "../../ui/field";
 import { ago, count, fullTime } from "../../ui/format";
-import { Icon } from "../../ui/icon";
 import { Card, Figure, PageBody } from "../../ui/page";
 import { Answer, Empty, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
-import { SessionState, seconds } from "./bits";
+import { seconds } from "../ci/bits";
+import { figure } from "../ci/columns";
+import { Mark } from "../ci/mark";
+import { SessionState } from "./bits";
 import "./sessions.css";
 import type { ListedSession, Sessions } from "./types";
 
-/** How often a list with sessions that run is asked for again. */
+/** How long after an answer the list is asked for again: with sessions that run, and without. */
 const RUNNING_MILLIS = 5000;
+const CALM_MILLIS = 15_000;
 
 /** How far a session is: what ended well, what failed, what runs. */
 function Progress({ session: { tasks } }: { session: ListedSession }) {
@@ -37,30 +41,6 @@ function Progress({ session: { tasks } }: { session: ListedSession }) {
   );
 }
 
-function Mark({ session }: { session: ListedSession }) {
-  const marked = param("mark");
-  const isMarked = marked === session.id;
-  if (marked && !isMarked)
-    return (
-      <a class="session-mark" href={href(link("/sessions/compare", { a: marked, b: session.id }))}>
-        <Icon name="compare" size={14} /> compare
-      </a>
-    );
-  const label = isMarked ? "Marked" : "Mark, to compare with another";
-  return (
-    <button
-      type="button"
-      class="session-mark"
-      aria-pressed={isMarked}
-      aria-label={label}
-      title={label}
-      onClick={() => setParams({ mark: isMarked ? undefined : session.id }, { replace: true })}
-    >
-      <Icon name="flag" size={14} />
-    </button>
-  );
-}
-
 const millis = (text: string | null) => (text ? Date.parse(text) : undefined);
 
 const COLUMNS: Column<ListedSession>[] = [
@@ -71,7 +51,7 @@ const COLUMNS: Column<ListedSession>[] = [
     value: (row) => row.name,
     render: (row) => (
       <span class="ellipsis">
-        <a class="session-link" href={href(link(`/session/${encodeURIComponent(row.id)}`))}>
+        <a class="told-link" href={href(link(`/session/${encodeURIComponent(row.id)}`))}>
           {row.name}
         </a>{" "}
         <span class="muted">{row.id === row.name ? row.service : row.id}</span>
@@ -100,14 +80,7 @@ const COLUMNS: Column<ListedSession>[] = [
     value: (row) => row.tasks.completed,
     render: (row) => `${count(row.tasks.completed)} of ${count(row.tasks.created)}`,
   },
-  {
-    id: "running",
-    title: "Run",
-    width: "64px",
-    align: "right",
-    value: (row) => row.tasks.running,
-    render: (row) => count(row.tasks.running),
-  },
+  figure("running", "Run", (row) => row.tasks.running, count, "64px"),
   {
     id: "failed",
     title: "Failed",
@@ -116,14 +89,7 @@ const COLUMNS: Column<ListedSession>[] = [
     value: (row) => row.tasks.failed,
     render: (row) => <span class={row.tasks.failed > 0 ? "bad" : "muted"}>{count(row.tasks.failed)}</span>,
   },
-  {
-    id: "duration",
-    title: "For",
-    width: "92px",
-    align: "right",
-    value: (row) => row.duration_seconds ?? undefined,
-    render: (row) => seconds(row.duration_seconds),
-  },
+  figure("duration", "For", (row) => row.duration_seconds, seconds, "92px"),
   {
     id: "started",
     title: "Began",
@@ -146,7 +112,12 @@ const COLUMNS: Column<ListedSession>[] = [
         </a>
       ) : null,
   },
-  { id: "mark", title: "", width: "92px", render: (row) => <Mark session={row} /> },
+  {
+    id: "mark",
+    title: "",
+    width: "92px",
+    render: (row) => <Mark id={row.id} compare="/sessions/compare" />,
+  },
 ];
 
 function Figures({ sessions }: { sessions: readonly ListedSession[] }) {
@@ -154,7 +125,7 @@ function Figures({ sessions }: { sessions: readonly ListedSession[] }) {
   const sum = (of: (session: ListedSession) => number) => sessions.reduce((total, one) => total + of(one), 0);
   const failed = sum((session) => session.tasks.failed);
   return (
-    <div class="session-figures">
+    <div class="figures">
       <Figure label="Running" value={running.length} hint={`of ${sessions.length} sessions`} />
       <Figure label="Tasks that run" value={count(sum((session) => session.tasks.running))} />
       <Figure label="Tasks completed" value={count(sum((session) => session.tasks.completed))} />
@@ -180,11 +151,16 @@ export default function Page() {
     [from, to, state],
   );
   const hasRunning = asked.data?.sessions.some((session) => session.state === "running");
+  const isLive = rangeText.value.to.startsWith("now");
   useEffect(() => {
-    if (!hasRunning) return;
-    const timer = setInterval(asked.again, RUNNING_MILLIS);
-    return () => clearInterval(timer);
-  }, [hasRunning]);
+    if (asked.loading || (!isLive && !hasRunning)) return;
+    // Time goes on: sessions that begin after the page was opened are to be there too.
+    const again = isLive ? refresh : asked.again;
+    const timer = setTimeout(again, hasRunning ? RUNNING_MILLIS : CALM_MILLIS);
+    return () => clearTimeout(timer);
+  }, [asked.loading, hasRunning, isLive]);
+  // What is asked for again by itself is not dimmed every few seconds.
+  const shown = { ...asked, loading: false };
   return (
     <PageBody
       title="Sessions"
@@ -203,9 +179,13 @@ export default function Page() {
         />
       }
     >
-      <Answer of={asked}>
+      <Answer of={shown}>
         {({ sessions, truncated }) =>
-          sessions.length === 0 ? (
+          sessions.length === 0 && state ? (
+            <Empty title={`No session of this time is ${state}`}>
+              <Button onClick={() => setParams({ state: undefined })}>All states</Button>
+            </Empty>
+          ) : sessions.length === 0 ? (
             <Empty title="No sessions in this time">
               <p>
                 A session is whatever is sent with one resource attribute <code>session_id</code>: by{" "}

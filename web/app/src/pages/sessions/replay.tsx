@@ -45,7 +45,7 @@ function show(at: number | undefined): void {
   setParams({ at: at === undefined ? undefined : Math.round(at) }, { replace: true });
 }
 
-export function Replay({ board }: { board: Board }) {
+export function Replay({ board, isAsking }: { board: Board; isAsking: boolean }) {
   const { replay } = board;
   const length = Math.max(1, replay.end_ms - replay.start_ms);
   const chosen = param("at") === undefined ? undefined : Number(param("at"));
@@ -62,12 +62,19 @@ export function Replay({ board }: { board: Board }) {
       setDragged(undefined);
     }, REST_MILLIS);
   };
-  const newest = useRef(at);
-  newest.current = at;
+  // A page that is left is not moved any more.
+  useEffect(() => () => clearTimeout(rest.current), []);
+  const newest = useRef({ at, isAsking });
+  newest.current = { at, isAsking };
   useEffect(() => {
     if (!isPlaying) return;
+    let last = performance.now();
     const timer = setInterval(() => {
-      const next = newest.current + length * (STEP_MILLIS / PLAY_MILLIS);
+      // Asking for the next moment would end the question for this one: a slow board moves on by more.
+      if (newest.current.isAsking) return;
+      const now = performance.now();
+      const next = newest.current.at + length * ((now - last) / PLAY_MILLIS);
+      last = now;
       if (next >= replay.end_ms) setPlaying(false);
       show(Math.min(next, replay.end_ms));
     }, STEP_MILLIS);

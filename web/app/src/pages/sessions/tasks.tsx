@@ -9,7 +9,9 @@ import { count, fullTime } from "../../ui/format";
 import { Card } from "../../ui/page";
 import { Answer, Empty } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
-import { seconds, TaskState } from "./bits";
+import { seconds } from "../ci/bits";
+import { figure, words } from "../ci/columns";
+import { TaskState } from "./bits";
 import type { Task, Tasks } from "./types";
 
 const PAGE = 200;
@@ -48,13 +50,7 @@ function columns(trace: string | null, begin: number): Column<Task>[] {
       value: (task) => task.status,
       render: (task) => <TaskState status={task.status} />,
     },
-    {
-      id: "node",
-      title: "Node",
-      width: "minmax(80px, 0.7fr)",
-      value: (task) => task.node ?? "",
-      render: (task) => <span class="ellipsis">{task.node}</span>,
-    },
+    words("node", "Node", "minmax(80px, 0.7fr)", (task) => task.node),
     {
       id: "started",
       title: "Started after",
@@ -70,22 +66,8 @@ function columns(trace: string | null, begin: number): Column<Task>[] {
           </span>
         ),
     },
-    {
-      id: "wait",
-      title: "Waited",
-      width: "90px",
-      align: "right",
-      value: (task) => task.wait_seconds ?? undefined,
-      render: (task) => seconds(task.wait_seconds),
-    },
-    {
-      id: "duration",
-      title: "Ran",
-      width: "90px",
-      align: "right",
-      value: (task) => task.seconds ?? undefined,
-      render: (task) => seconds(task.seconds),
-    },
+    figure("wait", "Waited", (task) => task.wait_seconds, seconds, "90px"),
+    figure("duration", "Ran", (task) => task.seconds, seconds, "90px"),
     {
       id: "error",
       title: "Error",
@@ -157,7 +139,11 @@ export function TaskTable({ id, trace, begin, nodes, version }: TaskTableProps) 
       actions={
         <>
           {state && (
-            <Button kind="quiet" icon="close" onClick={() => setParams({ state: undefined }, replace)}>
+            <Button
+              kind="quiet"
+              icon="close"
+              onClick={() => setParams({ state: undefined, offset: undefined }, replace)}
+            >
               {state.replaceAll(",", ", ")}
             </Button>
           )}

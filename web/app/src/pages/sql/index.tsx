@@ -1,10 +1,10 @@
 /** SQL over all that is stored: a query, its rows as a table or over time, and as a file. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { ask } from "../../frame/api";
+import { eachPiece } from "../../frame/api";
 import { href } from "../../frame/base";
 import { ran } from "../../frame/recents";
 import { link, param, setParams } from "../../frame/router";
-import { range, setRange } from "../../frame/time";
+import { range, rangeLabel, rangeText, refresh, refreshes, setRange, widenRange } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { colorAt } from "../../ui/colors";
@@ -12,6 +12,7 @@ import { Editor } from "../../ui/editor";
 import { queryError } from "../../ui/editor/errors";
 import { QueryMenu, useQueryKeys } from "../../ui/editor/queries";
 import { sqlColumns } from "../../ui/editor/sql";
+import { nameOf } from "../../ui/editor/sqlnames";
 import { FileButton } from "../../ui/file";
 import { count, fullTime } from "../../ui/format";
 import { Icon } from "../../ui/icon";
@@ -51,25 +52,23 @@ function posted(query: string, accept: string): RequestInit {
 
 async function rowsOf(query: string, signal: AbortSignal): Promise<SqlAnswer & { millis: number }> {
   const began = performance.now();
-  const response = await ask("/api/sql", { ...posted(query, "application/json"), signal });
   const reader = new RowReader();
-  const pieces = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-  for (;;) {
-    const { value, done } = await pieces.read();
-    if (done) break;
-    if (reader.take(value)) continue;
-    await pieces.cancel();
-    break;
-  }
+  await eachPiece("/api/sql", { ...posted(query, "application/json"), signal }, (piece) =>
+    reader.take(piece),
+  );
   return { ...reader.end(), millis: performance.now() - began };
 }
 
 export default function SqlPage() {
   const query = param("q") ?? "";
   const shown = range.value;
-  // A query that does not name the time shown does not change with it.
-  const time = /\$(?:from|to)\b/.test(query) ? `${shown.from} ${shown.to}` : "";
-  const asked = useAsk(query === "" ? undefined : (signal) => rowsOf(query, signal), [query, time]);
+  // A query that does not name the time shown does not change with it, but is asked again with all else.
+  const time = namesTime(query) ? `${shown.from} ${shown.to}` : "";
+  const asked = useAsk(query === "" ? undefined : (signal) => rowsOf(query, signal), [
+    query,
+    time,
+    refreshes.value,
+  ]);
   useQueryKeys("SQL", "sql", query, (q) => setParams({ q }));
   const wrong = asked.error && queryError(query, asked.error);
   return (
@@ -95,7 +94,8 @@ function QueryBox({ query, error }: { query: string; error?: Error }) {
   useEffect(() => setDraft(query), [query]);
   const run = (text = draft) => {
     ran("sql", text);
-    setParams({ q: text.trim() });
+    if (text.trim() === query) refresh();
+    else setParams({ q: text.trim() });
   };
   const wrong = draft === query ? queryError(query, error, withTime(query, range.peek())) : undefined;
   return (
@@ -164,11 +164,26 @@ function Rows({ answer, query }: { answer: SqlAnswer & { millis: number }; query
         </Card>
       )}
       {answer.rows.length === 0 ? (
-        <Empty title="The query answers no rows" />
+        <NoRows query={query} />
       ) : (
         <Table label="Rows" columns={columns} rows={answer.rows} rowKey={(_, at) => at} />
       )}
     </div>
+  );
+}
+
+/** Whether a query asks for the time shown. */
+function namesTime(query: string): boolean {
+  return /\$(?:from|to)\b/.test(query);
+}
+
+function NoRows({ query }: { query: string }) {
+  if (!namesTime(query)) return <Empty title="No row fits the query" />;
+  return (
+    <Empty title="No row fits the query in the time shown">
+      <p>That is: {rangeLabel(rangeText.value)}.</p>
+      <Button onClick={widenRange}>Ask for twice as much time</Button>
+    </Empty>
   );
 }
 
@@ -221,22 +236,29 @@ function Tables() {
       <h2>Tables</h2>
       <Answer of={asked} lines={6}>
         {(tables) =>
-          [...tables].map(([table, columns]) => (
-            <details key={table} class="facet">
-              <summary>
-                {table} <span class="muted">{columns.length}</span>
-              </summary>
-              <Button kind="quiet" onClick={() => setParams({ q: `select * from ${table} limit 100` })}>
-                100 rows
-              </Button>
-              {columns.map(({ column, type }) => (
-                <div key={column} class="sql-column">
-                  <code class="ellipsis">{column}</code>
-                  <span class="muted ellipsis">{type}</span>
-                </div>
-              ))}
-            </details>
-          ))
+          tables.size === 0 ? (
+            <p class="muted">The server did not say which tables there are.</p>
+          ) : (
+            [...tables].map(([table, columns]) => (
+              <details key={table} class="facet">
+                <summary>
+                  {table} <span class="muted">{columns.length}</span>
+                </summary>
+                <Button
+                  kind="quiet"
+                  onClick={() => setParams({ q: `select * from ${nameOf(table)} limit 100` })}
+                >
+                  100 rows
+                </Button>
+                {columns.map(({ column, type }) => (
+                  <div key={column} class="sql-column">
+                    <code class="ellipsis">{column}</code>
+                    <span class="muted ellipsis">{type}</span>
+                  </div>
+                ))}
+              </details>
+            ))
+          )
         }
       </Answer>
     </aside>

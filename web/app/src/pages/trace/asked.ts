@@ -1,7 +1,7 @@
 /** What the page asks about a trace besides its columns, and the shapes of the answers. */
 import { ask, getJson, question } from "../../frame/api";
 import type { FlameAnswer } from "../../ui/canvas/flamenodes";
-import { readColumns, type Trace } from "./columns";
+import { readColumns, spanId, type Trace } from "./columns";
 
 /** A value of an attribute, with its type as OpenTelemetry has it. */
 export interface Attribute {
@@ -124,6 +124,17 @@ export async function askTrace(id: string, signal: AbortSignal): Promise<Trace> 
 
 export function askDetails(id: string, rows: readonly number[], signal?: AbortSignal): Promise<Details> {
   return getJson(path(id, "/spans"), { rows: rows.join(",") }, signal);
+}
+
+/**
+ * Details of the span of a row. The server may have read the trace again since the page did, and a row is
+ * another span then: that one is asked for by its id.
+ */
+export async function askSpan(id: string, trace: Trace, row: number, signal: AbortSignal): Promise<Details> {
+  const details = await askDetails(id, [row], signal);
+  const span = spanId(trace, row);
+  if (details.spans[0]?.id === span) return details;
+  return getJson(path(id, "/spans"), { ids: span }, signal);
 }
 
 export function askColumn(id: string, key: string, signal?: AbortSignal): Promise<AttributeColumn> {

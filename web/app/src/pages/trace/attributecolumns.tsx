@@ -1,6 +1,7 @@
 /** Attributes as columns beside the names: which are chosen (`cols=` in the address), and their values. */
 import { useEffect, useState } from "preact/hooks";
 import { param, setParams } from "../../frame/router";
+import { token } from "../../frame/token";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { TextField } from "../../ui/field";
@@ -40,12 +41,25 @@ export function useColumns(state: TraceState, id: string): Columns {
       );
     }
     return () => controller.abort();
-  }, [id, text, revision]);
+  }, [id, text, revision, token.value]);
   const [shown, setShown] = useState(NONE);
   useEffect(() => {
-    setShown(keys.length === 0 ? NONE : keys.map((key) => ({ key, value: columnValue(answers.get(key)) })));
-  }, [text, answers]);
+    setShown(shownColumns(keys, answers, revision));
+  }, [text, answers, revision]);
   return { id, keys, shown };
+}
+
+/** The columns of these keys. Rows of another revision are other spans, so its values are not shown. */
+export function shownColumns(
+  keys: readonly string[],
+  answers: ReadonlyMap<string, AttributeColumn>,
+  revision: string,
+): NameScene["columns"] {
+  if (keys.length === 0) return NONE;
+  return keys.map((key) => {
+    const answer = answers.get(key);
+    return { key, value: columnValue(answer?.revision === revision ? answer : undefined) };
+  });
 }
 
 function columnValue(column: AttributeColumn | undefined): (row: number) => string | undefined {

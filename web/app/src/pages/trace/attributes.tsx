@@ -1,6 +1,6 @@
 /**
  * Attributes as they are, each with what can be done with its value: search traces by it, leave it out,
- * show it as a column, copy it. Values are text, whatever is in them.
+ * group the trace by it, show it as a column, copy it. Values are text, whatever is in them.
  */
 import { useState } from "preact/hooks";
 import { href } from "../../frame/base";
@@ -28,6 +28,23 @@ export function condition(
   if (type === "array" || type === "map" || type === "bytes" || type === "empty") return undefined;
   const isText = type === "string" || (typeof value !== "number" && typeof value !== "boolean");
   return `${traceqlName(scope, key)} ${operator} ${isText ? JSON.stringify(String(value)) : String(value)}`;
+}
+
+/** What is longer is in no address. */
+const FOUND_LETTERS = 500;
+
+/** A search inside the trace for a value; `undefined` where there is none for it. */
+export function findText(scope: AttributeScope, { key, value }: Attribute): string | undefined {
+  const text = valueText(value);
+  // Quotes hold words together and cannot be looked for; an equals sign in a key ends it.
+  if (scope === "link" || text.length > FOUND_LETTERS || /"/.test(key + text) || key.includes("=")) return;
+  const quoted = (part: string) => (/\s/.test(part) ? `"${part}"` : part);
+  return `${quoted(`${scope}.${key}`)}=${quoted(text)}`;
+}
+
+/** What statistics of the trace are grouped by for an attribute; not for those of links. */
+export function grouping(scope: AttributeScope, key: string): string | undefined {
+  return scope === "link" ? undefined : `${scope}.${key}`;
 }
 
 const LONG = 240;
@@ -89,6 +106,8 @@ function Value({ attribute: { value, type } }: { attribute: Attribute }) {
 function ValueMenu({ attribute, scope }: { attribute: Attribute; scope: AttributeScope }) {
   const equal = condition(scope, attribute, "=");
   const other = condition(scope, attribute, "!=");
+  const find = findText(scope, attribute);
+  const by = grouping(scope, attribute.key);
   const column = scope === "span" || scope === "resource" ? `${scope}.${attribute.key}` : undefined;
   return (
     <span class="value-menu">
@@ -110,20 +129,30 @@ function ValueMenu({ attribute, scope }: { attribute: Attribute; scope: Attribut
                 <Icon name="minus" /> Traces with another value
               </a>
             )}
-            <button
-              type="button"
-              class="menu-item"
-              onClick={() => {
-                const text = valueText(attribute.value);
-                setParams(
-                  { find: `${attribute.key}=${/\s/.test(text) ? `"${text}"` : text}` },
-                  { replace: true },
-                );
-                close();
-              }}
-            >
-              <Icon name="search" /> Find in this trace
-            </button>
+            {find && (
+              <button
+                type="button"
+                class="menu-item"
+                onClick={() => {
+                  setParams({ find }, { replace: true });
+                  close();
+                }}
+              >
+                <Icon name="search" /> Find in this trace
+              </button>
+            )}
+            {by && (
+              <button
+                type="button"
+                class="menu-item"
+                onClick={() => {
+                  setParams({ view: "stats", by });
+                  close();
+                }}
+              >
+                <Icon name="metrics" /> Statistics by this
+              </button>
+            )}
             {column && !chosenColumns().includes(column) && (
               <button
                 type="button"

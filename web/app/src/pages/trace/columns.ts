@@ -241,6 +241,20 @@ export function rowOfSpan({ id, spans }: Trace, span: string): number {
   return -1;
 }
 
+/** The rows of many spans, in one pass over the trace; of several with the same id the first. */
+export function rowsOfSpans({ id, spans }: Trace, wanted: Iterable<string>): Map<string, number> {
+  const texts = new Map<bigint, string>();
+  for (const span of wanted) if (/^[0-9a-f]{16}$/i.test(span)) texts.set(BigInt(`0x${span}`), span);
+  const rows = new Map<string, number>();
+  if (texts.size === 0) return rows;
+  const view = new DataView(id.buffer, id.byteOffset, id.byteLength);
+  for (let row = 0; row < spans; row += 1) {
+    const text = texts.get(view.getBigUint64(row * 8));
+    if (text !== undefined && !rows.has(text)) rows.set(text, row);
+  }
+  return rows;
+}
+
 /** The name of a row's span. */
 export function nameOf(trace: Trace, row: number): string {
   return trace.header.names[trace.name[row]!] ?? "";

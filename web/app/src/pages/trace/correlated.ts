@@ -33,6 +33,8 @@ export interface Strip {
   key: string;
   /** Whose it is: a host, a GPU. */
   owner: string;
+  /** The host, if it is known; of a GPU the one that has it. */
+  host: string;
   of: "host" | "gpu";
   name: string;
   unit: string;
@@ -58,6 +60,7 @@ export function stripsOf(machines: readonly Machine[], t0: string, host: string 
         return {
           key: `${of} ${name} ${at}`,
           owner: ownerOf(of, labels),
+          host: hostOfLabels(labels),
           of,
           name,
           unit,
@@ -68,17 +71,29 @@ export function stripsOf(machines: readonly Machine[], t0: string, host: string 
         };
       }),
   );
-  const isOfHost = (strip: Strip) => (host !== undefined && strip.owner.startsWith(host) ? 0 : 1);
+  const isOfHost = (strip: Strip) => (isOf(strip, host) ? 0 : 1);
   return strips.sort(
     (a, b) => isOfHost(a) - isOfHost(b) || a.owner.localeCompare(b.owner) || a.of.localeCompare(b.of),
   );
 }
 
+/** Whether a strip is of a host, which metrics may call by its whole name and spans by the first part, or so about. */
+export function isOf({ host: known }: Strip, host: string | undefined): boolean {
+  if (host === undefined || known === "") return false;
+  return known === host || known.startsWith(`${host}.`) || host.startsWith(`${known}.`);
+}
+
+function pick(labels: Record<string, string>, names: readonly string[]): string | undefined {
+  return names.map((name) => labels[name]).find(Boolean);
+}
+
+function hostOfLabels(labels: Record<string, string>): string {
+  return (pick(labels, HOST_LABELS) ?? "").replace(/:\d+$/, "");
+}
+
 function ownerOf(of: string, labels: Record<string, string>): string {
-  const pick = (names: readonly string[]) => names.map((name) => labels[name]).find(Boolean);
-  const host = (pick(HOST_LABELS) ?? "").replace(/:\d+$/, "");
-  const gpu = of === "gpu" ? pick(GPU_LABELS) : undefined;
-  return [host, gpu === undefined ? undefined : `GPU ${gpu}`].filter(Boolean).join(" ") || of;
+  const gpu = of === "gpu" ? pick(labels, GPU_LABELS) : undefined;
+  return [hostOfLabels(labels), gpu === undefined ? undefined : `GPU ${gpu}`].filter(Boolean).join(" ") || of;
 }
 
 /** What is all there can be, in units that have such. */

@@ -28,7 +28,10 @@ export function FindBox({ state, id }: { state: TraceState; id: string }) {
   useEffect(() => setText(find), [find]);
   useEffect(() => {
     if (text === find) return;
-    const timer = setTimeout(() => setParams({ find: text || null }, { replace: true }), TYPED_MILLIS);
+    const timer = setTimeout(
+      () => setParams({ find: text || null, uiFind: null }, { replace: true }),
+      TYPED_MILLIS,
+    );
     return () => clearTimeout(timer);
   }, [text, find]);
   const { revision } = state.trace.value.header;

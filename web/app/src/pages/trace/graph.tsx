@@ -85,7 +85,11 @@ export function GraphView({ state }: { state: TraceState }) {
               role="button"
               aria-label={`${service.name}: ${service.spans} spans, ${service.errors} errors`}
               onClick={open}
-              onKeyDown={(event) => event.key === "Enter" && open()}
+              onKeyDown={(event) => {
+                if (event.key !== "Enter" && event.key !== " ") return;
+                event.preventDefault();
+                open();
+              }}
             >
               <rect width={NODE.width} height={NODE.height} rx="6" />
               <rect width="5" height={NODE.height} rx="2" fill={colorOf(service.name)} stroke="none" />

@@ -43,7 +43,7 @@ export function HeadFacts({ trace, isLive }: { trace: Trace; isLive: boolean }) 
       <Fact value={count(totals.spans)} name={plural(totals.spans, "span")} />
       <Fact value={count(totals.services)} name={plural(totals.services, "service")} />
       {totals.hosts > 0 && <Fact value={count(totals.hosts)} name={plural(totals.hosts, "host")} />}
-      <Fact value={String(totals.maxDepth + 1)} name="levels" />
+      <Fact value={count(totals.maxDepth + 1)} name={plural(totals.maxDepth + 1, "level")} />
       {totals.errors > 0 ? (
         <Fact value={`✖ ${count(totals.errors)}`} name={plural(totals.errors, "error")} tone="bad" />
       ) : (

@@ -7,7 +7,7 @@ import { FIND_INPUT, stepMatch } from "./find";
 import { markOrCompare } from "./head";
 import type { TraceState } from "./state";
 import type { TimelineView } from "./timelineview";
-import { currentView, setView, VIEWS } from "./views";
+import { currentView, LABELS, setView, VIEWS } from "./views";
 
 const STEP = 0.1;
 const LARGE_STEP = 0.5;
@@ -22,10 +22,29 @@ function walk(state: TraceState, by: number, view: TimelineView | undefined): vo
   if (row >= 0) state.select(row);
 }
 
+/** The next span shown that runs in the window, as `f` and `b` have it in Jaeger. */
+function walkInSight(state: TraceState, direction: 1 | -1, view: TimelineView | undefined): void {
+  const rows = state.rows.peek();
+  const at = rows.indexOf(state.selected.peek());
+  const first = rows.indexOf(view?.firstRow ?? rows.at(0));
+  const row = state.rowInSight(at >= 0 ? at : first - (direction === 1 ? 1 : 0), direction);
+  if (row >= 0) state.select(row);
+}
+
+/** Opens and closes the details of the span that is looked at; without one, looks at the first in sight. */
+function toggleDetails(state: TraceState, view: TimelineView | undefined): void {
+  if (state.selected.peek() >= 0) {
+    setParams({ panel: param("panel") === "0" ? null : "0" }, { replace: true });
+    return;
+  }
+  setParams({ panel: null }, { replace: true });
+  walk(state, 0, view);
+}
+
 function clear(state: TraceState): void {
   if (state.area.peek()) state.area.value = undefined;
   else if (state.selected.peek() >= 0) state.select(-1);
-  else if (param("find")) setParams({ find: null }, { replace: true });
+  else if (param("find") ?? param("uiFind")) setParams({ find: null, uiFind: null }, { replace: true });
   else if (param("root") || param("only") || param("service"))
     state.filter({ root: null, only: null, service: null });
   else state.look(state.whole);
@@ -84,17 +103,15 @@ export function useTraceKeys(
     [
       key("j", "Next span", () => walk(state, 1, handle.current)),
       key("k", "Previous span", () => walk(state, -1, handle.current)),
-      key("f", "Next span in sight", () => walk(state, 1, handle.current)),
-      key("b", "Previous span in sight", () => walk(state, -1, handle.current)),
+      key("f", "Next span that runs in the window", () => walkInSight(state, 1, handle.current)),
+      key("b", "Previous span that runs in the window", () => walkInSight(state, -1, handle.current)),
       key("PageDown", "A page of spans on", () =>
         walk(state, handle.current?.rowsInSight ?? 20, handle.current),
       ),
       key("PageUp", "A page of spans back", () =>
         walk(state, -(handle.current?.rowsInSight ?? 20), handle.current),
       ),
-      key("Enter", "Details of the span, or not", () =>
-        setParams({ panel: param("panel") === "0" ? null : "0" }, { replace: true }),
-      ),
+      key("Enter", "Details of the span, or not", () => toggleDetails(state, handle.current)),
       key("z", "Fold or unfold the span", () => {
         const row = state.selected.peek();
         if (row >= 0) state.fold((rows) => rows.toggle(row));
@@ -129,7 +146,7 @@ export function useTraceKeys(
       key("m", "Mark for comparison, or compare", () => markOrCompare(id, state.trace.peek())),
       key("Escape", "Close, clear, show all", () => clear(state)),
       ...VIEWS.map((view, at) =>
-        key(String(at + 1), `View: ${view}`, () => view !== currentView() && setView(view)),
+        key(String(at + 1), `View: ${LABELS[view]}`, () => view !== currentView() && setView(view)),
       ),
     ],
     [state, id],

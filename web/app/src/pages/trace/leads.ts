@@ -2,7 +2,9 @@
 import { link } from "../../frame/router";
 import { millisOf } from "../../ui/format";
 import type { IconName } from "../../ui/icon";
+import { durationText } from "../traces/query";
 import { type Attribute, type Owner, type SpanDetails, valueText } from "./asked";
+import { DAY_MILLIS, operationQuery } from "./usual";
 
 export interface Lead {
   label: string;
@@ -18,7 +20,7 @@ function text(list: readonly Attribute[], ...keys: string[]): string | undefined
   return undefined;
 }
 
-/** LogQL and TraceQL write texts as JSON does. */
+/** LogQL writes texts as JSON does. */
 const quoted = (value: string) => JSON.stringify(value);
 
 const LEAST_ROOM_MILLIS = 60_000;
@@ -35,6 +37,10 @@ export function leadsOf(
   const length = Math.max(0, span.durationNanos) / 1e6;
   const room = Math.max(LEAST_ROOM_MILLIS, length * 0.1);
   const window = { from: Math.floor(start - room), to: Math.ceil(start + length + room) };
+  // Others like it are those of the day before, which show what is usual.
+  const day = { from: Math.max(0, Math.floor(start - DAY_MILLIS)), to: window.to };
+  const traces = (further?: string) =>
+    link("/traces", { q: operationQuery(service, span.name, further), ...day });
   const everyStream = '{service_name=~".+"}';
   const ownStream = service === "" ? everyStream : `{service_name=${quoted(service)}}`;
   const logs = (stream: string, filter: string) =>
@@ -42,25 +48,24 @@ export function leadsOf(
   const leads: Lead[] = [
     { label: "Logs of this span", icon: "logs", path: logs(ownStream, `span_id=${quoted(span.id)}`) },
     { label: "Logs of the trace", icon: "logs", path: logs(everyStream, `trace_id=${quoted(traceId)}`) },
-    {
-      label: "Same operation",
-      icon: "traces",
-      path: link("/traces", {
-        q: `{ resource.service.name = ${quoted(service)} && name = ${quoted(span.name)} }`,
-      }),
-    },
+    { label: "Same operation", icon: "traces", path: traces() },
   ];
+  if (span.durationNanos > 0)
+    leads.push({
+      label: "Same operation, slower",
+      icon: "traces",
+      path: traces(`duration > ${durationText(span.durationNanos)}`),
+    });
   const host = text(own, "host.name", "k8s.node.name", "node_id");
+  // The page of a host has its GPUs.
+  const hasGpus = own.some(({ key }) => /gpu|cuda|device\.id/i.test(key));
   if (host)
     leads.push({
-      label: `Host ${host}`,
+      label: hasGpus ? `Host ${host}, GPUs` : `Host ${host}`,
       icon: "hosts",
       path: link(`/host/${encodeURIComponent(host)}`, window),
     });
-  if (host && own.some(({ key }) => /gpu|cuda|device\.id/i.test(key))) {
-    leads.push({ label: "GPUs", icon: "dashboards", path: link("/gpu", { host, ...window }) });
-  }
-  const session = text(own, "session.id", "kymo.session.id", "session");
+  const session = text(own, "session_id", "session.id", "kymo.session.id", "session");
   if (session)
     leads.push({
       label: `Session ${session}`,
@@ -69,6 +74,15 @@ export function leadsOf(
     });
   if (own.some(({ key }) => /^(cicd|ci|github|gitlab|buildkite)\./.test(key))) {
     leads.push({ label: "CI run", icon: "ci", path: link(`/ci/run/${encodeURIComponent(traceId)}`) });
+  }
+  const workflow = text(own, "ci.workflow", "cicd.pipeline.name");
+  if (workflow) {
+    const repository = text(own, "ci.repository", "git.repository");
+    leads.push({
+      label: `Last runs of ${workflow}`,
+      icon: "ci",
+      path: link("/ci/pipeline", { workflow, repository }),
+    });
   }
   return leads;
 }

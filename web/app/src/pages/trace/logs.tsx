@@ -10,7 +10,7 @@ import { count, millisOf } from "../../ui/format";
 import { Empty, ErrorBox, Skeleton, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { valueText } from "./asked";
-import { rowOfSpan, serviceOf, type Trace } from "./columns";
+import { rowsOfSpans, serviceOf, type Trace } from "./columns";
 import { askCorrelated, type LogRecord } from "./correlated";
 import { exceptionTitle } from "./eventlist";
 import type { TraceState } from "./state";
@@ -40,10 +40,14 @@ function ofEvent(trace: Trace, event: TraceEvent, t0: bigint): Said {
   };
 }
 
-function ofRecord(trace: Trace, { timeUnixNano, line, labels }: LogRecord, t0: bigint): Said {
+function ofRecord(
+  { timeUnixNano, line, labels }: LogRecord,
+  t0: bigint,
+  rows: ReadonlyMap<string, number>,
+): Said {
   return {
     at: Number(BigInt(timeUnixNano) - t0),
-    row: rowOfSpan(trace, labels.span_id ?? ""),
+    row: rows.get(labels.span_id ?? "") ?? -1,
     isEvent: false,
     level: (
       labels.detected_level ??
@@ -60,9 +64,13 @@ function ofRecord(trace: Trace, { timeUnixNano, line, labels }: LogRecord, t0: b
 /** Both in order of time. */
 export function inOrder(trace: Trace, events: readonly TraceEvent[], records: readonly LogRecord[]): Said[] {
   const t0 = BigInt(trace.header.t0);
+  const rows = rowsOfSpans(
+    trace,
+    records.map(({ labels }) => labels.span_id ?? ""),
+  );
   const all = [
     ...events.map((event) => ofEvent(trace, event, t0)),
-    ...records.map((record) => ofRecord(trace, record, t0)),
+    ...records.map((record) => ofRecord(record, t0, rows)),
   ];
   return all.sort((a, b) => a.at - b.at);
 }

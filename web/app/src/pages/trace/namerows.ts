@@ -70,6 +70,14 @@ export class NameRows {
     root.addEventListener("pointerleave", this.left);
   }
 
+  /** Leaves the element as it was found. */
+  close(): void {
+    this.root.removeEventListener("click", this.clicked);
+    this.root.removeEventListener("pointermove", this.moved);
+    this.root.removeEventListener("pointerleave", this.left);
+    for (const slot of this.slots) slot.root.remove();
+  }
+
   /** Shows the rows in sight. */
   update(scene: NameScene): void {
     const { rows, top, height } = scene;

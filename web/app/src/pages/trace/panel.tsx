@@ -7,46 +7,75 @@ import { around } from "../../ui/canvas/window";
 import { colorOf } from "../../ui/colors";
 import { duration, percent } from "../../ui/format";
 import { Answer } from "../../ui/states";
-import { askDetails } from "./asked";
+import { askSpan } from "./asked";
 import { endOf, FLAG, has, nameOf, serviceOf, spanId, type Trace } from "./columns";
 import { SpanParts } from "./spanparts";
 import type { TraceState } from "./state";
+import { timesText, type Usual, useUsual } from "./usual";
 import "./panel.css";
 
 const WIDTH = "kymo.trace.panel";
+const LEAST_WIDTH = 300;
+/** What part of the window it takes at most. */
+const MOST = 0.6;
+const KEY_STEP = 20;
+
+/** The width of the panel after a change. */
+export function panelWidth(wanted: number, windowWidth: number): number {
+  return Math.round(Math.max(LEAST_WIDTH, Math.min(windowWidth * MOST, wanted)));
+}
 
 export function SidePanel({ state, id }: { state: TraceState; id: string }) {
   const [width, setWidth] = useState(() => Number(localStorage.getItem(WIDTH)) || 400);
-  const drag = useRef<{ x: number; width: number } | undefined>(undefined);
   const trace = state.trace.value;
   const row = state.selected.value;
-  const asked = useAsk((signal) => askDetails(id, [row], signal), [id, row, trace.header.revision]);
-  const resize = (x: number) => {
-    if (!drag.current) return;
-    const wanted = drag.current.width + drag.current.x - x;
-    const next = Math.round(Math.max(300, Math.min(window.innerWidth * 0.6, wanted)));
-    localStorage.setItem(WIDTH, String(next));
-    setWidth(next);
-  };
+  const asked = useAsk((signal) => askSpan(id, trace, row, signal), [id, row, trace.header.revision]);
   return (
     <aside class="panel" style={{ width }} aria-label="Span">
-      <div
-        class="panel-edge"
-        onPointerDown={(event) => {
-          event.currentTarget.setPointerCapture(event.pointerId);
-          drag.current = { x: event.clientX, width };
-        }}
-        onPointerMove={(event) => resize(event.clientX)}
-        onPointerUp={() => {
-          drag.current = undefined;
-        }}
-      />
+      <PanelEdge width={width} onChange={setWidth} />
       <PanelHead state={state} trace={trace} row={row} />
       <Figures state={state} trace={trace} row={row} />
       <Answer of={asked} lines={10}>
         {(details) => <SpanParts details={details} trace={trace} row={row} />}
       </Answer>
     </aside>
+  );
+}
+
+/** The edge to the view, which moves with the pointer and with arrows. */
+function PanelEdge({ width, onChange }: { width: number; onChange: (width: number) => void }) {
+  const drag = useRef<{ x: number; width: number } | undefined>(undefined);
+  const set = (wanted: number) => {
+    const next = panelWidth(wanted, window.innerWidth);
+    localStorage.setItem(WIDTH, String(next));
+    onChange(next);
+  };
+  return (
+    <div
+      class="panel-edge"
+      role="separator"
+      aria-orientation="vertical"
+      aria-label="Width of the details"
+      aria-valuenow={width}
+      aria-valuemin={LEAST_WIDTH}
+      aria-valuemax={panelWidth(Number.MAX_SAFE_INTEGER, window.innerWidth)}
+      tabIndex={0}
+      onKeyDown={(event) => {
+        // The panel is on the right: to the left is wider.
+        const step = event.key === "ArrowLeft" ? KEY_STEP : event.key === "ArrowRight" ? -KEY_STEP : 0;
+        if (step === 0) return;
+        event.preventDefault();
+        set(width + step);
+      }}
+      onPointerDown={(event) => {
+        event.currentTarget.setPointerCapture(event.pointerId);
+        drag.current = { x: event.clientX, width };
+      }}
+      onPointerMove={(event) => drag.current && set(drag.current.width + drag.current.x - event.clientX)}
+      onPointerUp={() => {
+        drag.current = undefined;
+      }}
+    />
   );
 }
 
@@ -97,6 +126,8 @@ export function rankAmongSame(trace: Trace, row: number): { same: number; noLong
 
 function Figures({ state, trace, row }: { state: TraceState; trace: Trace; row: number }) {
   const rank = useMemo(() => rankAmongSame(trace, row), [trace, row]);
+  const service = serviceOf(trace, row);
+  const usual = useUsual(service, nameOf(trace, row), trace.header.t0);
   const nanos = trace.duration[row]!;
   const critical = trace.critical[row]!;
   const whole = trace.header.criticalPath.durationNanos;
@@ -119,6 +150,7 @@ function Figures({ state, trace, row }: { state: TraceState; trace: Trace; row: 
           hint={`of ${rank.same} in this trace`}
         />
       )}
+      {service !== "" && <UsualPair usual={usual} nanos={nanos} />}
       <div class={isCritical ? "panel-critical" : "panel-slack"}>
         {isCritical ? (
           <>
@@ -147,6 +179,23 @@ function Figures({ state, trace, row }: { state: TraceState; trace: Trace; row: 
         )}
       </div>
     </div>
+  );
+}
+
+/** How the span stands to those of its kind in the day before; the place is kept while nothing is known. */
+function UsualPair({ usual, nanos }: { usual: Usual | undefined; nanos: number }) {
+  const { p50Nanos, p95Nanos } = usual ?? {};
+  if (p50Nanos === undefined || p95Nanos === undefined) {
+    const hint = usual ? "There were none in the 24 hours before the trace" : "";
+    return <Pair name="p95 of its kind" value="–" hint={hint} />;
+  }
+  const times = nanos > 0 && p95Nanos > 0 ? ` (${timesText(nanos, p95Nanos)})` : "";
+  return (
+    <Pair
+      name="p95 of its kind"
+      value={`${duration(p95Nanos)}${times}`}
+      hint={`In the 24 hours before the trace; half took no longer than ${duration(p50Nanos)}`}
+    />
   );
 }
 

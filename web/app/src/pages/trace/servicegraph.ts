@@ -53,7 +53,11 @@ function layered(services: number, edges: GraphEdge[], isFirst: ReadonlySet<numb
   let current = [...isFirst];
   for (const service of current) layer[service] = 0;
   const next = new Map<number, number[]>();
-  for (const { from, to } of edges) next.set(from, [...(next.get(from) ?? []), to]);
+  for (const { from, to } of edges) {
+    const known = next.get(from);
+    if (known) known.push(to);
+    else next.set(from, [to]);
+  }
   let depth = 0;
   while (current.length > 0) {
     depth += 1;

@@ -7,14 +7,15 @@ import { Icon } from "../../ui/icon";
 import { Tabs } from "../../ui/tabs";
 import type { Details, Owner, SpanDetails } from "./asked";
 import { Attributes } from "./attributes";
-import { hostOf, nameOf, serviceOf, type Trace } from "./columns";
+import { FLAG, has, hostOf, nameOf, serviceOf, spanId, type Trace } from "./columns";
 import { EventList, Exceptions } from "./eventlist";
 import { leadsOf } from "./leads";
+import { otlpOf } from "./otlpjson";
 
 export function SpanParts({ details, trace, row }: { details: Details; trace: Trace; row: number }) {
   const span = details.spans[0];
   // The answer for the span before is shown until this one's has come.
-  if (!span || span.row !== row) return null;
+  if (span?.id !== spanId(trace, row)) return null;
   const resource = details.resources[span.resource];
   const scope = details.scopes[span.scope];
   const part = param("part") ?? "attributes";
@@ -23,6 +24,7 @@ export function SpanParts({ details, trace, row }: { details: Details; trace: Tr
     { id: "resource", label: "Resource", count: String(resource?.attributes.length ?? 0) },
     { id: "events", label: "Events", count: String(span.events.length) },
     { id: "links", label: "Links", count: String(span.links.length) },
+    { id: "json", label: "JSON" },
   ];
   return (
     <div class="panel-parts">
@@ -49,6 +51,7 @@ export function SpanParts({ details, trace, row }: { details: Details; trace: Tr
       {part === "resource" && <ResourcePart resource={resource} scope={scope} />}
       {part === "events" && <EventList events={span.events} dropped={span.droppedEvents} from={span.start} />}
       {part === "links" && <LinkPart span={span} traceId={trace.header.traceId} />}
+      {part === "json" && <JsonPart details={details} span={span} trace={trace} row={row} />}
     </div>
   );
 }
@@ -97,6 +100,42 @@ function ResourcePart({ resource, scope }: { resource?: Owner; scope?: Owner }) 
         </>
       )}
     </>
+  );
+}
+
+/** What is longer is for other programs to look at. */
+const JSON_LETTERS = 100_000;
+
+function JsonPart({
+  details: { resources, scopes },
+  span,
+  trace,
+  row,
+}: {
+  details: Details;
+  span: SpanDetails;
+  trace: Trace;
+  row: number;
+}) {
+  const untold = { isRunning: has(trace, row, FLAG.running), isUntimed: has(trace, row, FLAG.untimed) };
+  const { traceId } = trace.header;
+  const otlp = otlpOf(span, resources[span.resource], scopes[span.scope], traceId, untold);
+  const text = JSON.stringify(otlp, null, 2);
+  return (
+    <div class="span-json">
+      <div class="row">
+        <span class="muted">OTLP</span>
+        <CopyButton text={text} label="Copy the JSON">
+          Copy
+        </CopyButton>
+      </div>
+      <pre>{text.slice(0, JSON_LETTERS)}</pre>
+      {text.length > JSON_LETTERS && (
+        <p class="muted">
+          The first {JSON_LETTERS} of {text.length} letters are shown; a copy has all.
+        </p>
+      )}
+    </div>
   );
 }
 

@@ -5,7 +5,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import { param, paramAll, setParams } from "../../frame/router";
 import { clamp, isWhole, narrowest, readWindow, type Window, writeWindow } from "../../ui/canvas/window";
-import { FLAG, has, rowOfSpan, serviceOf, spanId, type Trace } from "./columns";
+import { endOf, FLAG, has, rowOfSpan, serviceOf, spanId, type Trace } from "./columns";
 import { carryFolds, Rows } from "./rows";
 
 /** Writing the address for every frame of a drag would fill the browser's history. */
@@ -17,6 +17,8 @@ export interface Matches {
   rows: readonly number[];
   total: number;
 }
+
+const shifted = ({ from, to }: Window, by: number): Window => ({ from: from + by, to: to + by });
 
 export class TraceState {
   readonly trace;
@@ -61,14 +63,21 @@ export class TraceState {
   /** A newer version of the same trace. */
   take(trace: Trace): void {
     const before = this.rows.peek();
-    const span = this.selected.peek() >= 0 ? spanId(before.trace, this.selected.peek()) : undefined;
+    // The span in the address may have come only now.
+    const span = this.selected.peek() >= 0 ? spanId(before.trace, this.selected.peek()) : param("span");
     const wasWhole = isWhole(this.window.peek(), this.length);
+    // A span that began earlier than all known moves the zero of the axis, but not what is looked at.
+    const moved = Number(BigInt(before.trace.header.t0) - BigInt(trace.header.t0));
     const rows = new Rows(trace);
     carryFolds(before, rows);
     batch(() => {
       this.trace.value = trace;
       this.rows.value = rows;
-      this.window.value = wasWhole ? this.whole : clamp(this.window.peek(), this.length);
+      if (wasWhole) this.window.value = this.whole;
+      else if (moved === 0) this.window.value = clamp(this.window.peek(), this.length);
+      else this.look(shifted(this.window.peek(), moved));
+      const area = this.area.peek();
+      if (area && moved !== 0) this.area.value = shifted(area, moved);
       this.selected.value = span === undefined ? -1 : rowOfSpan(trace, span);
       this.applyFilters();
     });
@@ -160,7 +169,17 @@ export class TraceState {
     this.applyFilters();
   }
 
-  /** The next row shown after this place, in a direction, that fits; around the end if need be. */
+  /** The next row shown after this place among those shown, in a direction, whose span runs in the window; or -1. */
+  rowInSight(place: number, direction: 1 | -1): number {
+    const [rows, { from, to }] = [this.rows.peek(), this.window.peek()];
+    for (let index = place + direction; index >= 0 && index < rows.count; index += direction) {
+      const row = rows.at(index);
+      if (rows.trace.start[row]! <= to && endOf(rows.trace, row) >= from) return row;
+    }
+    return -1;
+  }
+
+  /** The next row after the one looked at, in a direction, that fits, folded or not; around the end if need be. */
   findRow(direction: 1 | -1, fits: (row: number) => boolean): number {
     const { spans } = this.trace.peek();
     const selected = this.selected.peek();

@@ -15,7 +15,7 @@ import { millisOf } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Answer } from "../../ui/states";
 import { hostOf } from "./columns";
-import { askCorrelated, type Strip, stripsOf, unitText, WHOLE } from "./correlated";
+import { askCorrelated, isOf, type Strip, stripsOf, unitText, WHOLE } from "./correlated";
 import type { TraceState } from "./state";
 
 const STRIP_HEIGHT = 30;
@@ -58,7 +58,7 @@ function StripList({ state, machines }: { state: TraceState; machines: Parameter
   const host = row >= 0 ? hostOf(trace, row) : undefined;
   const strips = useMemo(() => stripsOf(machines, trace.header.t0, host), [machines, trace, host]);
   // Of a single host nothing stands out.
-  const hasOthers = strips.some(({ owner }) => host === undefined || !owner.startsWith(host));
+  const hasOthers = strips.some((strip) => !isOf(strip, host));
   if (strips.length === 0) {
     return (
       <p class="strips-none muted">
@@ -70,12 +70,7 @@ function StripList({ state, machines }: { state: TraceState; machines: Parameter
   return (
     <div class="strips-list" tabIndex={0} role="group" aria-label="Strips">
       {strips.map((strip) => (
-        <StripRow
-          key={strip.key}
-          strip={strip}
-          state={state}
-          isChosen={hasOthers && host !== undefined && strip.owner.startsWith(host)}
-        />
+        <StripRow key={strip.key} strip={strip} state={state} isChosen={hasOthers && isOf(strip, host)} />
       ))}
     </div>
   );
@@ -100,8 +95,7 @@ function StripRow({ strip, state, isChosen }: { strip: Strip; state: TraceState;
   const { t0, durationNanos } = state.trace.value.header;
   const from = millisOf(t0);
   const room = Math.max(60_000, durationNanos / 1e6);
-  const host = strip.owner.split(" ")[0]!;
-  const target = link(`/host/${encodeURIComponent(host)}`, {
+  const target = link(`/host/${encodeURIComponent(strip.host)}`, {
     from: Math.round(from - room * 0.2),
     to: Math.round(from + durationNanos / 1e6 + room * 0.2),
   });
@@ -109,9 +103,13 @@ function StripRow({ strip, state, isChosen }: { strip: Strip; state: TraceState;
   return (
     <div class={isChosen ? "strip strip-chosen" : "strip"}>
       <div class="strip-label">
-        <a href={href(target)} class="ellipsis" title={strip.owner}>
-          {strip.owner}
-        </a>
+        {strip.host === "" ? (
+          <span class="ellipsis">{strip.owner}</span>
+        ) : (
+          <a href={href(target)} class="ellipsis" title={strip.owner}>
+            {strip.owner}
+          </a>
+        )}
         <span class="ellipsis">{strip.name}</span>
         <span class="muted strip-most">{most}</span>
       </div>

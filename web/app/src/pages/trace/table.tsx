@@ -22,14 +22,22 @@ interface SpanColumn {
   text: (trace: Trace, row: number) => string;
 }
 
-/** Texts are sorted by their place among all texts, which is found once. */
-function ranks(texts: readonly string[]): Uint32Array {
-  const order = texts.map((_, at) => at).sort((a, b) => texts[a]!.localeCompare(texts[b]!));
-  const rank = new Uint32Array(texts.length);
-  order.forEach((at, place) => {
-    rank[at] = place;
-  });
-  return rank;
+const { compare } = new Intl.Collator();
+
+/** Texts are sorted by their place among all texts, which is found once, and not before somebody sorts by it. */
+function ranks(texts: readonly string[]): (at: number) => number {
+  let rank: Uint32Array | undefined;
+  return (at) => {
+    if (!rank) {
+      const order = texts.map((_, one) => one).sort((a, b) => compare(texts[a]!, texts[b]!));
+      const made = new Uint32Array(texts.length);
+      order.forEach((one, place) => {
+        made[one] = place;
+      });
+      rank = made;
+    }
+    return rank[at] ?? -1;
+  };
 }
 
 function columnsOf(trace: Trace): SpanColumn[] {
@@ -45,8 +53,8 @@ function columnsOf(trace: Trace): SpanColumn[] {
     text: (_, row) => duration(trace[id][row]!),
   });
   return [
-    { id: "service", title: "Service", value: (_, row) => services[trace.service[row]!]!, text: serviceOf },
-    { id: "name", title: "Name", value: (_, row) => names[trace.name[row]!]!, text: nameOf },
+    { id: "service", title: "Service", value: (_, row) => services(trace.service[row]!), text: serviceOf },
+    { id: "name", title: "Name", value: (_, row) => names(trace.name[row]!), text: nameOf },
     {
       id: "start",
       title: "Start",
@@ -73,7 +81,7 @@ function columnsOf(trace: Trace): SpanColumn[] {
     {
       id: "host",
       title: "Host",
-      value: (_, row) => hosts[header.resources[trace.resource[row]!]?.host ?? -1] ?? -1,
+      value: (_, row) => hosts(header.resources[trace.resource[row]!]?.host ?? -1),
       text: (_, row) => hostOf(trace, row) ?? "",
     },
     {
@@ -100,6 +108,20 @@ export function sortRows(
   for (const row of order) keys[row] = value(row);
   const sign = descending ? -1 : 1;
   return order.sort((a, b) => sign * (keys[a]! - keys[b]!) || a - b);
+}
+
+/** The place that a key leads to from another, as in all tables; `undefined` for other keys. */
+export function stepOf(key: string, at: number, length: number, page: number): number | undefined {
+  const steps: Record<string, number> = {
+    ArrowDown: 1,
+    ArrowUp: -1,
+    PageDown: page,
+    PageUp: -page,
+    Home: -length,
+    End: length,
+  };
+  const step = steps[key];
+  return step === undefined || length === 0 ? undefined : Math.max(0, Math.min(length - 1, at + step));
 }
 
 export function TableView({ state }: { state: TraceState }) {
@@ -129,6 +151,21 @@ export function TableView({ state }: { state: TraceState }) {
     };
   }, []);
   useEffect(() => scroller.current?.setTotal(order.length * ROW), [order]);
+  const selected = state.selected.value;
+  useEffect(() => {
+    const at = selected < 0 ? -1 : order.indexOf(selected);
+    if (at >= 0) scroller.current?.show(at * ROW, (at + 1) * ROW);
+  }, [order, selected]);
+  const walk = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    const page = Math.max(1, Math.floor(view.height / ROW) - 1);
+    // Without a span that is looked at, the first step is to the first row.
+    const next = stepOf(event.key, selected < 0 ? -1 : order.indexOf(selected), order.length, page);
+    if (next === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    state.select(order[next]!);
+  };
   const first = Math.max(0, Math.floor(view.top / ROW) - OVERSCAN);
   const shown = order.subarray(first, Math.ceil((view.top + view.height) / ROW) + OVERSCAN);
   const sort = (id: string) => {
@@ -152,7 +189,14 @@ export function TableView({ state }: { state: TraceState }) {
           </div>
         ))}
       </div>
-      <div class="span-table-body" ref={scroll} tabIndex={0} role="rowgroup" aria-label="Spans">
+      <div
+        class="span-table-body"
+        ref={scroll}
+        tabIndex={0}
+        role="rowgroup"
+        aria-label="Spans"
+        onKeyDown={walk}
+      >
         <div ref={space} class="span-table-space">
           <div class="span-table-view">
             {Array.from(shown, (row, at) => (
@@ -161,7 +205,7 @@ export function TableView({ state }: { state: TraceState }) {
                 role="row"
                 tabIndex={-1}
                 aria-rowindex={first + at + 2}
-                aria-selected={row === state.selected.value}
+                aria-selected={row === selected}
                 class={has(trace, row, FLAG.error) ? "span-table-line span-table-error" : "span-table-line"}
                 style={{ transform: `translateY(${(first + at) * ROW - view.top}px)` }}
                 onClick={() => state.select(row)}

@@ -334,6 +334,7 @@ export class TimelineView {
   close(): void {
     this.frames.stop();
     for (const end of this.ends) end();
+    this.names.close();
     this.bars.close();
     this.ruler.close();
     this.scroller.close();

@@ -1,25 +1,39 @@
 /**
  * Opening a trace from a file: dropped anywhere on the page that shows this, or chosen. The server reads it
- * (OTLP as JSON or protobuf, Jaeger's JSON) and keeps it for a while, for this page only.
+ * (OTLP, and JSON of Jaeger, Zipkin and Chrome) and keeps it for a while, for its tenant only. Of a file with
+ * several traces one is chosen.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "../../frame/api";
+import { href } from "../../frame/base";
 import { link, navigate } from "../../frame/router";
 import { Button } from "../../ui/button";
+import { colorOf } from "../../ui/colors";
+import { count, duration } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { ErrorBox } from "../../ui/states";
 import "./upload.css";
 
 /** What the server says of an upload: the traces in it, the largest first. */
 export interface Uploaded {
-  traces: { id: string; traceId?: string; name?: string; spans?: number }[];
+  traces: {
+    id: string;
+    traceId: string;
+    name: string | null;
+    service: string | null;
+    spans: number;
+    durationNanos: number;
+  }[];
 }
 
+const tracePath = (id: string) => link(`/trace/${encodeURIComponent(id)}`);
+
 /** Sends a file; the traces that are in it. */
-export async function upload(file: File): Promise<Uploaded> {
+export async function upload(file: File, signal?: AbortSignal): Promise<Uploaded> {
   const response = await ask("/api/trace/upload", {
     method: "POST",
     body: file,
+    signal,
     headers: { "Content-Type": file.type || "application/octet-stream" },
   });
   return (await response.json()) as Uploaded;
@@ -30,20 +44,30 @@ export function UploadTrace({ label = "Open a file" }: { label?: string }) {
   const [isOver, setOver] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error>();
+  const [several, setSeveral] = useState<Uploaded["traces"]>();
   const input = useRef<HTMLInputElement>(null);
+  const sending = useRef<AbortController | undefined>(undefined);
+  // Who went elsewhere meanwhile is not called back.
+  useEffect(() => () => sending.current?.abort(), []);
   const open = async (file: File | undefined) => {
     if (!file) return;
+    sending.current?.abort();
+    const controller = new AbortController();
+    sending.current = controller;
+    const { signal } = controller;
     setBusy(true);
     setError(undefined);
+    setSeveral(undefined);
     try {
-      const { traces } = await upload(file);
-      const first = traces[0];
-      if (!first) throw new Error(`${file.name} has no spans`);
-      navigate(link(`/trace/${encodeURIComponent(first.id)}`));
+      const { traces } = await upload(file, signal);
+      if (signal.aborted) return;
+      if (traces.length === 0) throw new Error(`${file.name} has no spans`);
+      if (traces.length === 1) navigate(tracePath(traces[0]!.id));
+      else setSeveral(traces);
     } catch (failed) {
-      setError(failed as Error);
+      if (!signal.aborted) setError(failed as Error);
     } finally {
-      setBusy(false);
+      if (!signal.aborted) setBusy(false);
     }
   };
   useDrop(setOver, open);
@@ -69,13 +93,39 @@ export function UploadTrace({ label = "Open a file" }: { label?: string }) {
           <Button kind="quiet" icon="close" label="Close" onClick={() => setError(undefined)} />
         </div>
       )}
+      {several && <Several traces={several} close={() => setSeveral(undefined)} />}
       {isOver && (
         <div class="upload-drop">
           <Icon name="upload" size={32} />
-          <p>Drop a trace: OTLP as JSON or protobuf, or Jaeger's JSON</p>
+          <p>Drop a trace: OTLP as JSON or protobuf, or JSON of Jaeger, Zipkin, Chrome or Perfetto</p>
         </div>
       )}
     </>
+  );
+}
+
+/** The traces of a file, the largest first, to choose from. */
+function Several({ traces, close }: { traces: Uploaded["traces"]; close: () => void }) {
+  return (
+    <section class="upload-several" aria-label="Traces of the file">
+      <div class="row">
+        <b class="grow">{count(traces.length)} traces are in the file</b>
+        <Button kind="quiet" icon="close" label="Close" onClick={close} />
+      </div>
+      <ul>
+        {traces.map(({ id, traceId, name, service, spans, durationNanos }) => (
+          <li key={id}>
+            <a class="row" href={href(tracePath(id))} title={traceId}>
+              <span class="swatch" style={{ background: colorOf(service ?? "") }} />
+              <span class="ellipsis grow">{[service, name].filter(Boolean).join(" · ") || traceId}</span>
+              <span class="muted">
+                {count(spans)} spans, {duration(durationNanos)}
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -2,9 +2,9 @@
 import { useState } from "preact/hooks";
 import { Button } from "../../ui/button";
 import { tagScopes, tagValues } from "../../ui/editor/traceql";
-import { COMPARISONS, fieldName } from "../../ui/editor/traceqltokens";
+import { COMPARISONS, fieldName, quote } from "../../ui/editor/traceqltokens";
 import { Suggest } from "../../ui/suggest";
-import { type Built, type Condition, typedOf, write, writtenValue } from "./query";
+import { type Built, type Condition, typedOf, write, writtenField, writtenValue } from "./query";
 
 interface BuilderProps {
   built: Built;
@@ -66,7 +66,7 @@ export function Builder({ built, onChange, onRun }: BuilderProps) {
             <Suggest
               key={fixed.label}
               label={fixed.label}
-              value={condition ? typedOf(condition.value) : ""}
+              value={condition ? typedOf(condition) : ""}
               placeholder={fixed.placeholder}
               suggestions={
                 fixed.field === "duration" ? undefined : () => valuesOf(fixed.field, others(built, condition))
@@ -92,8 +92,11 @@ export function Builder({ built, onChange, onRun }: BuilderProps) {
   );
 }
 
+/** Values to choose from, as people type them: a text that looks like a number keeps its quotes. */
 async function valuesOf(field: string, given: string): Promise<string[]> {
-  return (await tagValues(field, given)).map(({ value }) => value);
+  return (await tagValues(field, given)).map(({ type, value }) =>
+    type === "string" ? typedOf({ field, operator: "=", value: quote(value) }) : value,
+  );
 }
 
 /** All fields as they are written in queries. */
@@ -117,15 +120,17 @@ function ConditionRow(props: {
         hideLabel
         value={condition.field}
         suggestions={allFields}
-        onChange={(field) =>
-          onChange({ ...condition, field: field.trim().replaceAll(" ", "") || condition.field })
-        }
+        onChange={(field) => onChange({ ...condition, field: writtenField(field) || condition.field })}
         width="240px"
       />
       <select
         aria-label={`Comparison of ${condition.field}`}
         value={condition.operator}
-        onChange={(event) => onChange({ ...condition, operator: event.currentTarget.value })}
+        onChange={(event) => {
+          const operator = event.currentTarget.value;
+          const value = writtenValue(condition.field, typedOf(condition), operator);
+          onChange({ ...condition, operator, value });
+        }}
       >
         {COMPARISONS.map((operator) => (
           <option key={operator}>{operator}</option>
@@ -134,9 +139,11 @@ function ConditionRow(props: {
       <Suggest
         label={`Value of ${condition.field}`}
         hideLabel
-        value={typedOf(condition.value)}
+        value={typedOf(condition)}
         suggestions={() => valuesOf(condition.field, given)}
-        onChange={(typed) => onChange({ ...condition, value: writtenValue(condition.field, typed) })}
+        onChange={(typed) =>
+          onChange({ ...condition, value: writtenValue(condition.field, typed, condition.operator) })
+        }
         onEnter={props.onEnter}
         width="260px"
       />
@@ -150,8 +157,9 @@ function NewCondition({ given, onAdd }: { given: string; onAdd: (condition: Cond
   const [operator, setOperator] = useState("=");
   const [value, setValue] = useState("");
   const add = (typed: string) => {
-    if (field.trim() === "" || typed.trim() === "") return;
-    onAdd({ field: field.trim(), operator, value: writtenValue(field.trim(), typed) });
+    const name = writtenField(field);
+    if (name === "" || typed.trim() === "") return;
+    onAdd({ field: name, operator, value: writtenValue(name, typed, operator) });
     setField("");
     setValue("");
   };

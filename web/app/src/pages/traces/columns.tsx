@@ -1,8 +1,10 @@
 /** Which attributes are columns of the results. */
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { useAsk } from "../../frame/useask";
 import { Check } from "../../ui/field";
 import { Icon } from "../../ui/icon";
 import { Popover } from "../../ui/popover";
+import { Answer } from "../../ui/states";
 import { allFields } from "./builder";
 
 interface ColumnPickerProps {
@@ -29,13 +31,8 @@ export function ColumnPicker({ chosen, onChange }: ColumnPickerProps) {
 const MOST = 80;
 
 function Choices({ chosen, onChange }: ColumnPickerProps) {
-  const [fields, setFields] = useState<readonly string[]>([]);
+  const asked = useAsk(allFields, []);
   const [wanted, setWanted] = useState("");
-  useEffect(() => {
-    allFields().then(setFields);
-  }, []);
-  const all = [...new Set([...chosen, ...fields])];
-  const shown = all.filter((field) => field.toLowerCase().includes(wanted.toLowerCase()));
   return (
     <div class="column-picker">
       <input
@@ -45,6 +42,24 @@ function Choices({ chosen, onChange }: ColumnPickerProps) {
         value={wanted}
         onInput={(event) => setWanted(event.currentTarget.value)}
       />
+      <Answer of={asked}>
+        {(fields) => <Fields fields={fields} wanted={wanted} chosen={chosen} onChange={onChange} />}
+      </Answer>
+    </div>
+  );
+}
+
+function Fields({
+  fields,
+  wanted,
+  chosen,
+  onChange,
+}: ColumnPickerProps & { fields: readonly string[]; wanted: string }) {
+  const all = [...new Set([...chosen, ...fields])];
+  const shown = all.filter((field) => field.toLowerCase().includes(wanted.toLowerCase()));
+  return (
+    <>
+      {shown.length === 0 && <p class="muted">No attribute is called so in the time shown.</p>}
       {shown.slice(0, MOST).map((field) => (
         <Check
           key={field}
@@ -56,6 +71,6 @@ function Choices({ chosen, onChange }: ColumnPickerProps) {
         />
       ))}
       {shown.length > MOST && <p class="muted">{shown.length - MOST} more: type to find them</p>}
-    </div>
+    </>
   );
 }

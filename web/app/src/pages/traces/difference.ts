@@ -2,6 +2,7 @@
  * What `compare()` answers, as a ranking: which values of which attributes are more or less frequent among
  * the selected spans than among the rest, by how much, and whether that may be chance.
  */
+import { quote } from "../../ui/editor/traceqltokens";
 
 /** A label of a series, as Tempo's JSON has it. */
 export interface TempoLabel {
@@ -72,10 +73,11 @@ export function compared(series: readonly TempoSeries[]): Compared {
 
 function entry(counts: Map<string, Difference>, label: TempoLabel): Difference {
   const value = labelText(label.value);
-  const key = `${label.key}\u0000${value}`;
+  const isText = label.value.stringValue !== undefined;
+  // A number and a text of the same digits are different values.
+  const key = [label.key, isText, value].join("\u0000");
   let one = counts.get(key);
   if (!one) {
-    const isText = label.value.stringValue !== undefined;
     one = { field: label.key, value, isText, selected: 0, rest: 0, selectedPart: 0, restPart: 0, score: 0 };
     counts.set(key, one);
   }
@@ -123,5 +125,5 @@ export function literal(one: Pick<Difference, "field" | "value" | "isText">): st
   ) {
     return one.value;
   }
-  return `"${one.value.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+  return quote(one.value);
 }

@@ -137,7 +137,7 @@ function FieldDifference(props: {
       </h3>
       {values.slice(0, VALUES_SHOWN).map((one) => (
         <div
-          key={one.value}
+          key={`${one.isText} ${one.value}`}
           class="difference-row"
           title={`${certainty(one.score)} (${one.score.toFixed(1)} standard errors)`}
         >

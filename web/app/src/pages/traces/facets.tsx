@@ -127,7 +127,7 @@ function Values({ field, values, onFilter }: ValuesProps) {
   return (
     <>
       {values.map((one) => (
-        <div key={one.value} class="facet-value">
+        <div key={`${one.isText} ${one.value}`} class="facet-value">
           <span class="facet-bar" aria-hidden="true" style={{ width: `${(one.rest / most) * 100}%` }} />
           <button
             type="button"

@@ -12,7 +12,13 @@ import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { Flame } from "../../ui/canvas/flame";
-import { boxesOf, change, type FlameAnswer, type FlameNode } from "../../ui/canvas/flamenodes";
+import {
+  boxesOf,
+  change,
+  type FlameAnswer,
+  type FlameNode,
+  type FlameNumbers,
+} from "../../ui/canvas/flamenodes";
 import { colorOf } from "../../ui/colors";
 import { Editor } from "../../ui/editor";
 import { queryError } from "../../ui/editor/errors";
@@ -22,13 +28,20 @@ import { Card, PageBody } from "../../ui/page";
 import { Answer, Empty, ErrorBox, Warning } from "../../ui/states";
 import { changeColor } from "../compare/delta";
 import { FlamePaths } from "./flamepaths";
+import { byOwnTime } from "./owntime";
 import "./traces.css";
+
+/** Traces that are merged at most. */
+const MOST_TRACES = 2000;
 
 interface Side {
   matched: number;
   merged: number;
   truncated: boolean;
 }
+
+/** What boxes are as wide as. */
+type Weight = "total" | "self";
 
 interface Answered {
   flame: FlameAnswer;
@@ -123,22 +136,18 @@ function Queries({ query, other, error }: { query: string; other?: string; error
   );
 }
 
-function Merged({ data, limit, weight }: { data: Answered; limit: number; weight: "total" | "self" }) {
+function Merged({ data, limit, weight }: { data: Answered; limit: number; weight: Weight }) {
   const { nodes, traces, truncated } = data.flame;
-  const boxes = useMemo(() => boxesOf(nodes), [nodes]);
+  const shown = useMemo(() => (weight === "self" ? byOwnTime(nodes) : nodes), [nodes, weight]);
+  const boxes = useMemo(() => boxesOf(shown), [shown]);
   const [selected, setSelected] = useState<number>();
+  const [operation, setOperation] = useState<number>();
   const hasOther = data.b !== undefined;
+  const more = Math.min(MOST_TRACES, limit * 4);
   theme.value;
-  const most = useMemo(
-    () => Math.max(1, ...nodes.map((node) => node.a.selfNanos + (node.b?.selfNanos ?? 0))),
-    [nodes],
-  );
   const color = (box: number) => {
-    const node = nodes[box]!;
-    if (hasOther) return changeColor(change(node, traces));
-    if (weight === "total") return colorOf(node.service);
-    // By own time: from grey to red.
-    return changeColor(Math.sqrt(node.a.selfNanos / most));
+    const node = shown[box]!;
+    return hasOther ? changeColor(change(node, traces)) : colorOf(node.service);
   };
   return (
     <div class="stack">
@@ -154,36 +163,39 @@ function Merged({ data, limit, weight }: { data: Answered; limit: number; weight
             <span class="swatch" style={{ background: changeColor(-1) }} /> ▼ B takes less
           </span>
         )}
-        {!hasOther && (
-          <SelectField
-            label="Colours by"
-            value={weight}
-            options={[
-              ["total", "service"],
-              ["self", "own time"],
-            ]}
-            onChange={(by) => setParams({ by: by === "self" ? by : undefined }, { replace: true })}
-          />
-        )}
+        <SelectField
+          label="Width by"
+          value={weight}
+          options={[
+            ["total", "time, with what is below"],
+            ["self", "own time"],
+          ]}
+          onChange={(by) => {
+            setOperation(undefined);
+            setParams({ by: by === "self" ? by : undefined }, { replace: true });
+          }}
+        />
       </div>
       {(truncated || data.a.truncated || data.b?.truncated) && (
         <Warning>
           More traces match than are merged.{" "}
-          <Button onClick={() => setParams({ limit: Math.min(2000, limit * 4) }, { replace: true })}>
-            Up to {count(Math.min(2000, limit * 4))}
-          </Button>
+          {more > limit && (
+            <Button onClick={() => setParams({ limit: more }, { replace: true })}>Up to {count(more)}</Button>
+          )}
         </Warning>
       )}
       <Card>
         <Flame
+          // Boxes of the one are not those of the other: what is looked at closely is not either.
+          key={weight}
           boxes={boxes}
-          label="Flame of the traces"
-          text={(box) => nodes[box]!.name}
+          label={weight === "self" ? "Own time by service and operation" : "Flame of the traces"}
+          text={(box) => shown[box]!.name}
           color={color}
-          selected={selected}
-          onSelect={setSelected}
-          isMarked={(box) => nodes[box]!.a.errors + (nodes[box]!.b?.errors ?? 0) > 0}
-          tip={(box) => <Tip node={nodes[box]!} traces={traces} hasOther={hasOther} />}
+          selected={weight === "self" ? operation : selected}
+          onSelect={weight === "self" ? setOperation : setSelected}
+          isMarked={(box) => shown[box]!.a.errors + (shown[box]!.b?.errors ?? 0) > 0}
+          tip={(box) => <Tip node={shown[box]!} traces={traces} hasOther={hasOther} weight={weight} />}
         />
       </Card>
       <FlamePaths
@@ -197,22 +209,34 @@ function Merged({ data, limit, weight }: { data: Answered; limit: number; weight
   );
 }
 
-function Tip({ node, traces, hasOther }: { node: FlameNode; traces: readonly number[]; hasOther: boolean }) {
+function Tip({
+  node,
+  traces,
+  hasOther,
+  weight,
+}: {
+  node: FlameNode;
+  traces: readonly number[];
+  hasOther: boolean;
+  weight: Weight;
+}) {
   const perTrace = (nanos: number, side: number) => duration(nanos / Math.max(1, traces[side] ?? 1));
+  const times = (of: FlameNumbers, side: number) =>
+    weight === "self"
+      ? `${perTrace(of.selfNanos, side)} of their own for each trace`
+      : `${perTrace(of.totalNanos, side)} for each trace, own ${perTrace(of.selfNanos, side)}`;
   return (
     <>
       <b>{node.name}</b>
       <div class="muted">{node.service}</div>
       <div>
         {hasOther ? "A " : ""}
-        {count(node.a.count)} spans, {perTrace(node.a.totalNanos, 0)} for each trace, own{" "}
-        {perTrace(node.a.selfNanos, 0)}
+        {count(node.a.count)} spans, {times(node.a, 0)}
         {node.a.errors > 0 ? `, ${count(node.a.errors)} errors` : ""}
       </div>
       {node.b && (
         <div>
-          B {count(node.b.count)} spans, {perTrace(node.b.totalNanos, 1)} for each trace, own{" "}
-          {perTrace(node.b.selfNanos, 1)}
+          B {count(node.b.count)} spans, {times(node.b, 1)}
           {node.b.errors > 0 ? `, ${count(node.b.errors)} errors` : ""}
         </div>
       )}

@@ -18,6 +18,8 @@ import { PageBody } from "../../ui/page";
 import { ErrorBox, Skeleton, Warning } from "../../ui/states";
 import type { Sorting } from "../../ui/table";
 import { Tabs } from "../../ui/tabs";
+import { tracesPanel } from "../metrics/aspanel";
+import { ToDashboard } from "../metrics/todashboard";
 import { UploadTrace } from "../trace/upload";
 import { Builder } from "./builder";
 import { Charts } from "./charts";
@@ -26,12 +28,13 @@ import { DifferenceExplorer } from "./explorer";
 import { Facets } from "./facets";
 import { Nothing } from "./nothing";
 import { Numbers } from "./numbers";
-import { filterOf, isMetrics, parse } from "./query";
+import { fieldsOf, filterOf, metricsFunction, parse } from "./query";
 import { Results } from "./results";
 import { type Search, useSearch } from "./search";
 import "./traces.css";
 
 const DEFAULT_LIMIT = 100;
+const MOST_TRACES = 10_000;
 /** What rows of spans show besides chosen attributes. */
 const SPAN_FIELDS = ["name", "status", "resource.service.name"];
 
@@ -41,8 +44,17 @@ function sortingOf(text: string | undefined): Sorting {
   return { column: value.replace(/^-/, ""), descending: value.startsWith("-") };
 }
 
+type Order = "newest" | "duration" | "spans";
+
+/** Which traces are found, where there are more than are asked for. */
+const FIRST_FOUND: Record<Order, (traces: string) => string> = {
+  newest: (traces) => `the newest ${traces}`,
+  duration: (traces) => `the longest ${traces}`,
+  spans: (traces) => `the ${traces} with most matches`,
+};
+
 /** The longest are looked for as such: the longest of the newest would be others. */
-function orderOf({ column, descending }: Sorting): "newest" | "duration" | "spans" {
+function orderOf({ column, descending }: Sorting): Order {
   if (!descending) return "newest";
   return column === "duration" ? "duration" : column === "matched" ? "spans" : "newest";
 }
@@ -55,11 +67,13 @@ function search(q: string, also: Record<string, string | undefined> = {}): void 
 export default function TracesPage() {
   const query = param("q") ?? "{}";
   const kind = param("rows") === "spans" ? "spans" : "traces";
-  const fields = (param("cols") ?? "").split(",").filter(Boolean);
-  const limit = Math.max(1, Math.min(10_000, Number(param("limit") ?? DEFAULT_LIMIT) || DEFAULT_LIMIT));
+  const fields = fieldsOf(param("cols") ?? "");
+  const limit = Math.max(1, Math.min(MOST_TRACES, Number(param("limit")) || DEFAULT_LIMIT));
   const sorting = sortingOf(param("sort"));
   const shown = range.value;
-  const asked = isMetrics(query) ? filterOf(query) : query;
+  const metrics = metricsFunction(query);
+  const asked = metrics ? filterOf(query) : query;
+  const order = orderOf(sorting);
   const selected = kind === "spans" ? [...SPAN_FIELDS, ...fields] : fields;
   const found = useSearch({
     query: asked,
@@ -67,11 +81,12 @@ export default function TracesPage() {
     from: shown.from,
     to: shown.to,
     limit,
-    order: orderOf(sorting),
+    order,
   });
   // What is wrong with the numbers that a query asks for.
   const [failure, setFailure] = useState<Error | undefined>(undefined);
   const filter = filterOf(query);
+  const isWrong = queryError(query, found.error) !== undefined;
   useQueryKeys("Traces", "traceql", query, (q) => setParams({ q }));
   return (
     <PageBody
@@ -81,6 +96,9 @@ export default function TracesPage() {
           <Button icon="compare" onClick={() => setParams({ sel: "{ status = error }", box: undefined })}>
             Errors against the rest
           </Button>
+          {metrics !== "compare" && (
+            <ToDashboard panel={() => tracesPanel(query, metrics !== undefined, kind)} />
+          )}
           <a
             class="button button-plain"
             href={href(link("/traces/flame", { q: query, from: param("from"), to: param("to") }))}
@@ -92,20 +110,20 @@ export default function TracesPage() {
       }
     >
       <QueryBar query={query} error={found.error ?? failure} />
-      {isMetrics(query) &&
-        (/\|\s*compare\s*\(/.test(query) ? (
+      {metrics &&
+        (metrics === "compare" ? (
           <Warning>What a selection has that others have not is shown by a box on the heat map.</Warning>
         ) : (
           <Numbers query={query} onError={setFailure} />
         ))}
-      {found.error && !queryError(query, found.error) && <ErrorBox error={found.error} again={found.again} />}
-      {!found.error && (
+      {found.error && !isWrong && <ErrorBox error={found.error} again={found.again} />}
+      {(!found.error || (found.traces.length > 0 && !isWrong)) && (
         <div class="traces-body">
           <div class="traces-main">
             {(found.traces.length > 0 || found.isRunning) && <Charts filter={filter} traces={found.traces} />}
             <DifferenceExplorer filter={filter} query={query} onQuery={search} />
             <div class="traces-status">
-              <Status found={found} limit={limit} />
+              <Status found={found} limit={limit} order={order} />
               <span class="page-actions">
                 <SelectField
                   label="Rows"
@@ -157,7 +175,8 @@ function Found({
   return <Nothing query={query} onQuery={search} />;
 }
 
-function Status({ found, limit }: { found: Search; limit: number }) {
+function Status({ found, limit, order }: { found: Search; limit: number; order: Order }) {
+  const more = Math.min(MOST_TRACES, limit * 5);
   const words = [
     `${count(found.traces.length)} traces`,
     found.inspectedSpans > 0 ? `${count(found.inspectedSpans)} spans inspected` : "",
@@ -178,14 +197,16 @@ function Status({ found, limit }: { found: Search; limit: number }) {
       )}
       {found.isTruncated && (
         <span class="badge badge-warn">
-          <Icon name="warning" size={11} /> the first {count(limit)}
-          <button
-            type="button"
-            class="text-button"
-            onClick={() => setParams({ limit: limit * 5 }, { replace: true })}
-          >
-            up to {count(limit * 5)}
-          </button>
+          <Icon name="warning" size={11} /> {FIRST_FOUND[order](count(limit))}
+          {more > limit && (
+            <button
+              type="button"
+              class="text-button"
+              onClick={() => setParams({ limit: more }, { replace: true })}
+            >
+              up to {count(more)}
+            </button>
+          )}
         </span>
       )}
     </span>

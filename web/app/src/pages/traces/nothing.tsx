@@ -17,11 +17,14 @@ const MARGIN_MILLIS = 600_000;
 
 export function Nothing({ query, onQuery }: { query: string; onQuery: (query: string) => void }) {
   const shown = range.value;
-  const conditions = (parse(query)?.conditions ?? []).slice(0, MOST_TRIED);
+  const built = parse(query);
+  const conditions = (built?.conditions ?? []).slice(0, MOST_TRIED);
+  const filter = built && built.stages !== "" ? write({ ...built, stages: "" }) : undefined;
   const counts = useAsk(
     (signal) =>
       Promise.all([
         spans("{}", signal),
+        filter === undefined ? 0 : spans(filter, signal),
         ...conditions.map((condition) => spans(without(query, condition), signal)),
       ]),
     [query, shown.from, shown.to],
@@ -30,13 +33,21 @@ export function Nothing({ query, onQuery }: { query: string; onQuery: (query: st
   return (
     <Empty title="No trace matches">
       <Answer of={counts} lines={2}>
-        {([all, ...rest]) => (
+        {([all, unstaged = 0, ...rest]) => (
           <ul class="nothing">
             <li>
               {all === 0
                 ? "No span at all is in the time shown."
                 : `None of ${count(all ?? 0)} spans in the time shown match.`}
             </li>
+            {filter !== undefined && unstaged > 0 && (
+              <li>
+                Without <code>{built?.stages}</code>{" "}
+                <button type="button" class="text-button" onClick={() => onQuery(filter)}>
+                  {count(unstaged)} spans match
+                </button>
+              </li>
+            )}
             {conditions.map((condition, at) => {
               const left = without(query, condition);
               return (

@@ -4,21 +4,22 @@ import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { queryError } from "../../ui/editor/errors";
 import { Card } from "../../ui/page";
-import { Answer, Empty } from "../../ui/states";
-import { Chart } from "../metrics/chart";
+import { Answer } from "../../ui/states";
 import type { PromSeries } from "../metrics/series";
+import { SeriesChart } from "../metrics/single";
 import { askOverTime } from "./ask";
 import { labelText, type TempoSeries } from "./difference";
 import { stepSeconds } from "./overtime";
-import "../metrics/metrics.css";
 
 const POINTS = 120;
-const MOST_SERIES = 500;
 
 export function Numbers({ query, onError }: { query: string; onError: (error?: Error) => void }) {
   const shown = range.value;
   const step = stepSeconds(shown, POINTS);
-  const asked = useAsk((signal) => askOverTime(query, shown, step, signal), [query, shown.from, shown.to]);
+  const asked = useAsk(
+    async (signal) => (await askOverTime(query, shown, step, signal)).map(seriesOf),
+    [query, shown.from, shown.to],
+  );
   useEffect(() => {
     onError(asked.error);
     return () => onError(undefined);
@@ -26,36 +27,16 @@ export function Numbers({ query, onError }: { query: string; onError: (error?: E
   // What is wrong with the query is shown where it is written.
   if (asked.error && queryError(query, asked.error)) return null;
   // Points are at whole numbers of their step.
-  const from = Math.floor(shown.from / 1000 / step) * step * 1000;
-  const to = Math.ceil(shown.to / 1000 / step) * step * 1000;
+  const steps = {
+    from: Math.floor(shown.from / 1000 / step) * step * 1000,
+    to: Math.ceil(shown.to / 1000 / step) * step * 1000,
+  };
   return (
     <Card title="Numbers over time">
       <Answer of={asked}>
-        {(series) =>
-          series.length === 0 ? (
-            <Empty title="The query answers no series in the time shown" />
-          ) : (
-            <Chart
-              answers={[
-                {
-                  query: { text: unitText(query), legend: "", isHidden: false },
-                  letter: "A",
-                  answer: {
-                    series: series.slice(0, MOST_SERIES).map(seriesOf),
-                    isCut: false,
-                    warnings: [],
-                    from,
-                    to,
-                  },
-                  exemplars: [],
-                },
-              ]}
-              shape="lines"
-              range={shown}
-              step={step}
-            />
-          )
-        }
+        {(series) => (
+          <SeriesChart text={unitText(query)} series={series} steps={steps} step={step} range={shown} />
+        )}
       </Answer>
     </Card>
   );

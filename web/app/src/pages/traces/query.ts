@@ -72,12 +72,16 @@ export function split(text: string): { filter: string; stages: string } {
   return { filter: text.trim() || "{}", stages: "" };
 }
 
+const OPPOSITES: Readonly<Record<string, string>> = { "=": "!=", "!=": "=", "=~": "!~", "!~": "=~" };
+
 /** A query with one more condition; an opposite one or one of the same is replaced. */
 export function withCondition(text: string, condition: Condition): string {
+  const replaced = [condition.operator, OPPOSITES[condition.operator]];
   const built = parse(text);
   if (built) {
     const rest = built.conditions.filter(
-      ({ field, value }) => field !== condition.field || value !== condition.value,
+      ({ field, operator, value }) =>
+        field !== condition.field || value !== condition.value || !replaced.includes(operator),
     );
     return write({ ...built, conditions: [...rest, condition] });
   }
@@ -93,20 +97,30 @@ export function withoutConditions(text: string, is: (condition: Condition) => bo
   return built ? write({ ...built, conditions: built.conditions.filter((one) => !is(one)) }) : text;
 }
 
-/** Whether a query asks for numbers over time rather than for traces. */
-export function isMetrics(text: string): boolean {
-  return /\|\s*(?:rate|count_over_time|min_over_time|max_over_time|sum_over_time|avg_over_time|quantile_over_time|histogram_over_time|compare)\s*\(/.test(
-    text,
+const METRICS = /^(?:rate|compare|\w+_over_time)$/;
+
+/** The function by which a query asks for numbers over time rather than for traces, such as `rate`. */
+export function metricsFunction(text: string): string | undefined {
+  const all = tokens(text);
+  const at = all.findIndex(
+    ({ text: word }, index) =>
+      METRICS.test(word) && all[index - 1]?.text === "|" && all[index + 1]?.text === "(",
   );
+  return all[at]?.text;
 }
 
 const PLAIN = /^(?:true|false|nil|error|ok|unset|server|client|internal|producer|consumer|unspecified)$/;
 const NUMBER = /^-?\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h)?$|^(?:\d+(?:\.\d+)?(?:h|m|s|ms))+$/;
 
+/** One text with its quotes, and nothing behind it. */
+const QUOTED = /^(?:"(?:[^"\\]|\\[\s\S])*"|`[^`]*`)$/;
+
 /** A value as it is written in a query: numbers and words of the language plain, others in quotes. */
-export function writtenValue(field: string, typed: string): string {
+export function writtenValue(field: string, typed: string, operator = "="): string {
   const text = typed.trim();
-  if (/^".*"$|^`.*`$/.test(text)) return text;
+  if (QUOTED.test(text)) return text;
+  // What is matched by an expression is a text, whatever the expression looks like.
+  if (operator.endsWith("~")) return quote(text);
   const isWord = /^(?:(?:span:)?(?:status|kind))$/.test(field)
     ? PLAIN.test(text)
     : /^(?:true|false|nil)$/.test(text);
@@ -118,9 +132,22 @@ export function writtenValue(field: string, typed: string): string {
   return quote(text);
 }
 
-/** A value as people type it. */
-export function typedOf(value: string): string {
-  return unquote(value);
+/** A value as people type it: without its quotes, unless it would be another one without them. */
+export function typedOf({ field, operator, value }: Condition): string {
+  const text = unquote(value);
+  return writtenValue(field, text, operator) === value ? text : value;
+}
+
+/** A field as it was typed: names may have spaces between quotes, and nowhere else. */
+export function writtenField(typed: string): string {
+  return tokens(typed)
+    .map(({ text }) => text)
+    .join("");
+}
+
+/** Fields with commas between them; a comma in a quoted name is none. */
+export function fieldsOf(text: string): string[] {
+  return text.match(/(?:"(?:[^"\\]|\\[\s\S])*"?|[^",])+/g) ?? [];
 }
 
 /** A duration of nanoseconds as TraceQL writes it. */

@@ -6,8 +6,10 @@ import { Button } from "../../ui/button";
 import { colorOf } from "../../ui/colors";
 import { count, duration, fullTime, millisOf, time } from "../../ui/format";
 import { Icon } from "../../ui/icon";
+import { Warning } from "../../ui/states";
 import { type Column, type Sorting, Table } from "../../ui/table";
 import { type FoundSpan, type FoundTrace, valueIn, valuesIn } from "./found";
+import { SPANS_PER_TRACE } from "./search";
 
 interface ResultsProps {
   traces: readonly FoundTrace[];
@@ -33,6 +35,11 @@ function Service({ name }: { name: string }) {
       <span class="swatch" style={{ background: colorOf(name) }} /> {name || "–"}
     </>
   );
+}
+
+/** Nanoseconds since 1970, as a text that sorts: a number would not hold all of their digits. */
+function inOrder(nanos: string): string {
+  return nanos.padStart(20, "0");
 }
 
 function fieldColumn<Row>(field: string, text: (row: Row) => string): Column<Row> {
@@ -78,7 +85,7 @@ function TraceRows({ traces, fields, sorting, onSort }: ResultsProps) {
         title: "Start",
         width: "88px",
         render: ({ start }) => <span title={fullTime(millisOf(start))}>{time(millisOf(start))}</span>,
-        value: ({ start }) => Number(start),
+        value: ({ start }) => inOrder(start),
       },
       {
         id: "service",
@@ -91,7 +98,7 @@ function TraceRows({ traces, fields, sorting, onSort }: ResultsProps) {
         id: "name",
         title: "Root span",
         width: "minmax(140px, 1.6fr)",
-        render: ({ id, name }) => <a href={href(`/trace/${id}`)}>{name || id}</a>,
+        render: ({ id, name }) => <a href={href(link(`/trace/${id}`))}>{name || id}</a>,
         value: ({ name }) => name,
       },
       ...fields.map((field) => fieldColumn<FoundTrace>(field, (row) => valuesIn(row, field).join(", "))),
@@ -157,7 +164,7 @@ function TraceRows({ traces, fields, sorting, onSort }: ResultsProps) {
         sorting={sorting}
         onSort={onSort}
         isSelected={({ id }) => pair.includes(id)}
-        onOpen={({ id }) => navigate(`/trace/${id}`)}
+        onOpen={({ id }) => navigate(link(`/trace/${id}`))}
       />
     </>
   );
@@ -195,7 +202,7 @@ function SpanRows({ traces, fields, sorting, onSort }: ResultsProps) {
         render: ({ span }) => (
           <span title={fullTime(millisOf(span.start))}>{time(millisOf(span.start))}</span>
         ),
-        value: ({ span }) => Number(span.start),
+        value: ({ span }) => inOrder(span.start),
       },
       {
         id: "service",
@@ -239,15 +246,24 @@ function SpanRows({ traces, fields, sorting, onSort }: ResultsProps) {
       { ...bar, render: (row, at) => bar.render(row.span, at), value: ({ span }) => span.durationNanos },
     ];
   }, [fields.join("\u0000"), rows]);
+  const left = traces.reduce((sum, { matched, spans }) => sum + Math.max(0, matched - spans.length), 0);
   return (
-    <Table
-      label="Spans"
-      columns={columns}
-      rows={rows}
-      rowKey={({ trace, span }) => `${trace.id}/${span.id}`}
-      sorting={sorting}
-      onSort={onSort}
-      onOpen={({ trace, span }) => navigate(link(`/trace/${trace.id}`, { span: span.id }))}
-    />
+    <>
+      {left > 0 && (
+        <Warning>
+          {count(left)} more spans of these traces match: at most {SPANS_PER_TRACE} of each are listed. A
+          trace shows all of its own.
+        </Warning>
+      )}
+      <Table
+        label="Spans"
+        columns={columns}
+        rows={rows}
+        rowKey={({ trace, span }) => `${trace.id}/${span.id}`}
+        sorting={sorting}
+        onSort={onSort}
+        onOpen={({ trace, span }) => navigate(link(`/trace/${trace.id}`, { span: span.id }))}
+      />
+    </>
   );
 }

@@ -1,6 +1,7 @@
 /** Few traces as points: when they began, and how long they took. A point opens its trace. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { href } from "../../frame/base";
+import { link, navigate } from "../../frame/router";
 import type { Range } from "../../frame/time";
 import { colorOf } from "../../ui/colors";
 import { duration, millisOf, time } from "../../ui/format";
@@ -60,7 +61,13 @@ export function Scatter({ traces, height, range }: ScatterProps) {
         {traces.map((trace) => (
           <a
             key={trace.id}
-            href={href(`/trace/${trace.id}`)}
+            href={href(link(`/trace/${trace.id}`))}
+            onClick={(event) => {
+              // Links of drawings are not taken by the frame: their addresses are no texts.
+              if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+              event.preventDefault();
+              navigate(link(`/trace/${trace.id}`));
+            }}
             aria-label={`${trace.service} ${trace.name}, ${duration(trace.durationNanos)}`}
           >
             <circle

@@ -36,7 +36,7 @@ interface Asked {
 }
 
 /** Spans that are answered of each trace: enough for columns and for rows of spans. */
-const SPANS_PER_TRACE = 20;
+export const SPANS_PER_TRACE = 20;
 /** Traces are drawn so often, however fast they are found. */
 const DRAW_EVERY_MILLIS = 120;
 
@@ -71,6 +71,15 @@ export function heard(before: State, line: SearchLine): State {
   if (!line.done) return before;
   const { truncated, damagedBlocks, elapsedMillis } = line.done;
   return { ...before, elapsedMillis, damagedBlocks, isTruncated: truncated, isRunning: false };
+}
+
+/**
+ * What is shown of a search that did not come to its end: what it found, or what the one before had found if
+ * that is nothing, since a server that is gone for a moment takes nothing away.
+ */
+export function brokenOff(shown: State, known: State, error?: Error): State {
+  const last = known.traces.length > 0 ? known : shown;
+  return { ...last, isRunning: false, error };
 }
 
 export function useSearch({ query, select, from, to, limit, order }: Asked): Search {
@@ -118,14 +127,12 @@ export function useSearch({ query, select, from, to, limit, order }: Asked): Sea
       () => end({}),
       (error: Error) => {
         if (error.name === "AbortError") return end({});
-        // Of a server that is gone, what it said last stays.
-        if (error instanceof ApiError && error.status === 0) {
-          isOver = true;
-          clearInterval(timer);
-          setState((before) => ({ ...before, isRunning: false }));
-          return;
-        }
-        end({ error });
+        if (isOver) return;
+        isOver = true;
+        clearInterval(timer);
+        // That the server does not answer is said by the frame.
+        const isGone = error instanceof ApiError && error.status === 0;
+        setState((before) => brokenOff(before, known, isGone ? undefined : error));
       },
     );
     return () => {

@@ -1,7 +1,8 @@
 /**
  * A flame: boxes by depth from the top down, as wide as what they stand for. A click looks at one closely,
- * Escape at all again. Boxes come as columns in tree order; what is narrower than a part of a pixel is left
- * out with all that is below it, so that a frame costs what can be seen.
+ * Escape at all again. Boxes come as columns in tree order; what is narrower than a part of a pixel together
+ * with all that is below it is left out, so that a frame costs what can be seen. What is below a box may run
+ * before and after it.
  */
 import { effect, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
@@ -164,17 +165,67 @@ function flameKey(event: KeyboardEvent, window: { value: Window }, length: numbe
   window.value = move();
 }
 
+/** From where to where a box reaches together with all that is below it. */
+interface Spread {
+  from: Float64Array;
+  to: Float64Array;
+}
+
+const spreads = new WeakMap<FlameBoxes, Spread>();
+
+/** The spread of each box, computed when it is first asked for. */
+function spreadOf(boxes: FlameBoxes): Spread {
+  const known = spreads.get(boxes);
+  if (known) return known;
+  const [from, to] = [Float64Array.from(boxes.from), Float64Array.from(boxes.to)];
+  // What is below comes later, and is known before.
+  for (let box = boxes.count - 1; box >= 0; box -= 1) {
+    const end = box + boxes.subtree[box]!;
+    for (let child = box + 1; child < end; child += boxes.subtree[child]!) {
+      from[box] = Math.min(from[box]!, from[child]!);
+      to[box] = Math.max(to[box]!, to[child]!);
+    }
+  }
+  const spread = { from, to };
+  spreads.set(boxes, spread);
+  return spread;
+}
+
 /** The box at a place, or -1. */
 export function boxAt(boxes: FlameBoxes, window: Window, part: number, depth: number): number {
   const time = window.from + part * (window.to - window.from);
+  const spread = spreadOf(boxes);
   let found = -1;
   for (let box = 0; box < boxes.count; ) {
     const isInside = boxes.from[box]! <= time && time <= boxes.to[box]!;
     if (isInside && boxes.depth[box] === depth) found = box;
-    const isAbove = isInside && boxes.depth[box]! < depth;
-    box += isAbove ? 1 : boxes.subtree[box]!;
+    const isBelow = spread.from[box]! <= time && time <= spread.to[box]!;
+    box += isBelow && boxes.depth[box]! < depth ? 1 : boxes.subtree[box]!;
   }
   return found;
+}
+
+/** Calls `act` for each box that can be seen in a width and down to a depth, with its left and right. */
+export function eachSeen(
+  boxes: FlameBoxes,
+  window: Window,
+  width: number,
+  deepest: number,
+  act: (box: number, left: number, right: number) => void,
+): void {
+  const spread = spreadOf(boxes);
+  const scale = width / (window.to - window.from || 1);
+  const isSeen = (left: number, right: number) => right >= 0 && left <= width && right - left >= NARROWEST;
+  const place = (time: number) => (time - window.from) * scale;
+  for (let box = 0; box < boxes.count; ) {
+    if (boxes.depth[box]! > deepest || !isSeen(place(spread.from[box]!), place(spread.to[box]!))) {
+      box += boxes.subtree[box]!;
+      continue;
+    }
+    const [left, right] = [place(boxes.from[box]!), place(boxes.to[box]!)];
+    if (isSeen(left, right)) act(box, left, right);
+    box += 1;
+  }
 }
 
 function drawFlame(
@@ -187,21 +238,13 @@ function drawFlame(
 ): void {
   const { boxes } = props;
   const colors = paint();
-  const scale = width / (window.to - window.from || 1);
   context.font = colors.font;
   context.textBaseline = "middle";
   context.textAlign = "left";
-  for (let box = 0; box < boxes.count; ) {
-    const left = (boxes.from[box]! - window.from) * scale;
-    const right = (boxes.to[box]! - window.from) * scale;
+  eachSeen(boxes, window, width, (top + height) / LINE, (box, left, right) => {
     const y = boxes.depth[box]! * LINE - top;
-    if (right < 0 || left > width || right - left < NARROWEST || y > height) {
-      box += boxes.subtree[box]!;
-      continue;
-    }
     if (y > -LINE) drawBox(context, props, box, Math.max(left, -2), Math.min(right, width + 2), y, colors);
-    box += 1;
-  }
+  });
 }
 
 function drawBox(

@@ -21,6 +21,8 @@ import { languageOf } from "./languages";
 export interface EditorHandle {
   setValue: (value: string) => void;
   showError: (error?: { message: string; position?: number }) => void;
+  /** Puts the cursor at a place. */
+  focus: (at: number) => void;
   destroy: () => void;
 }
 
@@ -92,6 +94,10 @@ export function mount(host: HTMLElement, options: Mounted): EditorHandle {
         error?.position === undefined ? { from: 0, to: query.length } : wrongRange(query, error.position);
       const diagnostics = error ? [{ ...place, severity: "error" as const, message: error.message }] : [];
       view.dispatch(setDiagnostics(view.state, diagnostics));
+    },
+    focus: (at) => {
+      view.focus();
+      view.dispatch({ selection: { anchor: Math.min(at, view.state.doc.length) } });
     },
     destroy: () => view.destroy(),
   };

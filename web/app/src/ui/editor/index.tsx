@@ -26,6 +26,7 @@ const TYPED_KEPT = 50;
 
 export function Editor(props: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
+  const plain = useRef<HTMLTextAreaElement>(null);
   const handle = useRef<EditorHandle | undefined>(undefined);
   const newest = useRef(props);
   newest.current = props;
@@ -50,6 +51,9 @@ export function Editor(props: EditorProps) {
         onRun: (value) => newest.current.onRun?.(value),
       });
       handle.current.showError(newest.current.error);
+      // Who has begun to type goes on where he was.
+      if (plain.current && plain.current === document.activeElement)
+        handle.current.focus(plain.current.selectionEnd);
       setReady(true);
     });
     return () => {
@@ -72,6 +76,7 @@ export function Editor(props: EditorProps) {
       <div ref={host} class={isReady ? "editor-host" : "editor-host hidden"} />
       {!isReady && (
         <textarea
+          ref={plain}
           aria-label={props.label}
           value={props.value}
           rows={props.lines ?? 1}

@@ -34,3 +34,8 @@ export function tablesOf(text: string, known: readonly string[]): Map<string, st
   }
   return found;
 }
+
+/** A name of a table or a column as a query writes it: any but plain ones stand between quotes. */
+export function nameOf(name: string): string {
+  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+}

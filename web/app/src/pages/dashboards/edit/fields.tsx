@@ -4,6 +4,7 @@ import { Editor } from "../../../ui/editor";
 import { Check, SelectField, TextField } from "../../../ui/field";
 import { member, withMember } from "../change";
 import type { Json } from "../model";
+import { type Expected, readJson, type Unreadable } from "../readjson";
 
 /** What a form changes, and how. */
 export interface Form {
@@ -35,14 +36,39 @@ export function TextOf({ form, path, label }: Of) {
 export function NumberOf({ form, path, label }: Of) {
   const value = member(form.panel, path);
   return (
-    <TextField
+    <NumberText
       label={label}
-      type="number"
       width="110px"
-      value={typeof value === "number" ? String(value) : ""}
-      onChange={(text) =>
-        form.set(path, text === "" || Number.isNaN(Number(text)) ? undefined : Number(text))
-      }
+      value={typeof value === "number" ? value : undefined}
+      onChange={(number) => form.set(path, number)}
+    />
+  );
+}
+
+/** A number that is typed. What is none yet, as a sign alone, stays as it is typed. */
+export function NumberText({
+  value,
+  onChange,
+  ...rest
+}: {
+  label: string;
+  hideLabel?: boolean;
+  width: string;
+  value: number | undefined;
+  onChange: (value: number | undefined) => void;
+}) {
+  const [typed, setTyped] = useState<{ text: string; is: number | undefined } | undefined>(undefined);
+  const isTyped = typed !== undefined && typed.is === value;
+  return (
+    <TextField
+      {...rest}
+      type="number"
+      value={isTyped ? typed.text : String(value ?? "")}
+      onChange={(text) => {
+        const number = text.trim() === "" || Number.isNaN(Number(text)) ? undefined : Number(text);
+        setTyped({ text, is: number });
+        onChange(number);
+      }}
     />
   );
 }
@@ -78,19 +104,24 @@ export function JsonField({
   label,
   value,
   onChange,
+  expected = "any",
   lines = 6,
 }: {
   label: string;
   value: unknown;
   onChange: (value: unknown) => void;
+  /** What else is not taken over. */
+  expected?: Expected;
   lines?: number;
 }) {
   const written = JSON.stringify(value, null, 2) ?? "";
   const [text, setText] = useState(written);
-  const [error, setError] = useState<{ message: string } | undefined>(undefined);
+  const [error, setError] = useState<Unreadable | undefined>(undefined);
   useEffect(() => {
     // Somebody else changed it: what is typed here and means the same stays as it is typed.
-    if (compact(text) !== compact(written)) setText(written);
+    if (compact(text) === compact(written)) return;
+    setText(written);
+    setError(undefined);
   }, [written]);
   return (
     <div class="stack">
@@ -103,13 +134,9 @@ export function JsonField({
         error={error}
         onChange={(next) => {
           setText(next);
-          try {
-            const read: unknown = JSON.parse(next);
-            setError(undefined);
-            onChange(read);
-          } catch (failure) {
-            setError({ message: (failure as Error).message });
-          }
+          const read = readJson(next, expected);
+          setError("error" in read ? read.error : undefined);
+          if ("value" in read) onChange(read.value);
         }}
       />
       {error && <span class="bad">{error.message}</span>}

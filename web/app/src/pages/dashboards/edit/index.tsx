@@ -1,5 +1,6 @@
 /** Editing one panel: how it looks now, its queries, its options, and all of it as JSON. */
 import { useState } from "preact/hooks";
+import { needsData } from "../../../panels";
 import { Button } from "../../../ui/button";
 import { PageBody } from "../../../ui/page";
 import { Empty } from "../../../ui/states";
@@ -21,7 +22,8 @@ interface EditPanelProps {
   dashboard: Json;
   onChange: (dashboard: Json) => void;
   onDone: () => void;
-  onDiscard: () => void;
+  /** Back to the dashboard as it was before this panel was edited. */
+  onDiscard: (before: Json) => void;
 }
 
 const TABS = [
@@ -41,13 +43,14 @@ export function EditPanel({
   onDiscard,
 }: EditPanelProps) {
   const [tab, setTab] = useState<string>("options");
+  const [before] = useState(dashboard);
   const change = (next: Json) => onChange(replacePanel(dashboard, panel.id as number, next));
   return (
     <PageBody
       title={`${title} / ${String(panel.title ?? "") || "panel"}`}
       actions={
         <>
-          <Button onClick={onDiscard}>Discard changes</Button>
+          <Button onClick={() => onDiscard(before)}>Discard changes</Button>
           <Button kind="primary" onClick={onDone}>
             Back to the dashboard
           </Button>
@@ -68,7 +71,7 @@ export function EditPanel({
               <Empty title="The panel is being laid out" />
             )}
           </div>
-          {panel.type !== "text" && (
+          {needsData(String(panel.type)) && (
             <Queries
               panel={panel}
               error={placed && context.loader.state(placed.key).value.error}
@@ -86,6 +89,7 @@ export function EditPanel({
               label="The panel"
               value={panel}
               lines={30}
+              expected="object"
               onChange={(value) => change({ ...(value as Json), id: panel.id })}
             />
           )}

@@ -1,10 +1,243 @@
-/** Options of the common kinds of panels. Those of others are in the JSON. */
+/**
+ * Options of the common kinds of panels. Those of others are in the JSON. What a kind can be told is a list
+ * of fields; the form is made of it.
+ */
 import { calcTitle } from "../../../panels/legend";
 import { Check } from "../../../ui/field";
 import { member } from "../change";
 import { ChoiceOf, type Form, NumberOf, SwitchOf, TextOf } from "./fields";
 
-const CUSTOM = ["fieldConfig", "defaults", "custom"];
+type Path = readonly string[];
+
+/** A field of the form: the first of its choices is what holds without one. */
+type Field = { label: string; path: Path } & (
+  | { as: "choice"; options: readonly (readonly [string, string])[] }
+  | { as: "text" | "number" | "area" }
+  | { as: "switch"; otherwise?: boolean }
+  | { as: "calcs"; isOne?: boolean }
+);
+
+interface Group {
+  legend: string;
+  fields: readonly Field[];
+}
+
+const custom = (...path: string[]): Path => ["fieldConfig", "defaults", "custom", ...path];
+const options = (...path: string[]): Path => ["options", ...path];
+
+const choice = (
+  label: string,
+  path: Path,
+  first: readonly [string, string],
+  ...others: (readonly [string, string])[]
+): Field => ({ as: "choice", label, path, options: [first, ...others] });
+
+const plain = (as: "text" | "number" | "switch" | "area", label: string, path: Path): Field => ({
+  as,
+  label,
+  path,
+});
+
+const STACKING = [
+  ["none", "Beside each other"],
+  ["normal", "Stacked"],
+  ["percent", "Stacked, in percent"],
+] as const;
+
+const ORIENTATION = choice(
+  "Direction",
+  options("orientation"),
+  ["auto", "By room"],
+  ["horizontal", "Horizontal"],
+  ["vertical", "Vertical"],
+);
+
+const LEGEND: Group = {
+  legend: "Legend",
+  fields: [
+    { as: "switch", label: "Shown", path: options("legend", "showLegend"), otherwise: true },
+    choice("As", options("legend", "displayMode"), ["list", "List"], ["table", "Table"]),
+    choice("Where", options("legend", "placement"), ["bottom", "Below"], ["right", "Right"]),
+    { as: "calcs", label: "Values", path: options("legend", "calcs") },
+  ],
+};
+
+const REDUCED: readonly Field[] = [
+  plain("switch", "Each row", options("reduceOptions", "values")),
+  { as: "calcs", label: "Value", path: options("reduceOptions", "calcs"), isOne: true },
+  plain("text", "Fields, as /^name$/; empty for numbers", options("reduceOptions", "fields")),
+  ORIENTATION,
+];
+
+const reduced = (...fields: Field[]): readonly Group[] => [
+  { legend: "What is shown", fields: [...REDUCED, ...fields] },
+];
+
+const GROUPS: Readonly<Record<string, readonly Group[]>> = {
+  timeseries: [
+    {
+      legend: "Drawing",
+      fields: [
+        choice("As", custom("drawStyle"), ["line", "Lines"], ["bars", "Bars"], ["points", "Points"]),
+        choice(
+          "Between points",
+          custom("lineInterpolation"),
+          ["linear", "Straight"],
+          ["smooth", "Smooth"],
+          ["stepBefore", "Steps before"],
+          ["stepAfter", "Steps after"],
+        ),
+        plain("number", "Width", custom("lineWidth")),
+        plain("number", "Fill, percent", custom("fillOpacity")),
+        choice("Several series", custom("stacking", "mode"), ...STACKING),
+        choice("Scale", custom("scaleDistribution", "type"), ["linear", "Linear"], ["log", "Logarithmic"]),
+        choice(
+          "Thresholds",
+          custom("thresholdsStyle", "mode"),
+          ["off", "Not drawn"],
+          ["line", "Lines"],
+          ["dashed", "Dashed lines"],
+          ["area", "Areas"],
+        ),
+        plain("text", "Label of the axis", custom("axisLabel")),
+        plain("number", "Soft least", custom("axisSoftMin")),
+        plain("number", "Soft greatest", custom("axisSoftMax")),
+        plain("switch", "Lines over gaps", custom("spanNulls")),
+        choice(
+          "Pointer says",
+          options("tooltip", "mode"),
+          ["single", "One value"],
+          ["multi", "All values"],
+          ["none", "Nothing"],
+        ),
+      ],
+    },
+    LEGEND,
+  ],
+  stat: reduced(
+    choice(
+      "Colour of",
+      options("colorMode"),
+      ["value", "Value"],
+      ["background", "Background"],
+      ["none", "Nothing"],
+    ),
+    choice("Line below", options("graphMode"), ["area", "Shown"], ["none", "Not shown"]),
+    choice(
+      "Text",
+      options("textMode"),
+      ["auto", "By number"],
+      ["value", "Value"],
+      ["value_and_name", "Value and name"],
+      ["name", "Name"],
+    ),
+  ),
+  gauge: reduced(),
+  bargauge: reduced(
+    choice("Bars", options("displayMode"), ["gradient", "Gradient"], ["basic", "Plain"], ["lcd", "Cells"]),
+  ),
+  piechart: reduced(choice("As", options("pieType"), ["pie", "Pie"], ["donut", "Ring"])),
+  barchart: [
+    {
+      legend: "Bars",
+      fields: [
+        plain("text", "Names from field", options("xField")),
+        ORIENTATION,
+        choice("Several values", options("stacking"), ...STACKING),
+        choice(
+          "Values",
+          options("showValue"),
+          ["auto", "Where there is room"],
+          ["always", "Always"],
+          ["never", "Never"],
+        ),
+        plain("number", "Turn of names", options("xTickLabelRotation")),
+      ],
+    },
+    LEGEND,
+  ],
+  table: [
+    {
+      legend: "Table",
+      fields: [
+        plain("switch", "In pages", options("enablePagination")),
+        plain("switch", "Sums below", options("footer", "show")),
+        plain("switch", "Filters", custom("filterable")),
+        choice(
+          "Cells",
+          custom("cellOptions", "type"),
+          ["auto", "Text"],
+          ["color-text", "Coloured text"],
+          ["color-background", "Coloured background"],
+          ["gauge", "Gauge"],
+          ["sparkline", "Line"],
+          ["json", "JSON"],
+        ),
+      ],
+    },
+  ],
+  text: [
+    {
+      legend: "Text",
+      fields: [
+        choice("As", options("mode"), ["markdown", "Markdown"], ["html", "HTML"], ["code", "Plain"]),
+        plain("area", "Text", options("content")),
+      ],
+    },
+  ],
+};
+
+/** The options that only one kind of panel has. */
+export function OfKind({ form, type }: { form: Form; type: string }) {
+  const groups = Object.hasOwn(GROUPS, type) ? GROUPS[type]! : [];
+  return (
+    <>
+      {groups.map(({ legend, fields }) => (
+        <fieldset key={legend} class="stack form-part">
+          <legend>{legend}</legend>
+          {fields.map((field) => (
+            <FieldOf key={field.path.join(".")} form={form} field={field} />
+          ))}
+        </fieldset>
+      ))}
+    </>
+  );
+}
+
+function FieldOf({ form, field }: { form: Form; field: Field }) {
+  const of = { form, path: field.path, label: field.label };
+  switch (field.as) {
+    case "choice":
+      return <ChoiceOf {...of} options={field.options} otherwise={field.options[0]![0]} />;
+    case "switch":
+      return <SwitchOf {...of} otherwise={field.otherwise} />;
+    case "calcs":
+      return field.isOne ? <Calc {...of} /> : <Calcs {...of} />;
+    case "number":
+      return <NumberOf {...of} />;
+    case "text":
+      return <TextOf {...of} />;
+    case "area":
+      return <Area {...of} />;
+  }
+}
+
+interface Of {
+  form: Form;
+  path: Path;
+  label: string;
+}
+
+function Area({ form, path, label }: Of) {
+  return (
+    <textarea
+      aria-label={label}
+      rows={12}
+      value={String(member(form.panel, path) ?? "")}
+      onInput={(event) => form.set(path, event.currentTarget.value)}
+    />
+  );
+}
 
 const CALCS = [
   "lastNotNull",
@@ -22,27 +255,12 @@ const CALCS = [
   "p99",
 ];
 
-/** Reducers as a list of switches, or one of them. */
-function Calcs({ form, path, isOne }: { form: Form; path: readonly string[]; isOne?: boolean }) {
+/** Reducers as a list of switches. */
+function Calcs({ form, path, label }: Of) {
   const given = (member(form.panel, path) ?? []) as string[];
-  if (isOne) {
-    return (
-      <ChoiceOf
-        form={{
-          ...form,
-          panel: { calc: given[0] ?? "lastNotNull" },
-          set: (_, value) => form.set(path, [value]),
-        }}
-        path={["calc"]}
-        label="Value"
-        options={CALCS.map((id) => [id, calcTitle(id)] as const)}
-        otherwise="lastNotNull"
-      />
-    );
-  }
   return (
     <div class="row">
-      <span class="field-label">Values</span>
+      <span class="field-label">{label}</span>
       {CALCS.map((id) => (
         <Check
           key={id}
@@ -55,302 +273,17 @@ function Calcs({ form, path, isOne }: { form: Form; path: readonly string[]; isO
   );
 }
 
-function Legend({ form }: { form: Form }) {
-  const path = ["options", "legend"];
+/** One reducer, which the JSON has as a list. */
+function Calc({ form, path, label }: Of) {
+  const given = (member(form.panel, path) ?? []) as string[];
+  const one: Form = { panel: { calc: given[0] }, set: (_, value) => form.set(path, [value]) };
   return (
-    <fieldset class="stack form-part">
-      <legend>Legend</legend>
-      <SwitchOf form={form} path={[...path, "showLegend"]} label="Shown" otherwise />
-      <ChoiceOf
-        form={form}
-        path={[...path, "displayMode"]}
-        label="As"
-        options={[
-          ["list", "List"],
-          ["table", "Table"],
-        ]}
-        otherwise="list"
-      />
-      <ChoiceOf
-        form={form}
-        path={[...path, "placement"]}
-        label="Where"
-        options={[
-          ["bottom", "Below"],
-          ["right", "Right"],
-        ]}
-        otherwise="bottom"
-      />
-      <Calcs form={form} path={[...path, "calcs"]} />
-    </fieldset>
-  );
-}
-
-const STACKING = [
-  ["none", "Beside each other"],
-  ["normal", "Stacked"],
-  ["percent", "Stacked, in percent"],
-] as const;
-const ORIENTATION = [
-  ["auto", "By room"],
-  ["horizontal", "Horizontal"],
-  ["vertical", "Vertical"],
-] as const;
-
-/** The options that only one kind of panel has. */
-export function OfKind({ form, type }: { form: Form; type: string }) {
-  switch (type) {
-    case "timeseries":
-      return <TimeSeriesOptions form={form} />;
-    case "stat":
-    case "gauge":
-    case "bargauge":
-    case "piechart":
-      return <ReducedOptions form={form} type={type} />;
-    case "barchart":
-      return (
-        <>
-          <fieldset class="stack form-part">
-            <legend>Bars</legend>
-            <TextOf form={form} path={["options", "xField"]} label="Names from field" />
-            <ChoiceOf
-              form={form}
-              path={["options", "orientation"]}
-              label="Direction"
-              options={ORIENTATION}
-              otherwise="auto"
-            />
-            <ChoiceOf
-              form={form}
-              path={["options", "stacking"]}
-              label="Several values"
-              options={STACKING}
-              otherwise="none"
-            />
-            <ChoiceOf
-              form={form}
-              path={["options", "showValue"]}
-              label="Values"
-              options={[
-                ["auto", "Where there is room"],
-                ["always", "Always"],
-                ["never", "Never"],
-              ]}
-              otherwise="auto"
-            />
-            <NumberOf form={form} path={["options", "xTickLabelRotation"]} label="Turn of names" />
-          </fieldset>
-          <Legend form={form} />
-        </>
-      );
-    case "table":
-      return (
-        <fieldset class="stack form-part">
-          <legend>Table</legend>
-          <SwitchOf form={form} path={["options", "enablePagination"]} label="In pages" />
-          <SwitchOf form={form} path={["options", "footer", "show"]} label="Sums below" />
-          <SwitchOf form={form} path={[...CUSTOM, "filterable"]} label="Filters" />
-          <ChoiceOf
-            form={form}
-            path={[...CUSTOM, "cellOptions", "type"]}
-            label="Cells"
-            options={[
-              ["auto", "Text"],
-              ["color-text", "Coloured text"],
-              ["color-background", "Coloured background"],
-              ["gauge", "Gauge"],
-              ["sparkline", "Line"],
-              ["json", "JSON"],
-            ]}
-            otherwise="auto"
-          />
-        </fieldset>
-      );
-    case "text":
-      return (
-        <fieldset class="stack form-part">
-          <legend>Text</legend>
-          <ChoiceOf
-            form={form}
-            path={["options", "mode"]}
-            label="As"
-            options={[
-              ["markdown", "Markdown"],
-              ["html", "HTML"],
-              ["code", "Plain"],
-            ]}
-            otherwise="markdown"
-          />
-          <textarea
-            aria-label="Text"
-            rows={12}
-            value={String(member(form.panel, ["options", "content"]) ?? "")}
-            onInput={(event) => form.set(["options", "content"], event.currentTarget.value)}
-          />
-        </fieldset>
-      );
-    default:
-      return null;
-  }
-}
-
-function TimeSeriesOptions({ form }: { form: Form }) {
-  return (
-    <>
-      <fieldset class="stack form-part">
-        <legend>Drawing</legend>
-        <ChoiceOf
-          form={form}
-          path={[...CUSTOM, "drawStyle"]}
-          label="As"
-          options={[
-            ["line", "Lines"],
-            ["bars", "Bars"],
-            ["points", "Points"],
-          ]}
-          otherwise="line"
-        />
-        <ChoiceOf
-          form={form}
-          path={[...CUSTOM, "lineInterpolation"]}
-          label="Between points"
-          options={[
-            ["linear", "Straight"],
-            ["smooth", "Smooth"],
-            ["stepBefore", "Steps before"],
-            ["stepAfter", "Steps after"],
-          ]}
-          otherwise="linear"
-        />
-        <NumberOf form={form} path={[...CUSTOM, "lineWidth"]} label="Width" />
-        <NumberOf form={form} path={[...CUSTOM, "fillOpacity"]} label="Fill, percent" />
-        <ChoiceOf
-          form={form}
-          path={[...CUSTOM, "stacking", "mode"]}
-          label="Several series"
-          options={STACKING}
-          otherwise="none"
-        />
-        <ChoiceOf
-          form={form}
-          path={[...CUSTOM, "scaleDistribution", "type"]}
-          label="Scale"
-          options={[
-            ["linear", "Linear"],
-            ["log", "Logarithmic"],
-          ]}
-          otherwise="linear"
-        />
-        <ChoiceOf
-          form={form}
-          path={[...CUSTOM, "thresholdsStyle", "mode"]}
-          label="Thresholds"
-          options={[
-            ["off", "Not drawn"],
-            ["line", "Lines"],
-            ["dashed", "Dashed lines"],
-            ["area", "Areas"],
-          ]}
-          otherwise="off"
-        />
-        <TextOf form={form} path={[...CUSTOM, "axisLabel"]} label="Label of the axis" />
-        <NumberOf form={form} path={[...CUSTOM, "axisSoftMin"]} label="Soft least" />
-        <NumberOf form={form} path={[...CUSTOM, "axisSoftMax"]} label="Soft greatest" />
-        <SwitchOf form={form} path={[...CUSTOM, "spanNulls"]} label="Lines over gaps" />
-        <ChoiceOf
-          form={form}
-          path={["options", "tooltip", "mode"]}
-          label="Pointer says"
-          options={[
-            ["single", "One value"],
-            ["multi", "All values"],
-            ["none", "Nothing"],
-          ]}
-          otherwise="single"
-        />
-      </fieldset>
-      <Legend form={form} />
-    </>
-  );
-}
-
-function ReducedOptions({ form, type }: { form: Form; type: string }) {
-  const path = ["options", "reduceOptions"];
-  return (
-    <fieldset class="stack form-part">
-      <legend>What is shown</legend>
-      <SwitchOf form={form} path={[...path, "values"]} label="Each row" />
-      <Calcs form={form} path={[...path, "calcs"]} isOne />
-      <TextOf form={form} path={[...path, "fields"]} label="Fields, as /^name$/; empty for numbers" />
-      <ChoiceOf
-        form={form}
-        path={["options", "orientation"]}
-        label="Direction"
-        options={ORIENTATION}
-        otherwise="auto"
-      />
-      {type === "stat" && (
-        <>
-          <ChoiceOf
-            form={form}
-            path={["options", "colorMode"]}
-            label="Colour of"
-            options={[
-              ["value", "Value"],
-              ["background", "Background"],
-              ["none", "Nothing"],
-            ]}
-            otherwise="value"
-          />
-          <ChoiceOf
-            form={form}
-            path={["options", "graphMode"]}
-            label="Line below"
-            options={[
-              ["area", "Shown"],
-              ["none", "Not shown"],
-            ]}
-            otherwise="area"
-          />
-          <ChoiceOf
-            form={form}
-            path={["options", "textMode"]}
-            label="Text"
-            options={[
-              ["auto", "By number"],
-              ["value", "Value"],
-              ["value_and_name", "Value and name"],
-              ["name", "Name"],
-            ]}
-            otherwise="auto"
-          />
-        </>
-      )}
-      {type === "bargauge" && (
-        <ChoiceOf
-          form={form}
-          path={["options", "displayMode"]}
-          label="Bars"
-          options={[
-            ["gradient", "Gradient"],
-            ["basic", "Plain"],
-            ["lcd", "Cells"],
-          ]}
-          otherwise="gradient"
-        />
-      )}
-      {type === "piechart" && (
-        <ChoiceOf
-          form={form}
-          path={["options", "pieType"]}
-          label="As"
-          options={[
-            ["pie", "Pie"],
-            ["donut", "Ring"],
-          ]}
-          otherwise="pie"
-        />
-      )}
-    </fieldset>
+    <ChoiceOf
+      form={one}
+      path={["calc"]}
+      label={label}
+      options={CALCS.map((id) => [id, calcTitle(id)] as const)}
+      otherwise={CALCS[0]!}
+    />
   );
 }

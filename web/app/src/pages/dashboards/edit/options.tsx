@@ -1,5 +1,5 @@
 /** Options of a panel that all kinds have. */
-import { KINDS } from "../../../panels";
+import { KINDS, needsData } from "../../../panels";
 import { unitChoices } from "../../../ui/units";
 import { member } from "../change";
 import { ChoiceOf, type Form, JsonField, NumberOf, SwitchOf, TextOf } from "./fields";
@@ -18,9 +18,9 @@ export function Options({ form }: { form: Form }) {
       <SwitchOf form={form} path={["transparent"]} label="Without frame" />
       <Place form={form} />
       <OfKind form={form} type={type} />
-      {type !== "text" && <Values form={form} />}
-      {type !== "text" && <Thresholds form={form} />}
-      {type !== "text" && <Mappings form={form} />}
+      {needsData(type) && <Values form={form} />}
+      {needsData(type) && <Thresholds form={form} />}
+      {needsData(type) && <Mappings form={form} />}
       <fieldset class="stack form-part">
         <legend>Repeat</legend>
         <TextOf form={form} path={["repeat"]} label="By variable" />
@@ -38,11 +38,13 @@ export function Options({ form }: { form: Form }) {
       </fieldset>
       <JsonField
         label="Transformations"
+        expected="list"
         value={member(form.panel, ["transformations"]) ?? []}
         onChange={(value) => form.set(["transformations"], value)}
       />
       <JsonField
         label="Overrides"
+        expected="list"
         value={member(form.panel, ["fieldConfig", "overrides"]) ?? []}
         onChange={(value) => form.set(["fieldConfig", "overrides"], value)}
       />

@@ -119,9 +119,14 @@ function Query({ target, panel, error, onChange, onRemove, onRun }: QueryProps) 
           onRun={onRun}
         />
       ) : (
-        <JsonField label="Query as JSON" value={target} onChange={(value) => onChange(value as Json)} />
+        <JsonField
+          label="Query as JSON"
+          expected="object"
+          value={target}
+          onChange={(value) => onChange(value as Json)}
+        />
       )}
-      {source && <QueryOptions source={source} target={target} set={set} />}
+      {source && <QueryOptions source={source} target={target} set={set} onChange={onChange} />}
     </div>
   );
 }
@@ -153,10 +158,12 @@ function QueryOptions({
   source,
   target,
   set,
+  onChange,
 }: {
   source: Source;
   target: Json;
   set: (name: string, value: unknown) => void;
+  onChange: (target: Json) => void;
 }) {
   const text = (name: string) => String(target[name] ?? "");
   const whole = (name: string, label: string) => (
@@ -182,9 +189,8 @@ function QueryOptions({
           <Check
             label="Instant"
             checked={target.instant === true}
-            onChange={(instant) => {
-              set("instant", instant);
-            }}
+            // With both, the query would be asked twice.
+            onChange={(instant) => onChange({ ...target, instant, range: !instant })}
           />
         </>
       )}

@@ -1,10 +1,12 @@
 /** Thresholds and mappings of a panel. */
+
+import { useState } from "preact/hooks";
 import { color } from "../../../panels/colors";
 import type { Mapping, ThresholdStep } from "../../../panels/frame";
 import { Button } from "../../../ui/button";
 import { SelectField, TextField } from "../../../ui/field";
 import { member } from "../change";
-import type { Form } from "./fields";
+import { type Form, NumberText } from "./fields";
 
 const COLORS = [
   "green",
@@ -77,13 +79,12 @@ export function Thresholds({ form }: { form: Form }) {
             <span class="muted">from the beginning</span>
           ) : (
             <>
-              <TextField
+              <NumberText
                 label={`From ${at + 1}`}
                 hideLabel
-                type="number"
                 width="90px"
-                value={String(step.value ?? "")}
-                onChange={(text) => change(at, { value: Number(text) })}
+                value={step.value ?? undefined}
+                onChange={(value) => change(at, { value: value ?? null })}
               />
               <Button
                 kind="quiet"
@@ -105,17 +106,34 @@ export function Thresholds({ form }: { form: Form }) {
   );
 }
 
+interface Word {
+  text?: string;
+  color?: string;
+  index?: number;
+}
+
+/** A number that has no word yet. */
+export function freeValue(entries: readonly (readonly [string, unknown])[]): string {
+  const taken = new Set(entries.map(([value]) => value));
+  let free = entries.length;
+  while (taken.has(String(free))) free += 1;
+  return String(free);
+}
+
 /** Mappings of single values; others, by range or pattern, are in the JSON and stay. */
 export function Mappings({ form }: { form: Form }) {
   const path = ["fieldConfig", "defaults", "mappings"];
   const all = (member(form.panel, path) ?? []) as Mapping[];
   const at = all.findIndex(({ type }) => type === "value");
-  const options = (at < 0 ? {} : all[at]!.options) as Record<
-    string,
-    { text?: string; color?: string; index?: number }
-  >;
-  const entries = Object.entries(options).sort(([, a], [, b]) => (a.index ?? 0) - (b.index ?? 0));
+  const options = (at < 0 ? {} : all[at]!.options) as Record<string, Word>;
+  const stored = Object.entries(options).sort(([, a], [, b]) => (a.index ?? 0) - (b.index ?? 0));
+  // On the way to a value one may type another that there is; in the JSON, one of them would be lost.
+  const [twice, setTwice] = useState<typeof stored | undefined>(undefined);
+  const entries = twice ?? stored;
   const set = (next: typeof entries) => {
+    const isTwice = new Set(next.map(([value]) => value)).size < next.length;
+    setTwice(isTwice ? next : undefined);
+    if (isTwice) return;
     const mapping = {
       type: "value",
       options: Object.fromEntries(next.map(([value, result], index) => [value, { ...result, index }])),
@@ -157,12 +175,13 @@ export function Mappings({ form }: { form: Form }) {
           />
         </div>
       ))}
+      {twice && <p class="bad">A value stands here twice. It is taken over when each is there once.</p>}
       {all.length > (at < 0 ? 0 : 1) && (
         <p class="muted">{all.length - (at < 0 ? 0 : 1)} more by range or pattern: see the JSON.</p>
       )}
       <Button
         icon="plus"
-        onClick={() => set([...entries, [String(entries.length), { text: "", color: "text" }]])}
+        onClick={() => set([...entries, [freeValue(entries), { text: "", color: "text" }]])}
       >
         Add
       </Button>

@@ -1,0 +1,1 @@
+import{y as e}from"./states.js";function t(t,n,r,i,a=`96px`){return{id:t,title:n,width:a,align:`right`,value:e=>r(e)??void 0,render:t=>{let n=r(t);return n===null?e(`span`,{class:`muted`,children:`–`}):i(n)}}}function n(t,n,r,i){return{id:t,title:n,width:r,value:e=>i(e)??``,render:t=>e(`span`,{class:`ellipsis`,children:i(t)})}}export{n,t};

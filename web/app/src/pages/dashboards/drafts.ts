@@ -1,0 +1,58 @@
+/**
+ * Changes of a dashboard that are not saved yet. They stay when the page is left for another and come back
+ * with it; before the browser closes them, it asks. Each knows which version it is a change of, so that
+ * what somebody else has saved meanwhile is not overwritten unasked.
+ */
+import { useState } from "preact/hooks";
+import { param } from "../../frame/router";
+import { sitting } from "../../frame/token";
+import type { Json, Loaded } from "./model";
+
+export interface Draft {
+  dashboard: Json;
+  /** The version that was loaded when the first change was made. */
+  version: number;
+}
+
+const kept = new Map<string, Draft>();
+
+/** Drafts are of who made them, for the tenant that they were made for. */
+function keyOf(uid: string): string {
+  return [sitting.peek(), param("tenant") ?? "", uid].join("\u0001");
+}
+
+function keep(key: string, draft: Draft | undefined): void {
+  if (draft) kept.set(key, draft);
+  else kept.delete(key);
+  if (kept.size > 0) window.addEventListener("beforeunload", hold);
+  else window.removeEventListener("beforeunload", hold);
+}
+
+/** The browser asks whether the page is to be left. */
+function hold(event: Event): void {
+  event.preventDefault();
+}
+
+/** A draft after a change: of the version that the first change was made of. */
+export function changed(
+  before: Draft | undefined,
+  loaded: Loaded,
+  next: Json | undefined,
+): Draft | undefined {
+  if (next === undefined || next === loaded.model) return undefined;
+  return { dashboard: next, version: before?.version ?? loaded.meta.version };
+}
+
+/** The draft of a dashboard, what sets it (nothing discards it), and what to call when it has been saved. */
+export function useDraft(
+  loaded: Loaded,
+): [draft: Draft | undefined, set: (next: Json | undefined) => void, saved: () => void] {
+  const [key] = useState(() => keyOf(loaded.meta.uid));
+  const [draft, setDraft] = useState(() => kept.get(key));
+  const set = (next: Json | undefined) => {
+    const made = changed(draft, loaded, next);
+    keep(key, made);
+    setDraft(made);
+  };
+  return [draft, set, () => keep(key, undefined)];
+}

@@ -1,0 +1,114 @@
+/** Times as they are written in addresses, by the calendar of a place whose days are not all of one length. */
+import { beforeEach, describe, expect, it } from "vitest";
+import "./panels-browser";
+
+process.env.TZ = "Europe/Berlin";
+
+const { setParams } = await import("../src/frame/router");
+const {
+  addressTime,
+  liveMillis,
+  parseTime,
+  range,
+  rangeLabel,
+  rangeText,
+  toggleLive,
+  typedTime,
+  widenRange,
+} = await import("../src/frame/time");
+
+const at = (text: string) => new Date(text).getTime();
+const iso = (text: string, now: string, end = false) => {
+  const millis = parseTime(text, at(now), end);
+  return millis === undefined ? undefined : new Date(millis).toISOString();
+};
+
+beforeEach(() => {
+  Object.assign(globalThis, {
+    history: {
+      replaceState: (_: unknown, __: string, to: string) => {
+        location.href = new URL(to, location.href).href;
+      },
+    },
+  });
+  history.pushState = history.replaceState;
+  setParams({ from: undefined, to: undefined, refresh: undefined });
+});
+
+describe("a time", () => {
+  it("of whole days follows the calendar where clocks are changed", () => {
+    // The day of 25 hours: 2026-10-25, which ends at 23:00 UTC.
+    expect(iso("now/d", "2026-10-25T12:00:00Z")).toBe("2026-10-24T22:00:00.000Z");
+    expect(iso("now/d", "2026-10-25T12:00:00Z", true)).toBe("2026-10-25T22:59:59.999Z");
+    // 24 hours before 23:30 of that day is that day still.
+    expect(iso("now-1d/d", "2026-10-25T22:30:00Z")).toBe("2026-10-23T22:00:00.000Z");
+    expect(iso("now-24h", "2026-10-25T22:30:00Z")).toBe("2026-10-24T22:30:00.000Z");
+    // The day of 23 hours.
+    expect(iso("now/d", "2026-03-29T12:00:00Z", true)).toBe("2026-03-29T21:59:59.999Z");
+  });
+  it("of months and years does, too", () => {
+    expect(iso("now-1M/M", "2026-03-31T12:00:00Z")).toBe("2026-01-31T23:00:00.000Z");
+    expect(iso("now-1M", "2026-03-31T12:00:00Z")).toBe("2026-02-28T13:00:00.000Z");
+    expect(iso("now-1y", "2024-02-29T12:00:00Z")).toBe("2023-02-28T12:00:00.000Z");
+    expect(iso("now/y", "2026-07-01T12:00:00Z", true)).toBe("2026-12-31T22:59:59.999Z");
+    expect(iso("now/w", "2026-11-18T12:00:00Z")).toBe("2026-11-15T23:00:00.000Z");
+  });
+  it("may be moved after it was rounded", () => {
+    expect(iso("now/d+8h", "2026-11-18T12:00:00Z")).toBe("2026-11-18T07:00:00.000Z");
+    expect(iso("now-1d/d+8h+30m", "2026-11-18T12:00:00Z")).toBe("2026-11-17T07:30:00.000Z");
+  });
+  it("may be a date, by the clock of who looks unless it says which", () => {
+    const now = "2026-11-18T12:00:00Z";
+    expect(iso("2026-01-31", now)).toBe("2026-01-30T23:00:00.000Z");
+    expect(iso("2026-01-31 12:00", now)).toBe("2026-01-31T11:00:00.000Z");
+    expect(iso("2026-01-31T12:00:00.123456789Z", now)).toBe("2026-01-31T12:00:00.123Z");
+    expect(iso("2026-01-31 12:00:00+0530", now)).toBe("2026-01-31T06:30:00.000Z");
+    expect(iso("1790000000", now)).toBe(iso("1790000000000", now));
+  });
+  it("that cannot be read is none, and breaks nothing", () => {
+    for (const text of ["", "hello 5", "now-", "now/x", "2026-13-01", "99999999999999999", "now-999999999y"])
+      expect(parseTime(text, 0), text).toBeUndefined();
+    setParams({ from: "99999999999999999", to: "now" });
+    expect(rangeLabel(rangeText.value)).toBe("99999999999999999 to now");
+    expect(range.value.to - range.value.from).toBe(3_600_000);
+  });
+  it("that was typed is the same moment in the address, wherever that is opened", () => {
+    expect(addressTime("2026-01-31 12:00")).toBe(String(at("2026-01-31T11:00:00Z")));
+    expect(addressTime(" now-6h ")).toBe("now-6h");
+    for (const text of ["1790000000123", "1790000000000"]) expect(addressTime(typedTime(text))).toBe(text);
+    expect(typedTime("now/d")).toBe("now/d");
+  });
+});
+
+describe("more time", () => {
+  it("never takes away what is shown of times to come", () => {
+    setParams({ from: "now", to: "now+2h" });
+    const before = range.value;
+    widenRange();
+    expect(range.value.to).toBeGreaterThanOrEqual(Math.floor(before.to));
+    expect(range.value.from).toBeLessThan(before.from);
+  });
+});
+
+describe("live mode", () => {
+  it("is off where the address has no length of time, as Grafana's links do", () => {
+    for (const [refresh, millis] of [
+      ["", 0],
+      ["auto", 0],
+      ["5s", 5000],
+      ["10ms", 1000],
+      // Timers would count that as nothing.
+      ["60d", 86_400_000],
+    ] as const) {
+      setParams({ refresh });
+      expect(liveMillis.value, refresh).toBe(millis);
+    }
+  });
+  it("goes on as before after a pause", () => {
+    setParams({ refresh: "1m" });
+    toggleLive();
+    expect(liveMillis.value).toBe(0);
+    toggleLive();
+    expect(liveMillis.value).toBe(60_000);
+  });
+});
