@@ -60,7 +60,7 @@ pub(super) async fn runs(
     let query = format!(
         "SELECT \"resource.session_id\" AS id, min(time) AS first, max(time) AS last FROM points \
          WHERE \"resource.session_id\" IS NOT NULL AND {within} \
-         GROUP BY 1 ORDER BY 3 DESC LIMIT {}",
+         GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT {}",
         MAX_RUNS + 1
     );
     let table = Table::ask(engine, tenants, &query).await?;

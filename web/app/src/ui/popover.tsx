@@ -27,8 +27,10 @@ export function Popover({ button, label, children, align = "left", kind = "plain
       setOpen(false);
       trigger.current?.focus();
     };
+    // A press on text inside gives the focus to what is around it all, which is no leaving.
     const left = ({ relatedTarget }: FocusEvent) => {
-      if (relatedTarget && !root.current?.contains(relatedTarget as Node)) setOpen(false);
+      const to = relatedTarget as Node | null;
+      if (to && !element.contains(to) && !to.contains(element)) setOpen(false);
     };
     const element = root.current!;
     element.addEventListener("focusout", left);

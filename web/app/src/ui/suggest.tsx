@@ -44,10 +44,18 @@ export function Suggest(props: SuggestProps) {
       () => {},
     );
   };
-  const take = (typed: string) => {
+  // A choice may take the field away, and with it comes a blur that knows only what was typed.
+  const taken = useRef(value);
+  taken.current = value;
+  const typed = useRef(text);
+  typed.current = text;
+  const take = (wanted: string) => {
     setOpen(false);
-    setText(typed);
-    if (typed !== value) props.onChange(typed);
+    setText(wanted);
+    typed.current = wanted;
+    if (wanted === taken.current) return;
+    taken.current = wanted;
+    props.onChange(wanted);
   };
   const wanted = text.trim().toLowerCase();
   // A field that still has its value is not a search for it.
@@ -97,7 +105,7 @@ export function Suggest(props: SuggestProps) {
             setOpen(true);
             setAt(-1);
           }}
-          onBlur={() => take(text)}
+          onBlur={() => take(typed.current)}
           onKeyDown={keys}
         />
         {isOpen && shown.length > 0 && (

@@ -148,8 +148,9 @@ export function Table<Row>(props: TableProps<Row>) {
                 class={classes.filter(Boolean).join(" ")}
                 tabIndex={-1}
                 style={{ gridTemplateColumns: template, top: index * rowHeight, height: rowHeight }}
+                // Before the click: to draw again between it and its change would undo a box's tick.
+                onPointerDown={() => setFocused(index)}
                 onClick={(event) => {
-                  setFocused(index);
                   if (!(event.target as Element).closest("a, button, input")) onOpen?.(row, event);
                 }}
               >

@@ -111,6 +111,7 @@ export class NameRows {
       row === hovered,
       matches.has(row),
       scene.showsCritical,
+      row >= 0 && rows.isContext(row),
     ].join();
     if (slot.key === state) return;
     slot.key = state;

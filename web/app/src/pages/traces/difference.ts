@@ -67,7 +67,7 @@ export function compared(series: readonly TempoSeries[]): Compared {
     }
   }
   const differences = [...counts.values()].map((one) => scored(one, selectedTotal, restTotal));
-  differences.sort((a, b) => Math.abs(b.score) - Math.abs(a.score));
+  differences.sort((a, b) => Math.abs(b.score) - Math.abs(a.score) || b.selectedPart - a.selectedPart);
   return { selectedTotal, restTotal, differences, cut: [...cut] };
 }
 
