@@ -49,6 +49,7 @@ test("the first run tells where to send, and flips by itself at the first record
   await demo(server, { history: "10m", seconds: 1 });
   await page.waitForFunction(
     () => !/OTEL_EXPORTER_OTLP_ENDPOINT/.test(document.querySelector("main").textContent),
+    undefined,
     { timeout: 15_000 },
   );
   assert.deepEqual(complaints, []);

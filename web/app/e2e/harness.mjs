@@ -137,7 +137,9 @@ export async function settled(page) {
     await new Promise((done) => setTimeout(done, 50));
     if (open.size > 0) quietSince = Date.now();
   }
-  await page.waitForFunction(() => document.querySelectorAll(".skeleton").length === 0, { timeout: 20_000 });
+  await page.waitForFunction(() => document.querySelectorAll(".skeleton").length === 0, undefined, {
+    timeout: 20_000,
+  });
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

@@ -140,30 +140,43 @@ describe("a reload shows the same", () => {
     await context.close();
   });
 
-  test("of a dashboard: the variable, the panel that is alone, and that there is no frame", async () => {
+  test("of a dashboard: the variable and the panel that is alone", async () => {
     const { page, context, complaints } = await opened("/d/linked");
     await drawn(page, { least: 2 });
     await page.getByRole("group", { name: "Variables" }).getByRole("button").click();
     await page.getByRole("option", { name: "load5" }).click();
     await hasParameters(page, { "var-what": "load5" });
-    await panelOf(page, "Chosen load5").waitFor();
     await panelOf(page, "Chosen load5")
       .getByRole("button", { name: /^Menu of/ })
       .click();
     await page.getByRole("button", { name: "Show alone" }).click();
     await page.waitForFunction(() => new URLSearchParams(location.search).has("viewPanel"));
+    await sameAfterReload(page, async () => {
+      await drawn(page);
+      assert.deepEqual(await page.locator(".panel-title").allTextContents(), ["Chosen load5"]);
+    });
+    await page.keyboard.press("Escape");
+    await panelOf(page, "Other").waitFor();
+    assert.deepEqual(complaints, []);
+    await context.close();
+  });
+
+  test("of a dashboard: that it fills the window, without rail and bars", async () => {
+    const { page, context, complaints } = await opened("/d/linked");
+    await drawn(page, { least: 2 });
     await page.keyboard.press("f");
     await page.waitForFunction(() => new URLSearchParams(location.search).has("kiosk"));
     await sameAfterReload(page, async () => {
-      await drawn(page);
-      const titles = await page.locator(".panel-title").allTextContents();
-      assert.deepEqual(titles, ["Chosen load5"]);
       await page.locator("nav.rail").waitFor({ state: "hidden" });
+      await page.waitForFunction(
+        () => document.querySelector(".outlet").clientWidth > 0.95 * window.innerWidth,
+        undefined,
+        { timeout: 5000 },
+      );
+      await drawn(page, { least: 2 });
     });
     await page.keyboard.press("f");
     await page.locator("nav.rail").waitFor();
-    await page.keyboard.press("Escape");
-    await panelOf(page, "Other").waitFor();
     assert.deepEqual(complaints, []);
     await context.close();
   });

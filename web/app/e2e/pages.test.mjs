@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { ask, board, chart, METRICS, save } from "./boards.mjs";
-import { browse, demo, findings, serve, settled, shots, watched } from "./harness.mjs";
+import { ask, board, chart, METRICS, save, until } from "./boards.mjs";
+import { browse, findings, serve, settled, shots, watched } from "./harness.mjs";
 
 let server;
 let browser;
@@ -24,10 +24,17 @@ async function found(query, limit = 1) {
   }));
 }
 
+/** Lets data come for as long as the server lives, and waits until its past has been told. */
+async function live() {
+  await ask(server, "/api/demo", { history: "2h" });
+  const isToday = async () => (await ask(server, "/api/demo")).told_until_millis > Date.now() - 5000;
+  await until(isToday, "the past of the living data", 120_000);
+}
+
 before(async () => {
   server = await serve();
   browser = await browse();
-  await demo(server, { history: "2h", seconds: 3 });
+  await live();
   const [shop] = await found('{ resource.service.name = "frontend" && kind = server }');
   const [failed] = await found("{ status = error && kind = server }");
   const [logged] = await found("{ event:name != nil }");
@@ -75,7 +82,7 @@ const PAGES = [
     () => `/sessions/compare?a=${known.session}&b=${known.other}`,
     row("", "Figures of both"),
     row("dock", "Tasks by name"),
-    "main canvas",
+    "figure.beside polyline, figure.beside path",
   ],
   ["traces", () => "/traces", row("frontend"), "main canvas", ".facets .facet"],
   ["traces-query", () => `/traces?${q("{ status = error }")}`, row("frontend")],
@@ -106,11 +113,11 @@ const PAGES = [
     row("success", "Runs"),
     ".ci-trends canvas",
   ],
-  ["ci-run", () => `/ci/run/${known.run}`, '.gantt-name:has-text("build")', ".ci-figures"],
+  ["ci-run", () => `/ci/run/${known.run}`, '.gantt-name:has-text("build")', "main .figures"],
   ["ci-compare", () => `/ci/compare?a=${known.runs[0]}&b=${known.runs[1]}`, row("", "Jobs of both runs")],
   ["runs", () => "/runs", row("train-llama", "Runs"), ".run-charts canvas"],
   ["runs-chosen", () => `/runs?ids=${known.trainings.join(",")}`, ".run-charts canvas"],
-  ["metrics", () => "/explore/metrics", '.finder .metric-name:has-text("node_")'],
+  ["metrics", () => "/explore/metrics", '.finder .metric-name:has-text("DCGM_FI")'],
   ["metrics-query", () => `/explore/metrics?${q("rate(node_cpu_seconds_total[5m])")}`, "main canvas"],
   ["logs", () => "/explore/logs", ".lines .line", "main canvas"],
   ["logs-patterns", () => "/explore/logs?view=patterns", row("<_>", "Patterns")],
@@ -139,7 +146,7 @@ const PAGES = [
   ["admin-tokens", () => "/admin/tokens", said("There are no tokens")],
   ["admin-audience", () => "/admin/audience", said("There is no flag: everybody is recorded")],
   ["admin-destinations", () => "/admin/destinations", said("Records are kept here and sent nowhere else")],
-  ["admin-config", () => "/admin/config", '.admin-text:has-text("listeners")'],
+  ["admin-config", () => "/admin/config", '.admin-text:has-text("--data")'],
   ["admin-about", () => "/admin/about", '.admin-text:has-text("preact")', said("Apache-2.0")],
 ];
 

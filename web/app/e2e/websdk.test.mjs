@@ -99,7 +99,7 @@ after(async () => {
 test("a span of a page and the spans of its server are one trace, which the page shows", async () => {
   const { page, context, complaints } = await watched(browser);
   await page.goto(`http://127.0.0.1:${shop.address().port}/`);
-  await page.waitForFunction(() => window.done, { timeout: 15_000 });
+  await page.waitForFunction(() => window.done, undefined, { timeout: 15_000 });
   const id = await page.evaluate(() => window.done);
   assert.deepEqual(
     complaints.filter((one) => !one.includes("favicon")),

@@ -291,17 +291,17 @@ fn warnings(
     add(
         "clock-skew",
         &mut with(flags::SKEWED).filter(|row| !went_back(row)),
-        "begin before their parent does or after it has ended: clocks differ, or nobody waited",
+        "with a beginning before that of the parent, or after its end: clocks differ, or nobody waited",
     );
     add(
         "negative-duration",
         &mut (0..tree.len()).filter(went_back),
-        "ended before they began, and are shown as taking no time",
+        "with an end before the beginning, shown as taking no time",
     );
-    add("cycle", &mut with(flags::CYCLE), "have themselves as an ancestor: the circle was cut");
-    add("duplicate", &mut with(flags::DUPLICATE), "have the id of another span");
-    add("orphan", &mut with(flags::ORPHAN), "have a parent that is not here");
-    add("untimed", &mut with(flags::UNTIMED), "were sent without a start");
+    add("cycle", &mut with(flags::CYCLE), "in a circle of parents, which was cut");
+    add("duplicate", &mut with(flags::DUPLICATE), "with the id of another span");
+    add("orphan", &mut with(flags::ORPHAN), "with a parent that is not here");
+    add("untimed", &mut with(flags::UNTIMED), "sent without a start");
     if names_are_cut {
         let text = "there are more names than can be shown".to_owned();
         found.push(Warning { code: "names-cut", count: 1, row: None, text });

@@ -63,6 +63,8 @@ export async function ask(path: string, init: RequestInit = {}): Promise<Respons
 export async function tryToken(text: string): Promise<void> {
   const path = "/api/start";
   const response = await reach(path, {}, text);
+  // What is not read would keep its connection busy.
+  if (response.ok) await response.body?.cancel();
   // Whose token is right may still not see this; what he may is said where he asks for it.
   if (!response.ok && response.status !== 403) throw await failure(response, path);
 }

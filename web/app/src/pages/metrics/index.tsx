@@ -77,9 +77,11 @@ export default function MetricsPage() {
     (signal) => askAll(list, step, wantsExemplars && view === "chart", signal),
     [about, step, shown.from, shown.to, wantsExemplars && view === "chart"],
   );
+  const put = (at: number, next: MetricQuery) =>
+    setQueries(list.map((one, index) => (index === at ? next : one)));
   const change = (at: number, next: MetricQuery) => {
     ran("promql", next.text);
-    setQueries(list.map((one, index) => (index === at ? next : one)));
+    put(at, next);
   };
   const add = (text: string, isHeat = false) => {
     const empty = list.findIndex((one) => one.text === "");
@@ -91,7 +93,8 @@ export default function MetricsPage() {
     if (isHeat) setParams({ view: "heat" }, { replace: true });
     else if (view === "heat" && text !== "") setParams({ view: undefined }, { replace: true });
   };
-  useQueryKeys("Metrics", "promql", list[0]!.text, (text) => change(0, { ...list[0]!, text }));
+  // Who walks through earlier queries leaves them in their order.
+  useQueryKeys("Metrics", "promql", list[0]!.text, (text) => put(0, { ...list[0]!, text }));
   return (
     <PageBody
       title="Metrics"

@@ -82,7 +82,7 @@ function columnsFor(trace: Trace, part: number): Column<number>[] {
       render: (row) => (
         <span class="row stats-name">
           <span class="swatch" style={{ background: colorOf(serviceOf(trace, row)) }} />
-          <span class="muted">{serviceOf(trace, row)}</span>
+          <span class="muted ellipsis">{serviceOf(trace, row)}</span>
           <span class="ellipsis">{nameOf(trace, row) || "(no name)"}</span>
         </span>
       ),

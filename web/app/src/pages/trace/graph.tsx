@@ -7,6 +7,8 @@ import { type GraphNode, serviceGraph } from "./servicegraph";
 import type { TraceState } from "./state";
 import { setView } from "./views";
 
+type Service = TraceState["trace"]["value"]["header"]["services"][number];
+
 const NODE = { width: 190, height: 52 };
 const GAP = { across: 120, down: 18 };
 /** Past this a picture tells nothing any more. */
@@ -83,7 +85,7 @@ export function GraphView({ state }: { state: TraceState }) {
               transform={`translate(${left(node)} ${top(node)})`}
               tabIndex={0}
               role="button"
-              aria-label={`${service.name}: ${service.spans} spans, ${service.errors} errors`}
+              aria-label={`${short(service.name || "(no service)")} ${said(service)}`}
               onClick={open}
               onKeyDown={(event) => {
                 if (event.key !== "Enter" && event.key !== " ") return;
@@ -97,8 +99,7 @@ export function GraphView({ state }: { state: TraceState }) {
                 {short(service.name || "(no service)")}
               </text>
               <text x="14" y="38">
-                {count(service.spans)} spans · self {duration(service.selfNanos)}
-                {service.errors > 0 ? ` · ✖ ${count(service.errors)}` : ""}
+                {said(service)}
               </text>
               <rect
                 y={NODE.height - 4}
@@ -136,6 +137,12 @@ function edgePath(a: GraphNode, b: GraphNode): string {
 function placeOfLabel(a: GraphNode, b: GraphNode): { x: number; y: number } {
   const [ay, by] = [top(a) + NODE.height / 2, top(b) + NODE.height / 2];
   return { x: left(b) - 26, y: by + (ay > by ? 16 : -7) };
+}
+
+/** What is written below the name of a service. */
+function said({ spans, selfNanos, errors }: Service): string {
+  const failed = errors > 0 ? ` · ✖ ${count(errors)}` : "";
+  return `${count(spans)} spans · self ${duration(selfNanos)}${failed}`;
 }
 
 function short(name: string): string {

@@ -34,7 +34,7 @@ function columnsFor(total: number, path: number): Column<Group>[] {
       render: ({ service, name }) => (
         <span class="row stats-name">
           {service !== undefined && <span class="swatch" style={{ background: colorOf(service) }} />}
-          {service !== undefined && <span class="muted">{service || "(no service)"}</span>}
+          {service !== undefined && <span class="muted ellipsis">{service || "(no service)"}</span>}
           <span class="ellipsis">{name ?? (service === undefined ? "(none)" : "")}</span>
         </span>
       ),

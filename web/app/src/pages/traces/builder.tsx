@@ -1,7 +1,7 @@
 /** The builder: conditions as rows. It and the text of the query are two views of the same. */
 import { useState } from "preact/hooks";
 import { Button } from "../../ui/button";
-import { tagScopes, tagValues } from "../../ui/editor/traceql";
+import { tagScopes, tagValues } from "../../ui/editor/tags";
 import { COMPARISONS, fieldName, quote } from "../../ui/editor/traceqltokens";
 import { Suggest } from "../../ui/suggest";
 import { type Built, type Condition, typedOf, write, writtenField, writtenValue } from "./query";

@@ -4,6 +4,7 @@
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, connection, eachLine, question } from "../../frame/api";
+import { refreshes } from "../../frame/time";
 import { token } from "../../frame/token";
 import { type FoundTrace, foundTrace, type SearchedTrace } from "./found";
 
@@ -141,6 +142,6 @@ export function useSearch({ query, select, from, to, limit, order }: Asked): Sea
       controller.abort();
     };
     // One that is back is asked again, and one that wanted to know who asks.
-  }, [query, select, from, to, limit, order, turn, isLost, token.value]);
+  }, [query, select, from, to, limit, order, turn, isLost, token.value, refreshes.value]);
   return { ...state, stop: () => running.current?.stop(), again: () => setTurn(turn + 1) };
 }

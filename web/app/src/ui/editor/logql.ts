@@ -8,7 +8,7 @@ import { getJson } from "../../frame/api";
 import type { Params } from "../../frame/router";
 import { type LogPlace, placeIn } from "./logqlplace";
 import { remembered } from "./remember";
-import { shownSeconds } from "./traceql";
+import { shownSeconds } from "./tags";
 import { quote } from "./traceqltokens";
 
 const COLORS = styleTags({

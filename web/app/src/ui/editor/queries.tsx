@@ -5,6 +5,7 @@
 import { useState } from "preact/hooks";
 import { useKeys } from "../../frame/keys";
 import { queries, ran } from "../../frame/recents";
+import { refresh } from "../../frame/time";
 import { Button } from "../button";
 import { Icon } from "../icon";
 import { Popover } from "../popover";
@@ -92,6 +93,8 @@ export function useQueryKeys(
   useKeys(
     scope,
     [
+      // In an editor that is its own; elsewhere the query that is shown is asked again.
+      { keys: "ctrl+Enter", label: "Run the query", run: refresh },
       { keys: "[", label: "Earlier query", run: () => step(1) },
       { keys: "]", label: "Later query", run: () => step(-1) },
     ],

@@ -4,9 +4,7 @@ import { LanguageSupport, LRLanguage } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
 import { parser } from "@grafana/lezer-traceql";
 import { styleTags, tags } from "@lezer/highlight";
-import { getJson } from "../../frame/api";
-import { range } from "../../frame/time";
-import { remembered } from "./remember";
+import { tagScopes, tagValues } from "./tags";
 import { placeIn, type TracePlace } from "./traceqlplace";
 import { COMPARISONS, fieldName, quote } from "./traceqltokens";
 
@@ -72,26 +70,6 @@ async function offered(place: TracePlace): Promise<Completion[]> {
   }
 }
 
-/** Seconds of the time shown, to the minute: typing for a while keeps asking the same. */
-export function shownSeconds(): { start: number; end: number } {
-  const { from, to } = range.peek();
-  return { start: Math.floor(from / 60_000) * 60, end: Math.ceil(to / 60_000) * 60 };
-}
-
-export interface TagScopes {
-  scopes: readonly { name: string; tags: readonly string[] }[];
-}
-
-/** All tags of the time shown, by scope. */
-export function tagScopes(): Promise<TagScopes> {
-  const asked = shownSeconds();
-  return remembered(
-    `tags ${asked.start} ${asked.end}`,
-    () => getJson<TagScopes>("/tempo/api/v2/search/tags", asked),
-    { scopes: [] },
-  );
-}
-
 async function fields(): Promise<Completion[]> {
   const { scopes } = await tagScopes();
   const boosts: Record<string, number> = { span: 1, resource: 1 };
@@ -103,23 +81,6 @@ async function fields(): Promise<Completion[]> {
       boost: boosts[scope] ?? 0,
     })),
   );
-}
-
-export interface TagValue {
-  type: string;
-  value: string;
-}
-
-/** Values that a field has in the time shown, among spans that pass `given`. */
-export async function tagValues(field: string, given: string): Promise<readonly TagValue[]> {
-  const asked = { ...shownSeconds(), q: given };
-  const path = `/tempo/api/v2/search/tag/${encodeURIComponent(field)}/values`;
-  const found = await remembered(
-    `${path} ${asked.start} ${asked.end} ${given}`,
-    () => getJson<{ tagValues: readonly TagValue[] }>(path, asked),
-    { tagValues: [] },
-  );
-  return found.tagValues;
 }
 
 async function values(field: string, given: string, quoted: boolean): Promise<Completion[]> {
