@@ -225,7 +225,7 @@ test("spans of one service are shown by the filter, and by a click into the pict
   const picture = page.getByRole("group", { name: "Services and calls" });
   assert.deepEqual(
     await picture.locator(".graph-node").evaluateAll((all) => all.map((one) => one.ariaLabel)),
-    ["front: 2 spans, 0 errors", "cart: 1 spans, 0 errors", "pay: 2 spans, 2 errors"],
+    ["front 2 spans · self 20 ms", "cart 1 spans · self 20 ms", "pay 2 spans · self 60 ms · ✖ 2"],
   );
   assert.deepEqual((await picture.locator(".graph-edge title").allTextContents()).sort(), [
     "front → cart: 1 calls, 0 errors, 20 ms",
