@@ -224,7 +224,11 @@ test("spans of one service are shown by the filter, and by a click into the pict
   await page.getByRole("tab", { name: "Graph" }).click();
   const picture = page.getByRole("group", { name: "Services and calls" });
   assert.deepEqual(
-    await picture.locator(".graph-node").evaluateAll((all) => all.map((one) => one.ariaLabel)),
+    await picture
+      .locator(".graph-node")
+      .evaluateAll((all) =>
+        all.map((one) => [...one.querySelectorAll("text")].map((text) => text.textContent).join(" ")),
+      ),
     ["front 2 spans · self 20 ms", "cart 1 spans · self 20 ms", "pay 2 spans · self 60 ms · ✖ 2"],
   );
   assert.deepEqual((await picture.locator(".graph-edge title").allTextContents()).sort(), [
@@ -363,7 +367,11 @@ test("hosts and GPUs stand below a trace on its axis, and move with it", async (
     `strips of its GPUs: ${owners}`,
   );
   // One that changes over time: a line that is level everywhere looks the same in every window.
-  const labels = await strips.locator("canvas").evaluateAll((all) => all.map((one) => one.ariaLabel));
+  const labels = await strips
+    .locator("canvas")
+    .evaluateAll((all) =>
+      all.map((one) => [...one.querySelectorAll("text")].map((text) => text.textContent).join(" ")),
+    );
   const at = labels.findIndex((label) => {
     const [, least, most] = /: between (.+) and (.+)$/.exec(label);
     return least !== most;

@@ -85,7 +85,6 @@ export function GraphView({ state }: { state: TraceState }) {
               transform={`translate(${left(node)} ${top(node)})`}
               tabIndex={0}
               role="button"
-              aria-label={`${short(service.name || "(no service)")} ${said(service)}`}
               onClick={open}
               onKeyDown={(event) => {
                 if (event.key !== "Enter" && event.key !== " ") return;
