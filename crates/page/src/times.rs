@@ -20,6 +20,13 @@ pub(crate) fn now_nanos() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
+/// Milliseconds since 1970. A moment of whole milliseconds is one to the last bit: nanoseconds of today
+/// are more than a double holds.
+pub(crate) fn millis(nanos: impl Into<i128>) -> f64 {
+    let nanos = nanos.into();
+    nanos.div_euclid(1_000_000) as f64 + nanos.rem_euclid(1_000_000) as f64 / 1e6
+}
+
 /// A moment: RFC 3339, or a number whose unit its digits tell.
 pub(crate) fn moment(name: &str, text: &str) -> Result<i64, Failed> {
     let invalid = || Failed::Invalid(format!("{name} is {text:?}: expected {MOMENT}"));
@@ -56,6 +63,14 @@ pub(crate) fn range(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_of_whole_milliseconds_stay_whole() {
+        for at in [1_795_039_496_902_i64, 1_795_039_639_537, 0, -1] {
+            assert_eq!(millis(at * 1_000_000), at as f64);
+        }
+        assert_eq!(millis(1_500_000_i64), 1.5);
+    }
 
     #[test]
     fn moments_come_in_four_forms() {

@@ -11,6 +11,7 @@ use super::lanes::{self, Idle, Lanes};
 use super::limits::{LOST_AFTER, MAX_LISTED, RATE_WINDOW};
 use super::replay::{self, Replay};
 use super::stragglers::{Straggler, stragglers};
+use crate::times::millis;
 
 /// What is drawn of a session at a moment.
 #[derive(Debug, Serialize)]
@@ -117,7 +118,7 @@ pub(super) fn board(session: &Session, when: When) -> Board {
         idle_gpus: if state == "running" { lanes::idle(&then, at) } else { Vec::new() },
         stragglers: stragglers(&then, &analysis.stragglers, at),
         session: about(&analysis, state, at),
-        at_ms: at as f64 / 1e6,
+        at_ms: millis(at),
         is_replay: when.at.is_some(),
         funnel,
         rate_per_second,
@@ -159,8 +160,8 @@ fn about(analysis: &Analysis, state: &'static str, at: u64) -> About {
         backend: session.backend.clone(),
         trace_id: session.trace_id.clone(),
         state,
-        start_ms: Some(start as f64 / 1e6).filter(|_| start > 0),
-        end_ms: (state != "running").then_some(analysis.window.end_nanos as f64 / 1e6),
+        start_ms: Some(millis(start)).filter(|_| start > 0),
+        end_ms: (state != "running").then_some(millis(analysis.window.end_nanos)),
         seconds: match state {
             "running" => at.saturating_sub(start) as f64 / 1e9,
             _ => session.duration_seconds,

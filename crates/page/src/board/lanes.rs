@@ -13,6 +13,7 @@ use kymo_report::recording::{Measure, Status, Task};
 use serde::Serialize;
 
 use super::limits::{IDLE_AFTER, MAX_BARS, MAX_LANES, MAX_LISTED, MAX_NODES};
+use crate::times::millis;
 
 /// A task with its start and its end.
 type Drawn<'a> = (u64, u64, &'a Task);
@@ -120,8 +121,8 @@ pub(super) fn lanes(
         nodes.push(drawn);
     }
     Lanes {
-        series_start_ms: window.start_nanos as f64 / 1e6,
-        series_end_ms: window.end_nanos as f64 / 1e6,
+        series_start_ms: millis(window.start_nanos),
+        series_end_ms: millis(window.end_nanos),
         nodes,
         names: names.all,
         is_truncated,
@@ -180,8 +181,8 @@ fn packed(node: &str, bars: &[(u64, u64, &Task)], names: &mut Names) -> (Node, b
         drawn.lanes = drawn.lanes.max(lane + 1);
         busy.push(Reverse((*end, lane)));
         drawn.lane.push(lane);
-        drawn.start_ms.push(*start as f64 / 1e6);
-        drawn.end_ms.push(*end as f64 / 1e6);
+        drawn.start_ms.push(millis(*start));
+        drawn.end_ms.push(millis(*end));
         drawn.status.push(task.status);
         drawn.name.push(names.place(task.label()));
         drawn.task.push(task.id.to_string());
@@ -218,7 +219,7 @@ pub(super) fn idle(session: &Session, now_nanos: u64) -> Vec<Idle> {
             (u128::from(nanos) >= IDLE_AFTER.as_nanos()).then(|| Idle {
                 node: node.to_owned(),
                 gpu: gpu.map(str::to_owned),
-                since_ms: since as f64 / 1e6,
+                since_ms: millis(since),
                 seconds: nanos as f64 / 1e9,
             })
         })

@@ -5,6 +5,7 @@ use kymo_report::recording::{Status, Task};
 use serde::Serialize;
 
 use super::limits::DENSITY_BINS;
+use crate::times::millis;
 
 /// The time of a session, and how much happened when: what a slider shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -58,7 +59,7 @@ pub(super) fn replay(session: &Session) -> Replay {
             _ => {}
         }
     }
-    Replay { start_ms: start as f64 / 1e6, end_ms: end as f64 / 1e6, started, ended, failed }
+    Replay { start_ms: millis(start), end_ms: millis(end), started, ended, failed }
 }
 
 /// The session as it was known at a moment.

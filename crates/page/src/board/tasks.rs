@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::{MAX_TASK_ROWS, USUAL_TASK_ROWS};
 use crate::answer::Failed;
+use crate::times;
 
 /// Which tasks, in which order.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -180,7 +181,7 @@ fn wait_seconds(task: &Task, now_nanos: u64) -> Option<f64> {
 
 fn row(task: &Task, now_nanos: u64) -> Row {
     let text = |text: &Option<std::sync::Arc<str>>| text.as_deref().map(str::to_owned);
-    let millis = |nanos: Option<u64>| nanos.map(|nanos| nanos as f64 / 1e6);
+    let millis = |nanos: Option<u64>| nanos.map(times::millis);
     Row {
         id: task.id.to_string(),
         name: task.label().to_owned(),

@@ -183,7 +183,7 @@ fn trend(job: &str, mut rows: Vec<&OfJob>) -> Trend {
     let cached = sum(&rows);
     let point = |row: &&OfJob| Point {
         trace_id: row.trace_id.clone(),
-        start_ms: super::figures::millis(row.start_nanos),
+        start_ms: crate::times::millis(row.start_nanos),
         hit_rate: row.cached.rate(),
     };
     Trend {

@@ -7,9 +7,10 @@ use kymo_engine::{Engine, Tenants};
 use serde::Serialize;
 
 use super::asked::Filter;
-use super::figures::{millis, shortened};
+use super::figures::shortened;
 use super::limits::{MAX_FAILED_SPANS, MAX_LISTED, MAX_MESSAGE_BYTES};
 use crate::answer::Failed;
+use crate::times::millis;
 
 /// Something that failed, over all runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]

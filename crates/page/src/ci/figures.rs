@@ -26,11 +26,6 @@ pub(super) fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// Milliseconds of nanoseconds, as a page counts time.
-pub(super) fn millis(nanos: i64) -> f64 {
-    nanos as f64 / 1e6
-}
-
 /// Seconds of nanoseconds.
 pub(super) fn seconds(nanos: i64) -> f64 {
     nanos as f64 / 1e9

@@ -12,10 +12,11 @@ use serde::Serialize;
 
 use super::asked::Filter;
 use super::caches;
-use super::figures::{Cached, change, median, millis, quantile_of, share};
+use super::figures::{Cached, change, median, quantile_of, share};
 use super::limits::{LAST_RUNS, MAX_CHOICES};
 use super::rows::{self, Run};
 use crate::answer::Failed;
+use crate::times::millis;
 
 /// Repository and name.
 pub(super) type Key = (Option<String>, String);

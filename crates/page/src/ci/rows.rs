@@ -10,9 +10,10 @@ use kymo_engine::{Engine, Tenants};
 use serde::Serialize;
 
 use super::asked::{Filter, times_within};
-use super::figures::{is_failure, is_telling, millis, seconds};
+use super::figures::{is_failure, is_telling, seconds};
 use super::limits::{MAX_JOBS, MAX_RUNNING, MAX_RUNS};
 use crate::answer::Failed;
+use crate::times::millis;
 
 /// A run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

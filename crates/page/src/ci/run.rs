@@ -12,12 +12,13 @@ use kymo_engine::{Engine, Tenants};
 use serde::Serialize;
 
 use super::earlier::{self, Earlier, Usual};
-use super::figures::{Cached, millis, seconds, share};
+use super::figures::{Cached, seconds, share};
 use super::jobs::{self, Runners};
 use super::limits::{MAX_LISTED, MAX_RUN_JOBS};
 use super::rows;
 use super::spans::{Span, Spans, text};
 use crate::answer::Failed;
+use crate::times::millis;
 
 /// A run with all that is drawn of it at first.
 #[derive(Debug, Serialize)]

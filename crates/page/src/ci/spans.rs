@@ -8,10 +8,11 @@ use kymo_engine::{Engine, Tenants};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::figures::{Cached, is_failure, millis, seconds, shortened};
+use super::figures::{Cached, is_failure, seconds, shortened};
 use super::limits::{MAX_BELOW, MAX_MESSAGE_BYTES, MAX_RUN_SPANS};
 use crate::answer::Failed;
 use crate::sql::quoted;
+use crate::times::millis;
 
 /// Attributes as the store tells them.
 pub(super) type Attributes = Map<String, Value>;

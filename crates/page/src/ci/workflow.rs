@@ -9,12 +9,13 @@ use serde::Serialize;
 use super::asked::Filter;
 use super::caches::{self, OfJob, Trend};
 use super::failures::{self, Failing};
-use super::figures::{Cached, median, millis, quantile_of};
+use super::figures::{Cached, median, quantile_of};
 use super::jobs::{self, JobFigures, Runners};
 use super::limits::{MAX_LISTED, MAX_LISTED_RUNS, TREND_BINS};
 use super::pipelines::{self, Beside, Pipeline};
 use super::rows::{self, Job, Run};
 use crate::answer::Failed;
+use crate::times::millis;
 
 /// A workflow and its runs.
 #[derive(Debug, Serialize)]

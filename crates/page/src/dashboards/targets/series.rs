@@ -7,6 +7,7 @@ use kymo_dash::frame::{Field, Frame, Labels, Value};
 use serde_json::json;
 
 use crate::dashboards::limits::MAX_SERIES;
+use crate::times;
 
 /// A series of numbers: milliseconds and values.
 #[derive(Debug, Default)]
@@ -134,7 +135,7 @@ pub(super) fn cut(series: &mut Vec<Series>) -> Option<String> {
 
 /// A number as a cell, nanoseconds as milliseconds.
 pub(super) fn millis(nanos: i64) -> Value {
-    Value::Number(nanos as f64 / 1e6)
+    Value::Number(times::millis(nanos))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use super::series::{self, Series};
 use super::{Given, Question, Wrong, macros};
 use crate::Page;
 use crate::dashboards::limits::{MAX_ROWS, MAX_SERIES};
+use crate::times::millis;
 
 /// A series: the column of its numbers, and the texts beside them.
 type SeriesKey = (usize, BTreeMap<String, String>);
@@ -113,7 +114,7 @@ fn cells(column: &ArrayRef) -> Vec<Value> {
                 .and_then(|column| cast(&column, &DataType::Int64));
             let Ok(nanos) = nanos else { return nulls() };
             let nanos = nanos.as_primitive::<Int64Type>();
-            nanos.iter().map(|nanos| nanos.map(|nanos| nanos as f64 / 1e6).into()).collect()
+            nanos.iter().map(|nanos| nanos.map(millis).into()).collect()
         }
         DataType::Boolean => {
             column.as_boolean().iter().map(|is| is.map_or(Value::Null, Value::Boolean)).collect()
