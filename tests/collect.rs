@@ -144,6 +144,35 @@ fn targets_of_a_configuration_of_prometheus_are_scraped() {
 }
 
 #[test]
+fn what_targets_tell_is_received_and_what_the_server_tells_of_itself_is_not() {
+    let has_data =
+        |server: &Server| server.get("/api/start").expect(200).json()["has_data"] == json!(true);
+    let probe = ["--probe", "--probe-interval", "200ms", "--probe-instance", "here"];
+    let mut server = Server::with(&probe);
+    eventually(PATIENCE, "the probe has looked", || !query(&server, "node_load1").is_empty());
+    assert!(!has_data(&server));
+    server.stop();
+    let config = server.place().join("targets.yml");
+    let up = target("jobs 7\n");
+    let text = format!(
+        "global: {{scrape_interval: 200ms, scrape_timeout: 200ms}}\nscrape_configs:\n  - job_name: \
+         inference\n    static_configs: [{{targets: ['{up}']}}]\n"
+    );
+    std::fs::write(&config, text).unwrap();
+    server.add_flags(&["--prometheus-config", config.to_str().unwrap()]);
+    server.start_again();
+    eventually(PATIENCE, "the target has told something", || has_data(&server));
+    // Where settings of the server are, and the first version of this one.
+    let noted = server.data().join("blocks/%settings/%00server/received");
+    let noted = noted.join(format!("{:020}", 1));
+    eventually(PATIENCE, "that is noted", || noted.is_file());
+    server.stop();
+    std::fs::write(&config, "scrape_configs: []\n").unwrap();
+    server.start_again();
+    assert!(has_data(&server), "it stays, also if nothing comes any more");
+}
+
+#[test]
 fn a_configuration_with_a_mistake_is_refused_with_its_line() {
     let place = tempfile::tempdir().unwrap();
     let config = place.path().join("targets.yml");

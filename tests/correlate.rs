@@ -218,8 +218,9 @@ fn a_trace_has_its_logs_exceptions_exemplars_and_machines() {
     assert_eq!(found["exemplars"], json!([exemplar]));
     assert_eq!(found["hosts"], json!(["disk-1", "gpu-7"]));
     assert_eq!(texts(&found["machines"], "name"), ["load", "utilisation"]);
-    assert_eq!(points(&found, "host", "load"), each_second(0..=60, |second| second as f64));
-    let busy = each_second(0..=60, |second| (200 - second) as f64);
+    // With a neighbour on both sides, to which a line leads.
+    assert_eq!(points(&found, "host", "load"), each_second(-1..=61, |second| second as f64));
+    let busy = each_second(-1..=61, |second| (200 - second) as f64);
     assert_eq!(points(&found, "gpu", "utilisation"), busy);
     assert_eq!(found["truncated"], json!([]));
 }
@@ -241,7 +242,7 @@ fn a_span_has_what_is_of_it_alone() {
         assert_eq!(texts(&found["exceptions"], "spanID"), [step.as_str()], "{way:?}");
         assert_eq!(found["exemplars"].as_array().unwrap().len(), 1, "{way:?}");
         assert_eq!(found["hosts"], json!(["gpu-7"]), "{way:?}");
-        assert_eq!(points(&found, "host", "load"), each_second(10..=30, |second| second as f64));
+        assert_eq!(points(&found, "host", "load"), each_second(9..=31, |second| second as f64));
     }
     // Nothing of it but its host is known.
     let put = ask(&server, &[("span", &span_id(PUT))]);
@@ -287,6 +288,34 @@ fn a_share_key_has_what_has_it_and_what_belongs_to_its_traces() {
     // Before there was anything of it.
     let found = ask(&server, &[("session.id", "s-17"), ("end", "2026-01-01T00:00:00Z")]);
     assert_eq!((&found["traces"], &found["logs"]), (&json!([]), &json!([])));
+}
+
+#[test]
+fn a_short_span_has_machines_on_both_sides_of_it() {
+    let server = server();
+    let short = span(0x0b, 11, 0, "quick", 5_000, 5);
+    send_spans(&server, "trainer", "gpu-7", vec![short]);
+    let found = ask(&server, &[("trace", &trace_id(0x0b)), ("with", "host")]);
+    assert_eq!(points(&found, "host", "load"), each_second(4..=6, |second| second as f64));
+    assert_eq!(found["machines"][0]["step"], json!(1.0));
+}
+
+#[test]
+fn hosts_have_what_they_did_in_a_time_of_which_no_trace_is_stored() {
+    let server = server();
+    let (start, end) = (START_NANOS + 40 * SECOND, START_NANOS + 42 * SECOND);
+    let (start, end) = (start.to_string(), end.to_string());
+    let found = ask(&server, &[("hosts", "gpu-7,nowhere"), ("start", &start), ("end", &end)]);
+    assert_eq!(found["subject"], json!({ "hosts": { "hosts": ["gpu-7", "nowhere"] } }));
+    assert_eq!(found["hosts"], json!(["gpu-7", "nowhere"]));
+    assert_eq!(
+        (&found["startTimeUnixNano"], &found["endTimeUnixNano"]),
+        (&json!(start), &json!(end))
+    );
+    assert_eq!(points(&found, "host", "load"), each_second(39..=43, |second| second as f64));
+    for nothing in ["traces", "logs", "exceptions", "exemplars", "truncated"] {
+        assert_eq!(found[nothing], json!([]), "{nothing}");
+    }
 }
 
 #[test]
@@ -344,6 +373,7 @@ fn what_is_not_there_is_nothing_and_what_is_unclear_is_refused() {
         ("trace=1&logs=20001", "between 1 and 20000"),
         ("trace=1&start=yesterday", "start"),
         ("trace=1&start=20&end=10", "end is before start"),
+        ("hosts=gpu-7", "add start=TIME and end=TIME"),
     ] {
         let answer = server.get(&format!("/api/correlate?{query}")).expect(400).json();
         assert!(answer["error"].as_str().unwrap().contains(part), "{query}: {answer}");
@@ -376,10 +406,10 @@ fn the_command_shows_them_below_the_tree() {
         "  steps_total = 0.25\n",
         "\nhosts (1)\n",
         "  load gpu-7:9100 ",
-        "  mean 30.000 most 60.000 processes\n",
+        "  mean 30.000 most 61.000 processes\n",
         "\nGPUs (1)\n",
         "  utilisation gpu-7:9400 0 ",
-        "  mean 170.000 most 200.000 percent\n",
+        "  mean 170.000 most 201.000 percent\n",
     ] {
         assert!(shown.contains(part), "{part} is not in\n{shown}");
     }

@@ -38,6 +38,8 @@ pub struct Found {
     pub name: String,
     /// Its JSON.
     pub json: Value,
+    /// The same as it is written.
+    pub text: String,
 }
 
 /// The dashboards of a file: JSON, or YAML of one ConfigMap or several.
@@ -47,7 +49,8 @@ pub fn dashboards(text: &str) -> Result<Vec<Found>, FileError> {
     }
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with(['{', '[']) {
-        return Ok(vec![Found { name: String::new(), json: json("the dashboard", text)? }]);
+        let json = json("the dashboard", text)?;
+        return Ok(vec![Found { name: String::new(), json, text: text.trim().to_owned() }]);
     }
     let mut found = Vec::new();
     for document in documents(text) {
@@ -96,7 +99,8 @@ fn of_map(root: &[Entry], found: &mut Vec<Found>) -> Result<(), FileError> {
     let Some(Node::Map(data)) = data.map(|entry| &entry.node) else { return Ok(()) };
     for entry in data.iter().filter(|entry| entry.key.ends_with(".json")) {
         let Some(text) = entry.node.as_text() else { continue };
-        found.push(Found { name: entry.key.clone(), json: json(&entry.key, text)? });
+        let json = json(&entry.key, text)?;
+        found.push(Found { name: entry.key.clone(), json, text: text.trim().to_owned() });
     }
     Ok(())
 }
@@ -143,6 +147,8 @@ data:
         assert_eq!(names(MAP), [pair("one.json", "One"), pair("two.json", "Two")]);
         let two = format!("---{MAP}---\n{MAP}");
         assert_eq!(names(&two).len(), 4);
+        let written = dashboards("\u{feff}\n{\"b\":  1.0,\n \"a\": 2}\n").unwrap();
+        assert_eq!(written[0].text, "{\"b\":  1.0,\n \"a\": 2}");
     }
 
     #[test]

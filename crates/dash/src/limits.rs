@@ -48,8 +48,11 @@ pub const MAX_CELLS: usize = 4_000_000;
 pub const MAX_MERGE_COMPARISONS: usize = 20_000_000;
 /// How deep matchers may hold matchers.
 pub const MAX_MATCHER_DEPTH: usize = 8;
-/// Values that a panel shows one by one, such as the bars of a bar gauge, where it sets no limit.
+/// Rows that a panel shows one by one, such as the bars of a bar gauge, where it sets no limit, as
+/// Grafana.
 pub const DEFAULT_SHOWN_VALUES: usize = 25;
+/// Values that a panel shows of its series, each reduced: every one is drawn, and nobody compares more.
+pub const MAX_SHOWN_SERIES: usize = 1_000;
 /// Values that a panel may ask to be shown one by one.
 pub const MAX_SHOWN_VALUES: usize = 10_000;
 /// Overrides of a panel. Each is compared with every field. The most that a known dashboard has is 50.

@@ -20,17 +20,20 @@ const FILES: &[&str] = &[
 
 /// All dashboards that come with the program, with their ids.
 pub fn all() -> Vec<(String, Value)> {
-    let parsed = FILES.iter().filter_map(|text| serde_json::from_str::<Value>(text).ok());
-    let with_id = parsed.filter_map(|json| {
-        let uid = json.get("uid")?.as_str()?.to_owned();
-        Some((uid, json))
-    });
-    with_id.collect()
+    written().map(|(uid, json, _)| (uid, json)).collect()
 }
 
-/// One by its id.
-pub fn find(uid: &str) -> Option<Value> {
-    all().into_iter().find(|(other, _)| other == uid).map(|(_, json)| json)
+/// One by its id: its JSON, and the same as it is written.
+pub fn find(uid: &str) -> Option<(Value, &'static str)> {
+    written().find(|(other, ..)| other == uid).map(|(_, json, text)| (json, text))
+}
+
+fn written() -> impl Iterator<Item = (String, Value, &'static str)> {
+    FILES.iter().filter_map(|text| {
+        let json: Value = serde_json::from_str(text).ok()?;
+        let uid = json.get("uid")?.as_str()?.to_owned();
+        Some((uid, json, *text))
+    })
 }
 
 #[cfg(test)]

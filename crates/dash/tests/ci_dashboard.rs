@@ -118,6 +118,7 @@ fn every_project_has_a_bar_of_the_chosen_field() {
     let options = json!({"values": true, "calcs": [], "fields": "/^minutes$/"});
     let bars: Vec<(String, Option<f64>, String, Option<String>)> =
         shown(&options, &field_config, &frames, &context)
+            .values
             .into_iter()
             .map(|bar| (bar.title, bar.display.numeric, bar.display.whole(), bar.display.color))
             .collect();

@@ -113,6 +113,17 @@ impl Fault {
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }
+
+    /// The line and the character of it, both from 1, that a message about SQL names:
+    /// `Line: 2, Column: 5`.
+    pub fn place(&self) -> Option<(usize, usize)> {
+        let (_, rest) = self.message.rsplit_once("Line: ")?;
+        let (line, rest) = rest.split_once(", Column: ")?;
+        let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+        let place: (usize, usize) = (line.parse().ok()?, rest[..digits].parse().ok()?);
+        // SQL without a place is said to be at 0.
+        (place.0 > 0 && place.1 > 0).then_some(place)
+    }
 }
 
 impl From<String> for Fault {

@@ -28,6 +28,14 @@ pub(crate) enum Failed {
         /// Where.
         position: Position,
     },
+    /// What one parameter of several like it asks is wrong, or failed.
+    #[error("{failed}")]
+    Of {
+        /// Which.
+        parameter: &'static str,
+        /// Why.
+        failed: Box<Failed>,
+    },
     /// There is no such thing.
     #[error("{0}")]
     Unknown(String),
@@ -76,11 +84,23 @@ impl Failed {
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Engine(error) => status_of(error),
+            Self::Of { failed, .. } => failed.status(),
         }
     }
 
-    /// What is told: the error and, of a query, where in it.
+    /// Says which of several parameters it is about.
+    pub(crate) fn of(self, parameter: &'static str) -> Self {
+        Self::Of { parameter, failed: Box::new(self) }
+    }
+
+    /// What is told: the error and, of a query, where in it; and which parameter it is about, if
+    /// there are several like it.
     pub(crate) fn document(&self) -> serde_json::Value {
+        if let Self::Of { parameter, failed } = self {
+            let mut document = failed.document();
+            document["parameter"] = serde_json::json!(parameter);
+            return document;
+        }
         let mut document = serde_json::json!({ "error": self.to_string() });
         if let Self::Query { position, .. } = self {
             document["position"] = serde_json::json!(position);
@@ -90,6 +110,7 @@ impl Failed {
 
     fn retry_after(&self) -> Option<Duration> {
         match self {
+            Self::Of { failed, .. } => failed.retry_after(),
             Self::Engine(EngineError::Busy { retry_after }) => Some(*retry_after),
             _ => None,
         }

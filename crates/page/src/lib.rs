@@ -14,8 +14,10 @@
 //! | `/api/runs…` | `runs` | trainings and the like, overlaid |
 //! | `/api/dashboards…` | `dashboards` | dashboards: kept, imported, asked |
 //!
-//! `machines` says what is asked of hosts and GPUs, for all who ask.
+//! `machines` says what is asked of hosts and GPUs, for all who ask; `aging` lets go of what is kept in
+//! memory for a while.
 
+mod aging;
 mod answer;
 mod board;
 mod ci;

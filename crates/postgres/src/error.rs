@@ -78,7 +78,7 @@ impl PgError {
             EngineError::Evaluation(_) => code::VALUE,
             EngineError::Internal(_) => code::INTERNAL,
         };
-        let position = position(&message, text).map(|position| position + before);
+        let position = position(error, text).map(|position| position + before);
         Self { code, message, position }
     }
 
@@ -106,15 +106,13 @@ fn code_of(kind: FaultKind) -> &'static str {
     }
 }
 
-/// The place that a message names, `Line: 2, Column: 5`, in characters from 1 on.
-fn position(message: &str, text: &str) -> Option<usize> {
-    let (_, rest) = message.rsplit_once("Line: ")?;
-    let (line, rest) = rest.split_once(", Column: ")?;
-    let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
-    let (line, column): (usize, usize) = (line.parse().ok()?, rest[..digits].parse().ok()?);
-    let lines = text.split_inclusive('\n').take(line.checked_sub(1)?);
+/// The place that an error names, in characters from 1 on.
+fn position(error: &EngineError, text: &str) -> Option<usize> {
+    let (EngineError::Invalid(fault) | EngineError::NotAllowed(fault)) = error else { return None };
+    let (line, column) = fault.place()?;
+    let lines = text.split_inclusive('\n').take(line.saturating_sub(1));
     let before: usize = lines.map(|line| line.chars().count()).sum();
-    Some(before + column).filter(|position| *position > 0)
+    Some(before + column)
 }
 
 #[cfg(test)]
@@ -150,7 +148,9 @@ mod tests {
         let error = EngineError::Invalid("syntax: found: FROM at Line: 2, Column: 3".into());
         assert_eq!(PgError::of(&error, text, 0).position, Some(15));
         assert_eq!(PgError::of(&error, text, 10).position, Some(25));
-        assert_eq!(position("no place", text), None);
-        assert_eq!(position("Line: x, Column: 3", text), None);
+        for nowhere in ["no place", "Line: x, Column: 3", "Line: 0, Column: 0"] {
+            let error = EngineError::Invalid(nowhere.into());
+            assert_eq!(PgError::of(&error, text, 0).position, None, "{nowhere}");
+        }
     }
 }

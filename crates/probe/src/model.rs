@@ -63,6 +63,8 @@ pub struct Sample {
     pub labels: Labels,
     /// The value.
     pub value: f64,
+    /// Since when a counter counts, where that is known: milliseconds since 1970.
+    pub start_millis: Option<i64>,
 }
 
 /// All samples of one name.
@@ -202,13 +204,23 @@ impl Builder {
         self.push(metric, labels, value);
     }
 
+    /// Adds a sample of a counter that counts since then, where that is known.
+    pub fn since(
+        &mut self,
+        metric: &Metric,
+        labels: &[(&'static str, &str)],
+        value: f64,
+        start_millis: Option<i64>,
+    ) {
+        let labels = labels.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        let place = self.place_of(metric);
+        self.push_at(place, Sample { labels, value, start_millis });
+    }
+
     /// Adds a sample with labels that are already owned.
     pub fn push(&mut self, metric: &Metric, labels: Labels, value: f64) {
-        let place = match self.places.get(metric.name) {
-            Some(place) => *place,
-            None => self.add(Cow::Borrowed(metric.name), Cow::Borrowed(metric.help), metric.kind),
-        };
-        self.push_at(place, labels, value);
+        let place = self.place_of(metric);
+        self.push_at(place, Sample { labels, value, start_millis: None });
     }
 
     /// Adds a sample of a family whose name only the kernel knows; `help` is called once for each.
@@ -224,7 +236,7 @@ impl Builder {
             Some(place) => *place,
             None => self.add(Cow::Owned(name.to_owned()), Cow::Owned(help()), kind),
         };
-        self.push_at(place, labels, value);
+        self.push_at(place, Sample { labels, value, start_millis: None });
     }
 
     /// Adds families of another builder.
@@ -246,6 +258,13 @@ impl Builder {
         Snapshot { families: std::mem::take(&mut self.families), ended: Vec::new() }
     }
 
+    fn place_of(&mut self, metric: &Metric) -> usize {
+        match self.places.get(metric.name) {
+            Some(place) => *place,
+            None => self.add(Cow::Borrowed(metric.name), Cow::Borrowed(metric.help), metric.kind),
+        }
+    }
+
     fn add(&mut self, name: Cow<'static, str>, help: Cow<'static, str>, kind: Kind) -> usize {
         let place = self.families.len();
         self.places.insert(name.clone(), place);
@@ -253,10 +272,10 @@ impl Builder {
         place
     }
 
-    fn push_at(&mut self, place: usize, labels: Labels, value: f64) {
+    fn push_at(&mut self, place: usize, sample: Sample) {
         // Always there: places are those of families.
         if let Some(family) = self.families.get_mut(place) {
-            family.samples.push(Sample { labels, value });
+            family.samples.push(sample);
         }
     }
 }

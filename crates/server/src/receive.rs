@@ -184,7 +184,7 @@ impl Receiver {
                 telemetry.received(&receipt, &admitted, appended.duplicate);
                 admission.remember(&admitted.log_keys);
                 // What the server gathers itself is no sign of life.
-                if !appended.duplicate && receipt.protocol != Protocol::Own {
+                if !appended.duplicate && !receipt.protocol.is_gathered() {
                     last_stored.set_now();
                 }
                 if !appended.duplicate && admitted.remote_write.is_none() {

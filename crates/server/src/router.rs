@@ -32,7 +32,7 @@ use tokio::sync::{Mutex, Semaphore};
 use tower_http::compression::CompressionLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 
-use crate::access::tokens;
+use crate::access::{request_id, tokens};
 use crate::collect::{Collecting, Configured};
 use crate::demo::Demos;
 use crate::derive::{self, Deriving};
@@ -354,7 +354,7 @@ fn otlp_over_http() -> Router<Shared> {
         .allow_credentials(true)
         .allow_methods([Method::POST])
         .allow_headers(AllowHeaders::mirror_request())
-        .expose_headers([RETRY_AFTER])
+        .expose_headers([RETRY_AFTER, request_id::HEADER])
         .max_age(PREFLIGHT_AGE);
     let route = |router: Router<Shared>, signal| {
         let answer = move |State(shared), request| otlp_http::answer(shared, signal, request);
@@ -376,7 +376,7 @@ pub(crate) fn query_cors(allowed_origins: &[String]) -> Result<CorsLayer, String
     let layer = CorsLayer::new()
         .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
         .allow_headers(AllowHeaders::mirror_request())
-        .expose_headers([ETAG, tempo::NEXT_CURSOR, tempo::DAMAGED_BLOCKS])
+        .expose_headers([ETAG, tempo::NEXT_CURSOR, tempo::DAMAGED_BLOCKS, request_id::HEADER])
         .max_age(PREFLIGHT_AGE);
     if allowed_origins.iter().any(|origin| origin == "*") {
         return Ok(layer.allow_origin(Any));

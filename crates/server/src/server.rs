@@ -25,7 +25,7 @@ use crate::listen::Listeners;
 use crate::options::ServerOptions;
 use crate::receive::Receiver;
 use crate::router::{self, Assembled, Shared};
-use crate::start::About;
+use crate::start::{self, About};
 use crate::telemetry::{Telemetry, Watched};
 use crate::upkeep::Upkeep;
 use crate::{audience, mcp, postgres};
@@ -106,6 +106,7 @@ impl Server {
         refreshing.refresh().await.map_err(ServerError::Setting)?;
         let deriving = start_deriving(&options, &store, &receiver).await?;
         let destinations = start_destinations(&options, &store).await?;
+        let was_received = start::was_noted(&engine).await;
         let url = format!("http://{}{base_path}/prometheus", addresses.http);
         let mut collecting = if options.is_recording {
             Collecting::start(&options.collect, &receiver, &engine, url).await?
@@ -126,7 +127,7 @@ impl Server {
             destinations: destinations.clone(),
             deriving: deriving.clone(),
             store: store.clone(),
-            about: about(&options, &addresses, &base_path),
+            about: about(&options, &addresses, &base_path, was_received),
         });
         telemetry.watch(Watched {
             store: store.clone(),
@@ -144,6 +145,10 @@ impl Server {
         let mut watching = JoinSet::new();
         for certificates in doors.certificates() {
             watching.spawn(certificates.watch());
+        }
+        // Who only forwards has nothing that a page would show.
+        if options.is_recording && options.store_enabled && !was_received {
+            watching.spawn(start::note(engine.clone(), telemetry.clone()));
         }
         // Others may write where the store is not in our own directory.
         if options.store_url.is_some() {
@@ -230,7 +235,12 @@ impl Server {
 }
 
 /// What the server is, for those who use it.
-fn about(options: &ServerOptions, addresses: &Addresses, base_path: &str) -> About {
+fn about(
+    options: &ServerOptions,
+    addresses: &Addresses,
+    base_path: &str,
+    was_received: bool,
+) -> About {
     About {
         addresses: addresses.clone(),
         external_url: options.collect.external_url.clone(),
@@ -242,7 +252,7 @@ fn about(options: &ServerOptions, addresses: &Addresses, base_path: &str) -> Abo
         retention: options.retention.clone(),
         config: options.shown_config.clone(),
         data: options.data.display().to_string(),
-        has_stored: AtomicBool::new(false),
+        has_stored: AtomicBool::new(was_received),
     }
 }
 

@@ -35,6 +35,8 @@ pub enum Setting {
     Tokens,
     /// Flags that say who is recorded, as JSON.
     Audience,
+    /// That somebody sent something, or a target told something: an empty object of JSON.
+    Received,
     /// A dashboard by its id, as JSON, see `docs/formats/dashboards.md`.
     Dashboard(String),
     /// The address of a page by a short code, as JSON.
@@ -66,6 +68,7 @@ impl Setting {
             Self::Overrides => "overrides".to_owned(),
             Self::Tokens => "tokens".to_owned(),
             Self::Audience => "audience".to_owned(),
+            Self::Received => "received".to_owned(),
             Self::Dashboard(uid) => Self::of_family(Family::Dashboards, uid),
             Self::Link(code) => Self::of_family(Family::Links, code),
         }

@@ -1,11 +1,11 @@
-// Runs of CI in use: a matrix unfolds to its jobs, steps and tests, the critical path alone, a run against
-// earlier ones, and two runs beside each other. In the living data a compiler cache gets worse after forty
-// minutes, and builds take longer from then on.
+// Runs of CI in use: a matrix unfolds to its jobs, steps and tests, jobs by runner and by matrix, the critical
+// path alone, a run against earlier ones and one that goes on, two runs and two branches beside each other. In
+// the living data a compiler cache gets worse after forty minutes, and builds take longer from then on.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { ask } from "./boards.mjs";
-import { browse, demo, serve, settled, shots, watched } from "./harness.mjs";
+import { attributes, browse, demo, send, serve, settled, shots, watched } from "./harness.mjs";
 
 const REPOSITORY = "orbital/lattice";
 const WORSE_AFTER_MILLIS = 40 * 60_000;
@@ -249,6 +249,216 @@ test("two runs are marked and compared: builds take longer, since the cache serv
   const other = longer.startsWith("−") ? longer.replace("−", "+") : longer.replace("+", "−");
   const row = jobs.filter({ has: page.getByText(name, { exact: true }) });
   await row.locator(".cell").nth(3).getByText(other, { exact: true }).waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+const hex = (number, digits) => number.toString(16).padStart(digits, "0");
+const nanos = (millis) => `${BigInt(Math.round(millis)) * 1_000_000n}`;
+
+/** A span of a run, as webhooks make them; `told` are its attributes, `seconds` those that are no whole numbers. */
+function spanOf(trace, id, { name, parent, from, to, told, seconds = {} }) {
+  const { "ci.conclusion": conclusion } = told;
+  return {
+    traceId: hex(trace, 32),
+    spanId: hex(id, 16),
+    parentSpanId: parent === undefined ? undefined : hex(parent, 16),
+    name,
+    kind: 1,
+    startTimeUnixNano: nanos(from),
+    endTimeUnixNano: nanos(to),
+    status: { code: conclusion === "failure" ? 2 : conclusion === "success" ? 1 : 0 },
+    attributes: [
+      ...attributes({ "ci.repository": "o/comet", ...told }),
+      ...Object.entries(seconds).map(([key, value]) => ({ key, value: { doubleValue: value } })),
+    ],
+  };
+}
+
+const tell = (spans) => send(server, "traces", { resourceSpans: [{ scopeSpans: [{ spans }] }] });
+
+test("jobs of a run stand together by runner, and by their place in a matrix", async () => {
+  const { page, context, complaints } = await watched(browser);
+  await opens(page, good);
+  const { jobs, groups } = await ask(server, `/api/ci/runs/${good.trace_id}`);
+  const counted = (names) => {
+    const counts = {};
+    for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+    return Object.entries(counts)
+      .map(([name, count]) => `${name} ×${count}`)
+      .sort();
+  };
+  const rows = page.locator(".gantt-row-group");
+  const shown = async () => (await rows.locator(".gantt-name > .ellipsis").allTextContents()).sort();
+  const together = page.getByRole("combobox", { name: "Jobs together" });
+  await together.selectOption("runner");
+  await page.locator(".gantt-row-job").first().waitFor({ state: "detached" });
+  assert.deepEqual(await shown(), counted(jobs.map(({ labels }) => labels ?? "without labels")));
+  assert.equal(params(page).get("by"), "runner");
+  await page.getByRole("button", { name: "Unfold runners" }).click();
+  await page.locator(".gantt-row-job").first().waitFor();
+  assert.deepEqual(
+    (await rowsOf(page))
+      .filter(({ level }) => level === 2)
+      .map(({ name }) => name)
+      .sort(),
+    jobs.map(({ name }) => name).sort(),
+  );
+
+  await together.selectOption("matrix");
+  // What is of no matrix is by itself.
+  await page.locator('.gantt-row-job[aria-level="1"]').first().waitFor();
+  const variants = groups
+    .filter(({ jobs: members }) => members.length > 1)
+    .flatMap(({ name, jobs: members }) =>
+      members.map((nth) =>
+        jobs[nth].name
+          .slice(name.length)
+          .replace(/^ \/ /, "")
+          .replace(/^ \((.*)\)$/, "$1"),
+      ),
+    );
+  assert.ok(variants.length > 3);
+  assert.deepEqual(await shown(), counted(variants));
+  const single = groups.filter(({ jobs: members }) => members.length === 1).map(({ name }) => name);
+  const alone = page.locator('.gantt-row-job[aria-level="1"] .gantt-name > .ellipsis > a');
+  assert.deepEqual((await alone.allTextContents()).sort(), single.sort());
+  // It is in the address.
+  const before = await rowsOf(page);
+  await page.reload();
+  await page.locator(".gantt-row").nth(1).waitFor();
+  assert.deepEqual(await rowsOf(page), before);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("a run that goes on lasts until now, and ends when that is told", async () => {
+  const { page, context, complaints } = await watched(browser);
+  const begun = Date.now() - 60_000;
+  const [trace, run, job, queue] = [0xa001, 0xa002, 0xa003, 0xa004];
+  const of = { "ci.workflow": "release", "ci.job": "train", "ci.labels": "linux gpu" };
+  await tell([
+    spanOf(trace, queue, {
+      parent: job,
+      name: "Start delay time",
+      from: begun,
+      to: begun + 20_000,
+      told: { ...of, "ci.kind": "queue" },
+    }),
+  ]);
+  await page.goto(`${server.url}/ci/run/${hex(trace, 32)}`);
+  const bar = page.locator(".gantt-row-job .gantt-open");
+  await bar.waitFor();
+  const title = await bar.getAttribute("title");
+  assert.match(title, /^train: runs for /);
+  assert.ok(secondsOf(title) >= 39, title);
+  const waited = await page.locator(".gantt-row-job .gantt-queue").boundingBox();
+  const runs = await bar.boundingBox();
+  assert.ok(runs.width > 1.9 * waited.width, `waited ${waited.width}, runs ${runs.width}`);
+  const figure = (label) =>
+    page
+      .locator(".figure")
+      .filter({ has: page.getByText(label, { exact: true }) })
+      .locator(".figure-value");
+  assert.ok(secondsOf(await figure("Runs for").textContent()) >= 59);
+  const listed = await ask(server, "/api/ci/pipelines/release/runs");
+  assert.ok(listed.runs[0].conclusion === null && listed.runs[0].seconds >= 60);
+
+  const end = Date.now();
+  const ended = { "ci.conclusion": "success" };
+  await tell([
+    spanOf(trace, job, {
+      parent: run,
+      name: "train",
+      from: begun,
+      to: end,
+      told: { ...of, ...ended, "ci.kind": "job" },
+      seconds: { "ci.queue_seconds": 20, "ci.run_seconds": (end - begun) / 1000 - 20 },
+    }),
+    spanOf(trace, run, {
+      name: "release",
+      from: begun,
+      to: end,
+      told: { "ci.workflow": "release", ...ended, "ci.kind": "run", "ci.run_id": 7001, "ci.attempt": 1 },
+    }),
+  ]);
+  // The page asks again by itself.
+  await page.getByText("This run goes on").waitFor({ state: "detached" });
+  assert.ok(secondsOf(await figure("Took").textContent()) >= 59);
+  assert.equal(await bar.count(), 0);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("two branches of a workflow are compared by the medians of their runs", async () => {
+  const { page, context, complaints } = await watched(browser);
+  /** A run of two jobs that begin together. */
+  const runOf = (nth, branch, trainSeconds, conclusion) => {
+    const [trace, run, train, lint] = [0, 1, 2, 3].map((part) => 0xb000 + nth * 16 + part);
+    const from = Date.now() - (60 - nth) * 60_000;
+    const of = { "ci.workflow": "nightly", "ci.branch": branch, "ci.run_id": 8000 + nth, "ci.attempt": 1 };
+    const job = (id, name, ran, ends) =>
+      spanOf(trace, id, {
+        parent: run,
+        name,
+        from,
+        to: from + (ran + 5) * 1000,
+        told: { ...of, "ci.kind": "job", "ci.job": name, "ci.conclusion": ends },
+        seconds: { "ci.queue_seconds": 5, "ci.run_seconds": ran },
+      });
+    return [
+      job(train, "train", trainSeconds, conclusion),
+      job(lint, "lint", 10, "success"),
+      spanOf(trace, run, {
+        name: "nightly",
+        from,
+        to: from + (trainSeconds + 5) * 1000,
+        told: { ...of, "ci.kind": "run", "ci.conclusion": conclusion, "ci.jobs": 2 },
+      }),
+    ];
+  };
+  await tell([
+    ...[0, 1, 2].flatMap((nth) => runOf(nth, "main", 100, "success")),
+    ...[3, 4].flatMap((nth) => runOf(nth, "faster", 60, "success")),
+    ...runOf(5, "faster", 60, "failure"),
+  ]);
+  await page.goto(`${server.url}/ci/pipeline?workflow=nightly&repository=o%2Fcomet&from=now-3h&to=now`);
+  await page.getByRole("grid", { name: "Runs" }).locator(".table-row").first().waitFor();
+  await page.getByRole("link", { name: "Branches" }).click();
+  await page.waitForURL(/\/ci\/compare\?/);
+  assert.deepEqual([params(page).get("a"), params(page).get("b")], ["main", "faster"]);
+  const rows = page.getByRole("grid", { name: "Jobs of both branches" }).locator(".table-row");
+  await rows.first().waitFor();
+  assert.deepEqual(await cellsOf(rows), [
+    ["train", "1 m 40 s", "1 m 1 failed", "−40 s", "−40 %"],
+    ["lint", "10 s", "10 s", "±0", "±0 %"],
+  ]);
+  await page.getByText(/^median of 3 runs, 0 failed/).waitFor();
+  await page.getByText(/^median of 3 runs, 1 failed/).waitFor();
+  await page.screenshot({ path: join(shots, "ci-branches.png") });
+  await page.getByRole("button", { name: "Swap" }).click();
+  await page.waitForFunction(() => new URLSearchParams(location.search).get("a") === "faster");
+  const train = rows.filter({ has: page.getByText("train", { exact: true }) });
+  await train.locator(".cell").nth(3).getByText("+40 s", { exact: true }).waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("figures of a workflow are those of all repositories that have it", async () => {
+  const { page, context, complaints } = await watched(browser);
+  const times = { from: Date.now() - 3 * 3_600_000, to: Date.now() };
+  const { pipelines } = await ask(server, `/api/ci/pipelines/pr/runs?start=${times.from}&end=${times.to}`);
+  assert.equal(pipelines.length, 2, "two repositories have it");
+  const sum = pipelines.reduce((total, { runs }) => total + runs, 0);
+  const runs = page
+    .locator(".figure")
+    .filter({ has: page.getByText("Runs", { exact: true }) })
+    .locator(".figure-value");
+  await page.goto(`${server.url}/ci/pipeline?workflow=pr&from=${times.from}&to=${times.to}`);
+  await runs.filter({ hasText: new RegExp(`^${sum}$`) }).waitFor();
+  const [one] = pipelines;
+  await page.getByRole("combobox", { name: "Repository" }).selectOption(one.repository);
+  await runs.filter({ hasText: new RegExp(`^${one.runs}$`) }).waitFor();
   assert.deepEqual(complaints, []);
   await context.close();
 });

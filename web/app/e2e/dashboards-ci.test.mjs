@@ -239,3 +239,57 @@ test("a stat is repeated for each project that is chosen", async () => {
   assert.deepEqual(await shown("rmm"), ["100", "4", "2"]);
   await context.close();
 });
+
+test("gauges and bars show all values of a field that is chosen", async () => {
+  const panel = (id, title, type, more) => ({
+    id,
+    type,
+    title,
+    datasource: TEMPO,
+    targets: [TARGET],
+    gridPos: { x: 0, y: (id - 1) * 10, w: 24, h: 10 },
+    ...more,
+  });
+  const names = ["service.name", "minutes"];
+  const reduceOptions = { values: true, fields: "/^minutes$/", calcs: [] };
+  await save(server, {
+    ...DASHBOARD,
+    uid: "ci-values",
+    panels: [
+      panel(1, "Gauges", "bargauge", { transformations: [MINUTES], options: { reduceOptions } }),
+      panel(2, "Bars", "barchart", {
+        transformations: [MINUTES, { id: "filterFieldsByName", options: { include: { names } } }],
+        options: { xField: "service.name" },
+      }),
+    ],
+  });
+  const { page, context, complaints } = await watched(browser);
+  await page.goto(`${server.url}/d/ci-values`);
+  await drawn(page, { least: 2 });
+  // Newest first, as all of the builds were sent.
+  const minutes = ["100", "4", "2", "6", "20", "10"];
+  assert.deepEqual(await panelOf(page, "Gauges").locator(".bargauge-value").allTextContents(), minutes);
+  const drawing = panelOf(page, "Bars").locator('svg[aria-label*="Bars of 6 groups"]');
+  const said = await drawing.getAttribute("aria-label");
+  assert.match(said, /rmm: minutes 100; rmm: minutes 4; rmm: minutes 2; cudf: minutes 6; cudf: minutes 20/);
+  // A bar is as long as its number: of those from 100 to 2, the longest fifty times the shortest.
+  const heights = await drawing
+    .locator("rect:not(.bar-hover)")
+    .evaluateAll((all) => all.map((one) => Number(one.getAttribute("height"))));
+  assert.deepEqual(
+    heights.map((height) => Math.round((100 * height) / heights[0])),
+    minutes.map(Number),
+  );
+  const rows = await asTable(page, "Bars");
+  assert.deepEqual(
+    rows.map((row) => row.minutes),
+    minutes,
+  );
+  await pick(page, "project", ["cudf"]);
+  await until(
+    async () => (await panelOf(page, "Gauges").locator(".bargauge-value").count()) === 3,
+    "the gauges of one project",
+  );
+  assert.deepEqual(complaints, []);
+  await context.close();
+});

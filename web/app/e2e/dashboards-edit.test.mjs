@@ -194,6 +194,53 @@ test("versions are compared, and one that is taken back is the newest", async ()
   await context.close();
 });
 
+test("what saving makes of an older dashboard is told, and it is given back as it came", async () => {
+  const { options: _, ...old } = stat(1, "Waiting", "queue_length");
+  const came = {
+    ...board("older", [{ ...old, type: "graph", lines: true, fill: 2, yaxes: [{ format: "short" }] }]),
+    schemaVersion: 22,
+    __inputs: [],
+    __requires: [{ type: "panel", id: "graph" }],
+  };
+  await save(server, came);
+  const { page, context, complaints } = await watched(browser);
+  await page.goto(`${server.url}/d/older`);
+  await drawn(page);
+  await page.getByRole("button", { name: "Edit", exact: true }).click();
+  await choose(page, "Waiting", "Duplicate");
+  await until(async () => (await page.locator(".panel").count()) === 2, "the copy");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  const told = page.getByRole("dialog", { name: "Save the dashboard" }).getByRole("status");
+  assert.match(
+    await told.textContent(),
+    /schema version 22 .* 42.*__inputs, __requires are left out.*versions/,
+  );
+  await page.screenshot({ path: join(shots, "dashboard-converted.png") });
+  await page.keyboard.press("Escape");
+  await told.waitFor({ state: "detached" });
+  await saveAs(page, "second");
+  await saved(page);
+  const now = await stored("older");
+  assert.deepEqual([now.schemaVersion, now.panels[0].type, now.__inputs], [42, "timeseries", undefined]);
+
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("button", { name: "Versions", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Versions" });
+  await dialog.getByRole("button", { name: /^1/ }).click();
+  await dialog.getByRole("button", { name: "Take this version back" }).click();
+  await until(async () => (await page.locator(".panel").count()) === 1, "the one panel");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByRole("dialog", { name: "Save the dashboard" }).waitFor();
+  assert.equal(await told.count(), 0, "nothing is made of what is taken back");
+  await page.keyboard.press("Escape");
+  await saveAs(page, "back");
+  await saved(page);
+  assert.deepEqual(await stored("older"), came);
+  assert.deepEqual(await exported(page), came);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("a click beside a window asks before it drops what was typed", async () => {
   await save(server, board("typed", [stat(1, "One", "queue_length")]));
   const { page, context } = await watched(browser);

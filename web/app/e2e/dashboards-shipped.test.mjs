@@ -85,3 +85,34 @@ for (const colorScheme of ["dark", "light"]) {
     }
   });
 }
+
+test("on a server without data they open without complaint, and panels say that they have none", async () => {
+  const empty = await serve();
+  try {
+    const { page, context, complaints } = await watched(browser, { viewport: { width: 1400, height: 4000 } });
+    for (const uid of SHIPPED) {
+      await page.goto(`${empty.url}/d/${uid}`);
+      await drawn(page, { least: 5 });
+      const all = await standing(page);
+      assert.deepEqual(
+        all.filter(({ error, isShown }) => error || !isShown),
+        [],
+        uid,
+      );
+      const silent = await page
+        .locator(".panel-content")
+        .evaluateAll((contents) =>
+          contents
+            .filter((content) => !content.querySelector("canvas, svg") && content.textContent.trim() === "")
+            .map((content) => content.closest(".panel").getAttribute("aria-label")),
+        );
+      assert.deepEqual(silent, [], `${uid}: panels that say nothing`);
+      const said = await page.locator(".panel-nodata").allTextContents();
+      if (uid !== "kymo-server") assert.ok(said.length > 0, `${uid}: nothing is empty`);
+    }
+    assert.deepEqual(complaints, []);
+    await context.close();
+  } finally {
+    await empty.stop();
+  }
+});

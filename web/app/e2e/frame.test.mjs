@@ -195,25 +195,27 @@ const LIVING = [
   ["/traces?refresh=1s&from=now-2h&to=now", (at) => `[role=grid] [role=row]:has-text("away ${at}")`],
   ["/d/away?refresh=1s", (at) => `.panel [role=grid] :text-is("${at}")`],
   ["/session/away", (at) => `[aria-label=Tasks] [role=row]:has-text("task.00000${at}")`],
+  [`/trace/${"e".repeat(32)}?refresh=1s`, (at) => `[role=treegrid] [role=row]:has-text("open ${at}")`],
+  ["/", (at) => `.home-list a:text-is("told ${at}")`],
 ];
 
-/** Sends a trace, a point and a task of a session that goes on. */
+/** Sends a trace, a span of another, a point, a task of a session that goes on, and another such session. */
 async function tell(to, at) {
   const resource = { "service.name": "away", session_id: "away", "session.name": "away" };
   const trace = { traceId: `${at}`.repeat(32), spanId: `${at}`.repeat(16) };
   await sendSpans(to, { "service.name": "teller" }, [{ ...trace, name: `away ${at}` }]);
+  const open = { traceId: "e".repeat(32), spanId: `${at}`.repeat(16), name: `open ${at}` };
+  await sendSpans(to, { "service.name": "opener" }, [open]);
   await sendGauge(to, { "service.name": "teller" }, "away_told", at);
   const place = { traceId: "a".repeat(32), spanId: "b".repeat(16) };
   const task = { task_id: `task.00000${at}`, executable: "simulate" };
   const events = [{ ...place, eventName: "TaskCreated", attributes: task }];
-  if (at === 1)
-    events.unshift({
-      ...place,
-      timeUnixNano: nanosAgo(1000),
-      eventName: "SessionStarted",
-      attributes: { span_name: "session" },
-    });
+  const started = { eventName: "SessionStarted", attributes: { span_name: "session" } };
+  if (at === 1) events.unshift({ ...place, timeUnixNano: nanosAgo(1000), ...started });
   await sendLogs(to, resource, events);
+  const other = { ...resource, session_id: `told-${at}`, "session.name": `told ${at}` };
+  const begun = { traceId: `d${at}`.repeat(16), spanId: `d${at}`.repeat(8), timeUnixNano: nanosAgo(1000) };
+  await sendLogs(to, other, [{ ...begun, ...started }]);
 }
 
 test("what is shown stays while the server is away, and what is new is shown when it is back", async () => {
@@ -238,10 +240,58 @@ test("what is shown stays while the server is away, and what is new is shown whe
   await tell(again, 2);
   for (const { page, context, of } of shown) {
     await page.waitForSelector(".banner", { state: "detached", timeout: 40_000 });
-    await page.waitForSelector(of(2), { timeout: 20_000 });
+    await page.waitForSelector(of(2), { timeout: 40_000 });
     await context.close();
   }
   await again.stop();
+});
+
+/** How long a search takes that is slower than refreshes come. */
+const SLOW_MILLIS = 2500;
+
+test("live mode waits for a search that takes longer than the time between refreshes", async () => {
+  const { page, context } = await watched(browser);
+  await page.route(/\/api\/traces\/search\?/, async (route) => {
+    const response = await route.fetch();
+    await new Promise((done) => setTimeout(done, SLOW_MILLIS));
+    // Who asked may want to know no more.
+    await route.fulfill({ response }).catch(() => {});
+  });
+  await page.goto(`${server.url}/traces?refresh=1s&from=now-2h&to=now`);
+  await page.waitForSelector("[role=grid] [role=row] [role=gridcell]", { timeout: 20_000 });
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  await context.close();
+});
+
+test("a browser that keeps nothing shows traces all the same", async () => {
+  const { page, context, complaints } = await watched(browser);
+  await page.addInitScript(() => {
+    for (const name of ["localStorage", "sessionStorage"])
+      Object.defineProperty(window, name, {
+        get() {
+          throw new DOMException("The operation is insecure.", "SecurityError");
+        },
+      });
+  });
+  await page.goto(`${server.url}/trace/${await traceOf("{ kind = server }")}`);
+  await page.locator(".span-row:visible").first().click();
+  await page.waitForSelector("aside.panel .value-row");
+  for (const edge of ["Width of the names", "Width of the details"]) {
+    const width = () => page.getByRole("separator", { name: edge }).getAttribute("aria-valuenow");
+    const before = await width();
+    await page.getByRole("separator", { name: edge }).focus();
+    await page.keyboard.press("ArrowLeft");
+    await page.waitForFunction(
+      ([label, was]) =>
+        document.querySelector(`[role=separator][aria-label="${label}"]`).ariaValueNow !== was,
+      [edge, before],
+    );
+  }
+  await page.locator("main h1").click();
+  await page.keyboard.press("m");
+  await page.getByRole("button", { name: "Marked as A" }).waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
 });
 
 test("a key is heeded within a second of the navigation", async (t) => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
-import { until } from "./boards.mjs";
+import { board, chart, save, until } from "./boards.mjs";
 import { browse, demo, sendSpans, serve, settled, watched } from "./harness.mjs";
 
 let server;
@@ -15,6 +15,7 @@ before(async () => {
   server = await serve();
   browser = await browse();
   await demo(server, { history: "10m", seconds: 1 });
+  await save(server, board("refreshed", [chart(1, "Load", "node_load1")]));
   const below = (id, name, more = {}) => ({ traceId: TRACE, spanId: span(id), name, ...more });
   await sendSpans(server, { "service.name": "keyboard" }, [
     below(1, "all"),
@@ -56,21 +57,62 @@ const HOURS = `from=${END - 2 * HOUR}&to=${END - HOUR}`;
 const ranges = (page, from, to) =>
   Promise.all([becomes(page, "from", String(from)), becomes(page, "to", String(to))]);
 
+/** A time that has data, as its beginning and its end. */
+const FIXED = `from=${Date.now() - HOUR}&to=${Date.now() + HOUR}`;
+
+/** Pages, and what they ask of the time that is shown: addresses, as people write them. */
+const ASKING = [
+  [
+    "/traces",
+    /\/api\/traces\/search\?/,
+    /\/metrics\/query_range\?.*histogram_over_time/,
+    /\/metrics\/query_range\?.*rate\(\)/,
+    /\/metrics\/query_range\?.*quantile_over_time/,
+    /\/metrics\/query\?.*compare\(/,
+  ],
+  ["/traces/flame?q=%7B%7D", /\/api\/traces\/flame\?/],
+  ["/explore/metrics?q=node_load1", /\/api\/v1\/query_range\?/],
+  [
+    `/explore/logs?q=${encodeURIComponent('{service_name="frontend"}')}`,
+    /\/query_range\?query=\{service_name/,
+    /\/query_range\?query=sum by/,
+    /\/api\/v1\/labels\?/,
+  ],
+  ["/explore/sql?q=select+1", /\/api\/sql$/],
+  ["/ci", /\/api\/ci\/pipelines\?/],
+  ["/ci/pipeline?workflow=pr&repository=orbital%2Fquill", /\/api\/ci\/pipelines\/pr\/runs\?/],
+  ["/hosts", /\/api\/fleet\?/],
+  ["/gpu", /\/api\/fleet\?/],
+  ["/host/hpc-2", /\/api\/fleet\/host\?/],
+  ["/runs", /\/api\/runs\?/],
+  ["/live", /\/api\/sessions\?/],
+  ["/d/refreshed", /\/api\/dashboards\/query$/],
+  ["/", /\/api\/sessions\?/, /\/api\/ci\/pipelines\?/, /\/api\/fleet\?/],
+];
+
+const addressOf = (request) => decodeURIComponent(request.url().replaceAll("+", " "));
+
+describe("r asks again for all that a page shows of a time", () => {
+  for (const [time, parameters] of [
+    ["up to now", "from=now-2h&to=now"],
+    ["that is fixed", FIXED],
+  ]) {
+    for (const [path, ...questions] of ASKING) {
+      test(`${path}, of a time ${time}`, async () => {
+        const { page, context } = await opened(`${path}${path.includes("?") ? "&" : "?"}${parameters}`);
+        const asked = questions.map((question) =>
+          page.waitForRequest((request) => question.test(addressOf(request)), { timeout: 8000 }),
+        );
+        await press(page, "r");
+        await Promise.all(asked);
+        await context.close();
+      });
+    }
+  }
+});
+
 /** Keys of all pages: what they do, where, and how that is seen. */
 const KEYS = [
-  ...[
-    ["up to now", "from=now-2h&to=now"],
-    ["that is over", HOURS],
-  ].map(([time, parameters]) => [
-    `r asks again, of a time ${time}`,
-    `/traces?${parameters}`,
-    async (page) => {
-      const options = { timeout: 8000 };
-      const asked = page.waitForRequest((request) => request.url().includes("/api/traces/search"), options);
-      await press(page, "r");
-      await asked;
-    },
-  ]),
   [
     "p begins live mode and ends it",
     "/hosts",

@@ -1,12 +1,18 @@
 // Every page on living data, in both themes: it opens, says nothing bad, has no serious findings of axe, and
 // has its picture taken.
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ask, board, chart, METRICS, save, until } from "./boards.mjs";
 import { browse, findings, serve, settled, shots, watched } from "./harness.mjs";
 
 let server;
+/** One that nothing was sent to, and one that wants to know who asks. */
+let empty;
+let closed;
+let settings;
 let browser;
 /** What the data has: traces, sessions, hosts. */
 let known;
@@ -33,6 +39,11 @@ async function live() {
 
 before(async () => {
   server = await serve();
+  empty = await serve();
+  settings = mkdtempSync(join(tmpdir(), "kymo-pages-settings-"));
+  const file = join(settings, "kymo.yaml");
+  writeFileSync(file, "listeners:\n  http:\n    auth: [bearer]\n");
+  closed = await serve({ args: ["--config", file] });
   browser = await browse();
   await live();
   const [shop] = await found('{ resource.service.name = "frontend" && kind = server }');
@@ -63,7 +74,8 @@ before(async () => {
 
 after(async () => {
   await browser?.close();
-  await server?.stop();
+  for (const one of [server, empty, closed]) await one?.stop();
+  if (settings) rmSync(settings, { recursive: true, force: true });
 });
 
 /** A row of a table, or of the one that is named. */
@@ -174,7 +186,49 @@ const DIALOGS = [
   ],
 ];
 
+/** Where there is nothing to show: a name, an address, what has to be there, and what is opened one by one. */
+const BARE = [
+  [
+    "welcome",
+    () => empty.url,
+    said("Send OTLP here"),
+    '[role=tablist][aria-label="Kind of client"] [role=tab]',
+  ],
+  ["login", () => `${closed.url}/traces`, "main.login input"],
+  ["trace-unknown", () => `${server.url}/trace/${"f".repeat(32)}`, said("There is no trace")],
+  ["traces-none", () => `${server.url}/traces?${q('{ name = "no such name" }')}`, ".nothing li"],
+  [
+    "logs-none",
+    () => `${server.url}/explore/logs?${q('{service_name="frontend"} |= "no such word"')}`,
+    said("No line matches"),
+  ],
+  ["metrics-none", () => `${server.url}/explore/metrics?${q("no_such_metric")}`, said("No series")],
+  ["session-unknown", () => `${server.url}/session/nobody`, said("no session")],
+];
+
+/** What a console said besides what browsers print of answers that say that something is not there, or not seen. */
+const unexpected = (complaints) => complaints.filter((text) => !/\b40[14]\b/.test(text));
+
 for (const colorScheme of ["dark", "light"]) {
+  describe(`where there is nothing to show, in ${colorScheme}`, () => {
+    for (const [name, address, wanted, parts] of BARE) {
+      test(`${name} opens without complaint`, async () => {
+        const { page, context, complaints } = await watched(browser, { colorScheme });
+        await page.goto(address());
+        await page.locator(wanted).first().waitFor({ timeout: 20_000 });
+        await settled(page);
+        await page.screenshot({ path: join(shots, `${name}-${colorScheme}.png`), fullPage: true });
+        assert.deepEqual(await findings(page), []);
+        for (const part of parts ? await page.locator(parts).all() : []) {
+          await part.click();
+          assert.deepEqual(await findings(page), [], await part.textContent());
+        }
+        assert.deepEqual(unexpected(complaints), []);
+        await context.close();
+      });
+    }
+  });
+
   describe(`every page in ${colorScheme}`, () => {
     for (const [name, path, ...wanted] of PAGES) {
       test(`${name} opens without complaint`, async () => {

@@ -52,11 +52,25 @@ const WRONG = [
     "{ status = error } | rate() by (name)",
   ],
   [
+    "/traces",
+    "{ } | compare({ status = })",
+    "}",
+    "{ } | compare({ status = ",
+    "{ } | compare({ status = error })",
+  ],
+  [
     "/explore/logs",
     '{service_name="frontend"} |~ "["',
     "|~",
     '{service_name="frontend"} ',
     '{service_name="frontend"} |~ "a"',
+  ],
+  [
+    "/explore/logs?view=patterns",
+    "{service_name=frontend}",
+    "frontend",
+    "{service_name=",
+    '{service_name="frontend"}',
   ],
   ["/explore/logs", "{service_name=frontend}", "frontend", "{service_name=", '{service_name="frontend"}'],
   [
@@ -80,10 +94,14 @@ describe("a query that is wrong", () => {
   for (const [path, query, text, behind, right] of WRONG) {
     test(`is underlined at its place in ${path}: ${query}`, async () => {
       const { page, context, complaints } = await watched(browser);
-      await page.goto(`${server.url}${path}?q=${encodeURIComponent(query)}`);
+      const address = new URL(path, server.url);
+      address.searchParams.set("q", query);
+      await page.goto(address.href);
       const editor = page.locator("main .editor").first();
       assert.deepEqual(await underlined(editor), { text, after: behind });
       assert.equal(await page.locator("main p.bad").count(), 1, "and what is wrong is said in words");
+      if (path.startsWith("/explore/logs"))
+        assert.equal(await page.locator("main .notice-error").count(), 0, "and it is said once");
       await editor.locator(".cm-content").click();
       await page.keyboard.press("Control+a");
       await page.keyboard.press("Delete");
@@ -100,6 +118,17 @@ describe("a query that is wrong", () => {
       await context.close();
     });
   }
+});
+
+test("an error in the second query of a flame is shown in its editor", async () => {
+  const { page, context } = await watched(browser);
+  const queries = new URLSearchParams({ q: "{ status = error }", qb: "{ status = = ok }" });
+  await page.goto(`${server.url}/traces/flame?${queries}`);
+  const editors = page.locator("main .editor");
+  assert.deepEqual(await underlined(editors.nth(1)), { text: "=", after: "{ status = " });
+  assert.equal(await editors.first().locator(".cm-lintRange-error").count(), 0);
+  assert.match(await page.locator("main p.bad").textContent(), /^B: /);
+  await context.close();
 });
 
 const CALM = { name: "calm", type: "custom", query: "a, b", current: { value: "a" } };
@@ -169,6 +198,28 @@ describe("a dashboard with a panel whose query is wrong", () => {
       await context.close();
     });
   }
+});
+
+describe("a dashboard with SQL that is wrong", () => {
+  const SQL = { type: "postgres", uid: "kymo-sql" };
+  const rawSql = "select name frm spans limit 3";
+  // Without a letter, a query is called by its place.
+  const targets = [{ datasource: SQL, rawSql, format: "table", rawQuery: true }];
+  const panel = chart(1, "Sql", "", { type: "table", datasource: SQL, targets });
+
+  before(() => save(server, board("wrong-sql", [panel])));
+
+  test("shows the place in the panel and in its editor", async () => {
+    const { page, context } = await watched(browser);
+    await page.goto(`${server.url}/d/wrong-sql`);
+    await drawn(page);
+    assert.equal(await panelOf(page, "Sql").locator(".panel-query").textContent(), rawSql);
+    assert.equal(await panelOf(page, "Sql").locator(".query-wrong").textContent(), "spans");
+    await page.goto(`${server.url}/d/wrong-sql?editPanel=1`);
+    const editor = page.locator(".edit-left .editor");
+    assert.deepEqual(await underlined(editor), { text: "spans", after: "select name frm " });
+    await context.close();
+  });
 });
 
 test("a variable whose query is wrong says so, and the rest works", async () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { ask } from "./boards.mjs";
-import { browse, demo, serve, settled, shots, watched } from "./harness.mjs";
+import { browse, demo, nanosAgo, sendLogs, serve, settled, shots, watched } from "./harness.mjs";
 
 /** Tasks of a run of the workflow that the living data has, by name. */
 const STAGES = { prepare: 48, dock: 240, simulate: 96, score: 32 };
@@ -105,9 +105,22 @@ test("the slider shows a session as it was: tasks that were known, ran and had e
   assert.deepEqual([end.Queued, end.Running], [0, 0]);
   const tasks = await tasksOf(screens[0]);
   const { replay } = await ask(server, `/api/board/${encodeURIComponent(screens[0].id)}`);
+  const askedTables = [];
+  page.on("request", (request) => {
+    const { pathname, searchParams } = new URL(request.url());
+    if (pathname.endsWith("/tasks")) askedTables.push(Number(searchParams.get("at")));
+  });
+  const state = () => page.locator(".session-facts .ended").textContent();
   let last;
   for (const part of [0, 0.25, 0.5, 0.75]) {
     const { at, shown } = await moves(page, part);
+    await settled(page);
+    assert.deepEqual(
+      askedTables.filter((one) => one === at),
+      [at],
+      "the table is asked for once",
+    );
+    assert.match(await state(), /running/);
     const wanted = replay.start_ms + part * (replay.end_ms - replay.start_ms);
     assert.ok(Math.abs(at - wanted) < 1000, `${at} for ${wanted}`);
     const { Created, Running, Completed, Failed } = shown;
@@ -116,6 +129,11 @@ test("the slider shows a session as it was: tasks that were known, ran and had e
     assert.ok(last === undefined || Completed > last.Completed, "more than before");
     last = shown;
   }
+  // At its right end the slider shows what came of it.
+  const whole = await moves(page, 1);
+  assert.deepEqual([whole.at, whole.shown], [replay.end_ms, end]);
+  assert.match(await state(), /ended/);
+  last = (await moves(page, 0.75)).shown;
   // The moment is in the address, and the table tells of it too.
   await page.reload();
   await waitBoard(page);
@@ -145,6 +163,89 @@ test("the slider shows a session as it was: tasks that were known, ran and had e
   );
   await page.keyboard.press("Escape");
   await page.waitForFunction(() => !new URLSearchParams(location.search).has("at"));
+  // It stops at the end, where the session has ended, and begins anew from there.
+  await moves(page, 0.98);
+  await page.getByRole("button", { name: "Replay the session" }).click();
+  await page.waitForFunction(
+    (at) => new URLSearchParams(location.search).get("at") === at,
+    String(replay.end_ms),
+  );
+  await waitBoard(page);
+  assert.deepEqual(await funnel(page), end);
+  assert.match(await state(), /ended/);
+  await page.getByRole("button", { name: "Replay the session" }).click();
+  const half = (replay.start_ms + replay.end_ms) / 2;
+  await page.waitForFunction((at) => Number(new URLSearchParams(location.search).get("at")) < at, half);
+  await page.getByRole("button", { name: "Pause" }).click();
+  await waitBoard(page);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+/** Sends events of a session: the name, how many seconds ago, and what is told. */
+function tells(session, events) {
+  const resource = { session_id: session, "service.name": "train", "host.name": "n1" };
+  const records = events.map(([eventName, ago, told]) => ({
+    eventName,
+    timeUnixNano: nanosAgo(ago * 1000),
+    attributes: { node_id: "n1", ...told },
+  }));
+  return sendLogs(server, resource, records);
+}
+
+test("a lost session has nothing that runs, and is noticed when it is heard of again", async () => {
+  const { page, context, complaints } = await watched(browser);
+  const id = "comes-back";
+  await tells(id, [
+    ["SessionStarted", 1200, { span_name: "session" }],
+    ["TaskStarted", 1190, { task_id: "hangs", span_name: "simulate" }],
+    ["TaskCreated", 1180, { task_id: "was-not-handed-over", span_name: "simulate" }],
+  ]);
+  await opens(page, { id });
+  const facts = page.locator(".session-facts");
+  await facts.getByText("lost", { exact: true }).waitFor();
+  const { Created, Submitted, Running, Unfinished } = await funnel(page);
+  assert.deepEqual([Created, Submitted, Running, Unfinished], [2, 1, 0, 2]);
+  const tasks = page.getByRole("grid", { name: "Tasks", exact: true });
+  await tasks.getByText("unfinished", { exact: true }).nth(1).waitFor();
+  // Those that were handed over, and no others.
+  await page.locator(".funnel-stage").filter({ hasText: "Submitted" }).click();
+  await page.getByText("1 to 1 of 1", { exact: true }).waitFor();
+  assert.equal(await tasks.getByText("was-not-handed-over").count(), 0);
+
+  await tells(id, [["TaskStarted", 0, { task_id: "goes-on", span_name: "simulate" }]]);
+  await facts.getByText("running", { exact: true }).waitFor();
+  await page.getByText("1 to 2 of 2", { exact: true }).waitFor();
+  assert.equal((await funnel(page)).Running, 2);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("what the pointer rests on is told as it is drawn, while the session goes on", async () => {
+  const { page, context, complaints } = await watched(browser);
+  const id = "goes-on";
+  await tells(id, [
+    ["SessionStarted", 60, { span_name: "session" }],
+    ["TaskStarted", 30, { task_id: "t1", span_name: "late" }],
+    ["TaskStarted", 3, { task_id: "t2", span_name: "short" }],
+    ["TaskCompleted", 1, { task_id: "t2", span_name: "short" }],
+  ]);
+  await opens(page, { id });
+  const canvas = page.locator(".lanes-canvas");
+  await canvas.scrollIntoViewIfNeeded();
+  const { width } = await canvas.boundingBox();
+  // The first lane is below the axis, right of the names.
+  await canvas.hover({ position: { x: 150 + 0.75 * (width - 150), y: 25 } });
+  const tip = page.locator(".lanes-tip b");
+  await tip.waitFor();
+  assert.equal(await tip.textContent(), "late");
+  // Another comes before it: where bars and names are has changed.
+  await tells(id, [
+    ["TaskStarted", 50, { task_id: "t3", span_name: "early" }],
+    ["TaskCompleted", 40, { task_id: "t3", span_name: "early" }],
+  ]);
+  await page.waitForFunction(() => document.querySelector(".funnel-number").textContent === "3");
+  assert.equal(await tip.textContent(), "late");
   assert.deepEqual(complaints, []);
   await context.close();
 });

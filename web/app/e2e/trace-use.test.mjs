@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { ask } from "./boards.mjs";
 import { request, span, spanId, traceId } from "./generate.mjs";
-import { browse, demo, send, serve, settled, shots, watched } from "./harness.mjs";
+import { attributes, browse, demo, send, serve, settled, shots, watched } from "./harness.mjs";
 
 const MILLION = 1_000_000;
 
@@ -45,7 +45,7 @@ function order(trace, provider, error) {
   ];
 }
 
-const [SLOW, QUICK] = [301, 302];
+const [SLOW, QUICK, TILL, ELSEWHERE] = [301, 302, 303, 304];
 const NAMES = ["GET /order", "load cart", "charge", "ask provider", "render"];
 
 async function firstTrace(q) {
@@ -243,6 +243,35 @@ test("spans of one service are shown by the filter, and by a click into the pict
   await context.close();
 });
 
+test("services of the picture are reached by keys", async () => {
+  const { page, context, complaints } = await watched(browser);
+  await page.goto(`${server.url}/trace/${traceId(SLOW)}?view=graph`);
+  const picture = page.getByRole("group", { name: "Services and calls" });
+  await picture.focus();
+  for (const service of ["front", "cart", "pay"]) {
+    await page.keyboard.press("Tab");
+    await page.waitForFunction((name) => document.activeElement.textContent.startsWith(name), service);
+  }
+  await page.keyboard.press("Enter");
+  await waitNames(page, ["GET /order", "charge", "ask provider"]);
+  assert.deepEqual([params(page).get("view"), params(page).get("service")], [null, "pay"]);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("folded rows and the stretch that is marked are in the address", async () => {
+  const { page, context, complaints } = await watched(browser);
+  await opens(page, traceId(SLOW));
+  await page.locator('.span-row[aria-rowindex="3"]').click();
+  await page.keyboard.press("z");
+  await waitParam(page, "folded", spanId(3));
+  await opens(page, traceId(SLOW), `?folded=${spanId(3)}&area=${10 * MILLION},${30 * MILLION}`);
+  await waitNames(page, NAMES.toSpliced(3, 1));
+  await page.locator(".area-summary").getByText("20 ms", { exact: true }).first().waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("rows that are shown only for what is below them are told apart", async () => {
   const { page, context } = await watched(browser);
   await opens(page, traceId(SLOW));
@@ -369,9 +398,7 @@ test("hosts and GPUs stand below a trace on its axis, and move with it", async (
   // One that changes over time: a line that is level everywhere looks the same in every window.
   const labels = await strips
     .locator("canvas")
-    .evaluateAll((all) =>
-      all.map((one) => [...one.querySelectorAll("text")].map((text) => text.textContent).join(" ")),
-    );
+    .evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
   const at = labels.findIndex((label) => {
     const [, least, most] = /: between (.+) and (.+)$/.exec(label);
     return least !== most;
@@ -401,6 +428,44 @@ test("hosts and GPUs stand below a trace on its axis, and move with it", async (
   await page.getByRole("button", { name: /Hosts and GPUs/ }).click();
   await waitParam(page, "strips", "0");
   assert.equal(await strips.count(), 0);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+/** Whether something is drawn in the upper part of a canvas, from its left to its right end. */
+const isFilled = (canvas) =>
+  canvas.evaluate((element) => {
+    const { width, height } = element;
+    if (width === 0 || height === 0) return false;
+    const { data } = element.getContext("2d").getImageData(0, 0, width, Math.floor(height / 2));
+    const has = (x) => {
+      for (let at = x * 4 + 3; at < data.length; at += width * 4) if (data[at] > 0) return true;
+      return false;
+    };
+    return [1, Math.floor(width / 2), width - 2].every(has);
+  });
+
+test("a trace of milliseconds has its host below it, and so has a file that is not stored", async () => {
+  const resource = { "host.name": "till-1" };
+  const pay = (trace) => span(trace, 1, { name: "pay", duration: 5 * MILLION });
+  const timeUnixNano = String(BigInt(pay(TILL).startTimeUnixNano) - 2_000_000_000n);
+  const metric = { name: "node_load1", gauge: { dataPoints: [{ timeUnixNano, asDouble: 3 }] } };
+  const owner = { "service.name": "node", "service.instance.id": "till-1:9100" };
+  await send(server, "metrics", {
+    resourceMetrics: [{ resource: { attributes: attributes(owner) }, scopeMetrics: [{ metrics: [metric] }] }],
+  });
+  await send(server, "traces", request("till", [pay(TILL)], resource));
+  const { page, context, complaints } = await watched(browser);
+  const strip = page.getByRole("img", { name: /^till-1 load: between 3 processes and 3 processes$/ });
+  await opens(page, traceId(TILL));
+  await strip.waitFor();
+  await waitFor(() => isFilled(strip), "the level of the load is drawn");
+  await page.screenshot({ path: join(shots, "trace-short-strips.png") });
+  await drop(page, "elsewhere.json", JSON.stringify(request("till", [pay(ELSEWHERE)], resource)));
+  await page.waitForURL(/\/trace\/upload-/);
+  await waitNames(page, ["pay"]);
+  await strip.waitFor();
+  await waitFor(() => isFilled(strip), "the level of the load is drawn below the file");
   assert.deepEqual(complaints, []);
   await context.close();
 });

@@ -4,13 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ask, board, METRICS, save, TRACES } from "./boards.mjs";
 import { browse, nanosAgo, sendGauge, sendLogs, sendSpans, serve, settled, watched } from "./harness.mjs";
-
-const MARKUP = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
-const ACTS = "javascript:window.hacked=1";
-/** Markup behind a word, by which it is found. */
-const evil = (word) => `${word} ${MARKUP}`;
-/** How the markup begins where it is shown. */
-const shown = (word) => `${word} <img src=x onerror=`;
+import { ACTS, evil, foreign, isText, kept, MARKUP } from "./markup.mjs";
 
 const ids = (number) => ({ traceId: `${number}`.repeat(32), spanId: `${number}`.repeat(16) });
 const [REQUEST, OTHER, RUN, AGAIN, SESSION] = [1, 2, 3, 4, 5].map(ids);
@@ -29,6 +23,9 @@ before(async () => {
   const labels = { [evil("label")]: evil("value"), flavour: evil("flavour"), address: ACTS };
   await sendGauge(server, RESOURCE, evil("metric"), 1, labels);
   await sendGauge(server, RESOURCE, "evil_gauge", 2, labels);
+  await sendGauge(server, RESOURCE, "evil_heat", 3, { ...labels, le: "1" });
+  const gpu = { gpu: "0", UUID: evil("uuid"), modelName: evil("model"), Hostname: evil("machine") };
+  await sendGauge(server, RESOURCE, "DCGM_FI_DEV_GPU_UTIL", 50, gpu);
   const node = { instance: evil("instance") };
   await sendGauge(
     server,
@@ -89,6 +86,7 @@ async function sendRuns() {
       "ci.conclusion": "failure",
     };
     const job = { "ci.job": evil("job"), "ci.labels": evil("labels"), "ci.runner": evil("runner") };
+    const cache = { "sccache.main_process.hits": 3, "sccache.main_process.misses": 1 };
     const below = (id) => ({ ...run, spanId: ids(id).spanId });
     const failed = { status: { code: 2, message: evil("failure") } };
     const resource = {
@@ -105,7 +103,7 @@ async function sendRuns() {
         ...failed,
         parentSpanId: run.spanId,
         name: evil("job"),
-        attributes: { "ci.kind": "job", ...common, ...job, ...task },
+        attributes: { "ci.kind": "job", ...common, ...job, ...task, ...cache },
       },
       {
         ...below(9),
@@ -199,48 +197,19 @@ async function saveDashboards() {
   await save(server, board("evil", panels, [variable], { title: evil("board"), tags: [evil("tag")], links }));
 }
 
-/** What in the document, and in shadows of it, would act or come from elsewhere. */
-function foreign(page) {
-  return page.evaluate(() => {
-    const own = new URL("_a/", document.baseURI).href;
-    const found = [];
-    const says = (element, why) => found.push(`${why}: ${element.outerHTML.slice(0, 200)}`);
-    const look = (root) => {
-      for (const element of root.querySelectorAll("*")) {
-        if (element.shadowRoot) look(element.shadowRoot);
-        const name = element.localName;
-        if (name === "script" && !element.src.startsWith(own)) says(element, "a script");
-        if (["iframe", "object", "embed", "base"].includes(name) && element.parentNode !== document.head)
-          says(element, "a frame");
-        // Text that is meant to have markup may have pictures of this server.
-        if (name === "img" && element.src !== "" && !element.closest(".text-panel"))
-          says(element, "a picture");
-        if ([...element.attributes].some((attribute) => /^on/i.test(attribute.name))) says(element, "an act");
-        const leads = element.href?.baseVal ?? element.href ?? element.getAttribute("action");
-        if (typeof leads !== "string" || leads === "" || name === "link") continue;
-        if (!/^https?:$/.test(new URL(leads, document.baseURI).protocol))
-          says(element, "an address that acts");
-      }
-    };
-    look(document);
-    return { found, hacked: window.hacked };
-  });
-}
-
-/** Asserts that what is shown is harmless, and that the words are shown with their markup as text. */
-async function isText(page, words) {
-  for (const word of words) {
-    const text = page.getByText(shown(word)).filter({ visible: true });
-    await text.first().waitFor({ timeout: 10_000 });
-  }
-  assert.deepEqual(await foreign(page), { found: [], hacked: undefined });
-}
-
 const open = (locator) => async (page) => {
   await page.locator(locator).first().click();
   await settled(page);
 };
 const where = (parameters) => new URLSearchParams(parameters);
+
+/** Says something while a tail listens, and opens it. */
+async function tailed(page) {
+  await page.getByText("live", { exact: true }).waitFor();
+  const attributes = { [evil("field")]: evil("content") };
+  await sendLogs(server, RESOURCE, [{ body: evil("tailed"), attributes }]);
+  await page.locator('.line:has-text("tailed") .line-open').first().click();
+}
 
 /** Pages that show what was sent: the words that are there, and what is opened first. */
 const PAGES = [
@@ -266,19 +235,31 @@ const PAGES = [
     `/ci/pipeline?${where({ workflow: evil("workflow"), repository: evil("repository") })}`,
     ["workflow", "branch", "title"],
   ],
-  ...["jobs", "runners", "failures"].map((view) => [
+  ...["jobs", "runners", "caches", "failures"].map((view) => [
     `/ci/pipeline?${where({ workflow: evil("workflow"), view })}`,
-    { jobs: ["job"], runners: ["labels"], failures: ["failure"] }[view],
+    { jobs: ["job"], runners: ["labels"], caches: ["job"], failures: ["failure"] }[view],
   ]),
   [`/ci/run/${RUN.traceId}`, ["workflow", "branch", "title", "actor", "job", "failure"]],
   [`/ci/compare?a=${RUN.traceId}&b=${AGAIN.traceId}`, ["job"]],
+  [
+    `/ci/compare?${where({ workflow: evil("workflow"), a: evil("branch"), b: "main" })}`,
+    ["workflow", "branch", "job"],
+  ],
   ["/explore/logs", ["line", "service", "content"], open('.line:has-text("line") .line-open')],
   ["/explore/logs?view=patterns", []],
+  ["/explore/logs?live=1", ["tailed", "service", "content"], tailed],
   [`/explore/metrics?${where({ q: "evil_gauge", view: "table" })}`, ["value"]],
   [`/explore/metrics?${where({ q: "evil_gauge" })}`, ["value"]],
+  [`/explore/metrics?${where({ q: "evil_gauge", view: "raw" })}`, ["value", "flavour"]],
+  [
+    `/explore/metrics?${where({ q: `evil_heat{flavour!=${JSON.stringify(MARKUP)}}`, view: "heat" })}`,
+    [],
+    (page) => page.locator(".heatmap").waitFor(),
+  ],
   ["/explore/metrics", []],
   [`/explore/sql?${where({ q: "select name, status_message from spans" })}`, ["span", "status"]],
   ["/hosts", ["instance"]],
+  ["/gpu", ["model", "machine"]],
   [`/host/${encodeURIComponent(evil("instance"))}`, ["instance"]],
   ["/dashboards", ["board", "tag"]],
   ["/d/evil", ["board", "panel", "variable", "value"]],
@@ -312,15 +293,6 @@ const SAYING = [
   `/admin/${encodeURIComponent(MARKUP)}`,
   `/hosts?${where({ from: MARKUP, to: MARKUP, refresh: MARKUP, tenant: MARKUP })}`,
 ];
-
-/**
- * What a browser says of what the policy has kept from acting: there should be nothing to keep. What cleans the
- * texts of dashboards reads them in a document of its own, whose handlers are told of too.
- */
-const kept = (complaints, hasTexts = false) =>
-  complaints
-    .filter((text) => /Content Security Policy|^failed:/i.test(text))
-    .filter((text) => !hasTexts || !text.startsWith("Executing inline event handler"));
 
 describe("what was sent is text", () => {
   for (const [path, words, act] of PAGES) {

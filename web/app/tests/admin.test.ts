@@ -1,13 +1,14 @@
 /** What Admin computes: flags, rates, tokens, where queries are asked again. */
 import { expect, test } from "vitest";
 import "./panels-browser";
+import { rowBytes, serviceRows } from "../src/pages/admin/byservice";
 import { metricQuery } from "../src/pages/admin/cardinality";
 import { auditLines, changed, created, formOf, whom } from "../src/pages/admin/flag";
 import { countedFrom, flows } from "../src/pages/admin/ingest";
 import { pageOf } from "../src/pages/admin/queries";
 import { dayName } from "../src/pages/admin/storage";
 import { newToken } from "../src/pages/admin/tokens";
-import type { Flag, IngestState, ShownQuery } from "../src/pages/admin/types";
+import type { Flag, IngestState, Partition, ShownQuery } from "../src/pages/admin/types";
 
 const flag: Flag = {
   key: "flag_ot_traces",
@@ -94,6 +95,29 @@ test("nothing is counted from an answer of a server that was started anew since"
   expect(countedFrom(state(1), before)).toBe(before);
   expect(countedFrom(state(2), before)).toBeUndefined();
   expect(countedFrom(state(2))).toBeUndefined();
+});
+
+test("sizes by service are records times the mean size of a row", () => {
+  const of = (tenant: string, rows: number, size: number) =>
+    ({ tenant, signal: "logs", rows, bytes: size }) as Partition;
+  const partitions = [of("a", 10, 100), of("a", 30, 500), of("b", 10, 900)];
+  expect(rowBytes(partitions, "logs", "a")).toBe(15);
+  expect(rowBytes(partitions, "logs")).toBe(30);
+  expect(rowBytes(partitions, "traces")).toBeUndefined();
+  expect(
+    serviceRows(
+      "logs",
+      [
+        ["shop", 30],
+        [null, 10],
+      ],
+      15,
+    ),
+  ).toEqual([
+    { service: "shop", signal: "logs", records: 30, part: 0.75, bytes: 450 },
+    { service: "without a name", signal: "logs", records: 10, part: 0.25, bytes: 150 },
+  ]);
+  expect(serviceRows("logs", [["shop", 1]], undefined)[0]!.bytes).toBeUndefined();
 });
 
 test("a metric of any name can be asked for", () => {

@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { FAILED, searchFor, slowest } from "../src/pages/ci/differences";
 import { hasLeaves, onPath, rowsOf, segmentsOf, together } from "../src/pages/ci/gantt";
-import type { Job, RunDocument } from "../src/pages/ci/types";
+import { timeOf, told } from "../src/pages/ci/trends";
+import type { Job, RunDocument, TrendBin } from "../src/pages/ci/types";
 
 function job(name: string, created: number, more: Partial<Job> = {}): Job {
   return {
@@ -142,11 +143,58 @@ describe("a job", () => {
     expect(parts).toEqual([{ kind: "queue", from: 0, to: 100 }]);
   });
 
+  it("that runs has an open end, and is there from its first moment", () => {
+    const runs = { is_running: true, conclusion: null, ready_ms: 10 };
+    expect(segmentsOf(job("x", 0, runs))).toEqual([
+      { kind: "queue", from: 0, to: 10 },
+      { kind: "run", from: 10, to: 100, isOpen: true },
+    ]);
+    const now = segmentsOf(job("x", 0, { ...runs, end_ms: 10 }));
+    expect(now.at(-1)).toEqual({ kind: "run", from: 10, to: 10, isOpen: true });
+    expect(segmentsOf(job("x", 0)).some((part) => part.isOpen)).toBe(false);
+  });
+
   it("with others goes on if one does, and failed if one did", () => {
     expect(together(["success", null])).toBe(null);
     expect(together(["success", null, "timed_out"])).toBe("timed_out");
     expect(together(["skipped", "success"])).toBe("success");
     expect(together(["skipped"])).toBe("skipped");
+  });
+});
+
+describe("trends of a workflow", () => {
+  const bin = (start_ms: number, more: Partial<TrendBin> = {}): TrendBin => ({
+    start_ms,
+    runs: 0,
+    failures: 0,
+    median_seconds: null,
+    p95_seconds: null,
+    queue_p95_seconds: null,
+    hit_rate: null,
+    runner_minutes: 0,
+    ...more,
+  });
+  const bins = [
+    bin(0, { runs: 1, median_seconds: 60, queue_p95_seconds: 5 }),
+    // Jobs of that run began here, though no run did.
+    bin(10, { queue_p95_seconds: 9, hit_rate: 0, runner_minutes: 3 }),
+    bin(20),
+    bin(30, { runs: 1 }),
+    bin(40),
+  ];
+  const starts = (has: Parameters<typeof told>[1]) => told(bins, has).map((one) => one.start_ms);
+
+  it("have jobs also where no run begins", () => {
+    expect(starts("runs")).toEqual([0, 30]);
+    expect(starts("duration")).toEqual([0]);
+    expect(starts("queue")).toEqual([0, 10]);
+    expect(starts("cache")).toEqual([10]);
+    expect(starts("minutes")).toEqual([10]);
+  });
+  it("all show the same time", () => {
+    expect(timeOf(bins)).toEqual({ from: 0, to: 30 });
+    expect(timeOf([bin(0, { runs: 1 })])).toBeUndefined();
+    expect(timeOf([])).toBeUndefined();
   });
 });
 

@@ -95,6 +95,9 @@ describe("places of errors", () => {
     expect(writtenPlace(written, "something else", 3)).toBeUndefined();
     expect(writtenPlace("sum(", "sum(", 4)).toBe(4);
     expect(writtenPlace("$v$v", "aa", 1)).toBe(2);
+    const macro = "SELECT x WHERE $__timeFilter(f(a)) AND nonsense";
+    const expanded = "SELECT x WHERE f(a) >= TIMESTAMP '1' AND f(a) <= TIMESTAMP '2' AND nonsense";
+    expect(writtenPlace(macro, expanded, expanded.indexOf("nonsense"))).toBe(macro.indexOf("nonsense"));
   });
   it("places an error of a query with variables", () => {
     const error = Object.assign(new Error("1:12: parse error"), { status: 400 });

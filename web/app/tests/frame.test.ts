@@ -97,6 +97,10 @@ describe("what went wrong", () => {
     ] as const)
       expect(await of(text, 403, type)).toMatchObject({ message: "the server refused, with status 403" });
   });
+  it("has the name that the server's log has for the request", async () => {
+    answer = () => new Response("no", { status: 500, headers: { "X-Request-Id": "ab-7" } });
+    await expect(getJson("/api/x")).rejects.toMatchObject({ status: 500, requestId: "ab-7" });
+  });
   it("is told where something else answers in the server's place", async () => {
     answer = () => new Response("<html>");
     await expect(getJson("/api/x")).rejects.toThrow("the answer cannot be read");
@@ -156,8 +160,12 @@ describe("a browser that keeps nothing", () => {
       throw new Error("The operation is insecure.");
     };
     vi.stubGlobal("localStorage", { getItem: refuse, setItem: refuse });
-    expect(kept("x")).toBeNull();
-    keep("x", "y");
+    vi.stubGlobal("sessionStorage", { getItem: refuse, setItem: refuse, removeItem: refuse });
+    for (const where of ["browser", "tab"] as const) {
+      expect(kept("x", where)).toBeNull();
+      keep("x", "y", where);
+      keep("x", null, where);
+    }
   });
 });
 

@@ -1,9 +1,10 @@
 /** What Home computes: addresses, snippets, a test trace, what needs attention. */
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import "./panels-browser";
 import type { Pipeline } from "../src/pages/ci/types";
-import { endpoints, parts } from "../src/pages/home/addresses";
-import { ofFleet, ofIngest, ofPipelines, ofSessions, ordered } from "../src/pages/home/attention";
+import { type Endpoints, endpoints, parts } from "../src/pages/home/addresses";
+import { ofFleet, ofIngest, ofPipelines, ofSessions, ordered, runsOf } from "../src/pages/home/attention";
 import { snippets } from "../src/pages/home/snippets";
 import type { Rates, Start } from "../src/pages/home/start";
 import { testTrace } from "../src/pages/home/testtrace";
@@ -27,6 +28,11 @@ function start(http: string, grpc: string, secure = false): Start {
   } as unknown as Start;
 }
 
+/** The code of a snippet. */
+function codeOf(where: Endpoints, wanted: string): string {
+  return snippets(where).find(({ id }) => id === wanted)!.code;
+}
+
 test("addresses are those that listen, named as the browser reached the server", () => {
   const where = endpoints(start("0.0.0.0:3200", "10.1.2.3:5317", true), page);
   expect(where.grpc).toBe("https://10.1.2.3:5317");
@@ -42,7 +48,11 @@ test("a port of the server's machine alone is no other's, who is led to the main
   expect(far.grpc).toBe("http://127.0.0.1:14317");
   expect(far.http).toBe("http://127.0.0.1:4318");
   expect(far.fromHere).toBe("https://kymo.example/x");
-  expect(snippets(far).find(({ id }) => id === "curl")?.code).toContain("https://kymo.example/x/v1/traces");
+  for (const { id, code } of snippets(far)) {
+    expect(code, id).toContain("https://kymo.example/x");
+    expect(code, id).not.toMatch(/127\.0\.0\.1/);
+  }
+  expect(codeOf(far, "curl")).toContain("https://kymo.example/x/v1/traces");
   const near = { hostname: "localhost", origin: "http://localhost:3200" };
   expect(endpoints(start("127.0.0.1:3200", "127.0.0.1:14317"), near)).toMatchObject({
     grpc: "http://localhost:14317",
@@ -55,7 +65,37 @@ test("every snippet has an address of the server in it", () => {
   const all = snippets(where);
   expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
   for (const { id, code } of all) expect(code, id).toMatch(/kymo\.example/);
-  expect(all.find(({ id }) => id === "go")?.code).toContain(":7317");
+});
+
+test("what speaks gRPC where nothing is said is told to speak HTTP", () => {
+  const here = { hostname: "localhost", origin: "http://localhost:3200" };
+  const where = endpoints(start("127.0.0.1:3200", "127.0.0.1:4317"), here);
+  for (const { id, code } of snippets(where)) {
+    expect(code, id).not.toMatch(/:4317/);
+    if (!/OTLP_ENDPOINT/.test(code) || id === "node") continue;
+    expect(code, id).toMatch(/OTEL_EXPORTER_OTLP_PROTOCOL(=|: )http\/protobuf/);
+  }
+  expect(codeOf(where, "go")).toContain('otlptracehttp.WithEndpointURL("http://localhost:4318/v1/traces")');
+  expect(codeOf(where, "collector")).toMatch(/otlphttp\/kymo:\n +endpoint: http:\/\/localhost:4318\n/);
+});
+
+/** The actions of GitHub, as they are shipped. */
+const ACTIONS = new URL("../../../deploy/github-actions/", import.meta.url);
+
+test("the workflow that is shown has what the action asks for", () => {
+  const code = codeOf(endpoints(start("0.0.0.0:1", "0.0.0.0:2"), page), "actions");
+  const action = readFileSync(new URL("summarize/action.yml", ACTIONS), "utf8");
+  const [, variable, value] = /if: env\.(\w+) == '(\w+)'/.exec(action)!;
+  expect(code).toContain(`${variable}: "${value}"`);
+  expect(code).toContain("kymograph/kymograph/deploy/github-actions/summarize@main");
+  // As the example has it that is tested with them.
+  const readme = readFileSync(new URL("README.md", ACTIONS), "utf8");
+  const example = readme.slice(readme.indexOf("  telemetry-summarize:"));
+  expect(/^ +permissions: \{ *(.*?) *\}$/m.exec(code)?.[1]).toBe(/permissions: \{(.*)\}/.exec(example)![1]);
+  expect(code).toContain(/if: .*/.exec(example)![0]);
+  expect(code).not.toContain("always()");
+  expect(code).toMatch(/with kymo on the path/);
+  expect(code).toMatch(/KYMO_URL: https:\/\/kymo\.example\/x$/m);
 });
 
 test("a test trace has one root that covers its children", () => {
@@ -88,6 +128,8 @@ test("what is worse than before or broken needs attention, the worst first", () 
     "pr of orbital/lattice: cache hits 91 % → 54 %",
   ]);
   expect(ofPipelines([{ ...pipeline, failure_rate: 0.1, hit_rate_change: null }])).toEqual([]);
+  const other = { ...pipeline, workflow: "nightly", runs: 3, failures: 0 };
+  expect(runsOf([{ ...pipeline, failures: 4 }, other])).toEqual({ runs: 12, failures: 4 });
 
   const gpu = (temperature: number) => ({ gpu: "3", uuid: "", model: "", figures: { temperature } });
   const host = { name: "gpu-2", instances: [], figures: { filesystem: 0.95 }, gpus: [gpu(60), gpu(91.04)] };

@@ -3,7 +3,17 @@ import { describe, expect, it } from "vitest";
 import "./panels-browser";
 import { wholeSteps } from "../src/pages/logs/ask";
 import { follow, resumedAt } from "../src/pages/logs/follow";
-import { joined, levelNamed, levelOf, linesOf, plain, volumes } from "../src/pages/logs/lines";
+import {
+  identity,
+  joined,
+  LEVEL_LABELS,
+  type Level,
+  levelNamed,
+  levelOf,
+  linesOf,
+  plain,
+  volumes,
+} from "../src/pages/logs/lines";
 import { allStreams, asked, isNumbers, matchers, withLabel, withPattern } from "../src/pages/logs/query";
 import { renumbered } from "../src/pages/logs/tail";
 
@@ -29,6 +39,17 @@ describe("lines", () => {
     const lines = linesOf(streams);
     expect(joined(lines, lines, 10)).toHaveLength(4);
     expect(joined(lines, [], 2).map(({ text }) => text)).toEqual(["third", "second"]);
+  });
+  it("that say the same at the same time are two if they are of different pods", () => {
+    const said = (pod: string) => ({
+      stream: { service_name: "shop", pod },
+      values: [["100", "ready"] as const],
+    });
+    const [first, second] = [linesOf([said("a")]), linesOf([said("b")])];
+    expect(joined(second, first, 10)).toHaveLength(2);
+    expect(joined(linesOf([said("a")]), first, 10)).toHaveLength(1);
+    const [line] = linesOf([{ ...said("a"), stream: { pod: "a", service_name: "shop" } }]);
+    expect(identity(line!)).toBe(identity(first[0]!));
   });
   it("that are there keep their keys when others of the same time come before them", () => {
     const old = linesOf(streams);
@@ -80,13 +101,41 @@ describe("lines", () => {
   });
 });
 
+/** What a condition of LogQL on labels says. What is not there is empty. */
+function conditionOf(condition: string): (labels: Record<string, string>) => boolean {
+  const code = condition
+    .replace(/(\w+)(=~|!~)("(?:[^"\\]|\\.)*")/g, "(is(labels.$1, $3) === ('$2' === '=~'))")
+    .replaceAll(" and ", " && ")
+    .replaceAll(" or ", " || ");
+  const is = (value = "", expression = "") => {
+    const [, flags = "", pattern = ""] = /^(?:\(\?(\w+)\))?(.*)$/s.exec(expression) ?? [];
+    return new RegExp(`^(?:${pattern})$`, flags).test(value);
+  };
+  const made = new Function("is", "labels", `return ${code}`);
+  return (labels) => made(is, labels);
+}
+
 describe("queries", () => {
   it("take a text and levels", () => {
     expect(asked('{a="b"}', "", [])).toBe('{a="b"}');
     expect(asked('{a="b"}', "x.y (z)", [])).toBe('{a="b"} |~ "(?i)x\\\\.y \\\\(z\\\\)"');
-    expect(asked('{a="b"}', "", ["error"])).toContain('level=~"(?i)(?:err.*)" or ');
     expect(asked('rate({a="b"}[5m])', "x", ["error"])).toBe('rate({a="b"}[5m])');
     expect(isNumbers(' {a="b"}')).toBe(false);
+  });
+  it("of levels find the lines that are shown as of them, and no others", () => {
+    const names = ["ERROR", "err", " Warning", "notice", "strange", "unknown", "fatal", "alerting", ""];
+    const numbers = ["0", "1", "4", "5", "9", "12", "13", "16", "17", "20", "21", "24", "25", "120", "x"];
+    const lines: Record<string, string>[] = [{}];
+    for (const severity_number of numbers) lines.push({ severity_number });
+    for (const one of names) {
+      for (const label of LEVEL_LABELS) lines.push({ [label]: one }, { [label]: one, severity_number: "17" });
+      for (const other of names)
+        lines.push({ level: one, severity_text: other }, { detected_level: one, lvl: other });
+    }
+    for (const levels of [["error"], ["warn", "info"], ["critical"], ["debug", "trace"]] as Level[][]) {
+      const passes = conditionOf(asked("{}", "", levels).slice("{} | ".length));
+      expect(lines.filter(passes)).toEqual(lines.filter((line) => levels.includes(levelOf(line))));
+    }
   });
   it("take conditions where they belong", () => {
     expect(withLabel('{service_name=~".+"} |= "x"', "service_name", "=", "shop", true)).toBe(

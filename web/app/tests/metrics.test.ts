@@ -3,9 +3,11 @@ import { describe, expect, it } from "vitest";
 import "./panels-browser";
 import { metricsPanel, tracesPanel } from "../src/pages/metrics/aspanel";
 import { stillThere } from "../src/pages/metrics/chart";
-import { logsOf, traceOf } from "../src/pages/metrics/exemplar";
-import { filled, letter, stepFor, unitOf, usualQuery } from "../src/pages/metrics/promql";
-import { aligned, heatOf, nameOf, numberOf, stacked, statistics } from "../src/pages/metrics/series";
+import { hostOf, logsOf, traceOf } from "../src/pages/metrics/exemplar";
+import { heatOf } from "../src/pages/metrics/heat";
+import { filled, heatQuery, letter, stepFor, unitOf, usualQuery } from "../src/pages/metrics/promql";
+import { aligned, nameOf, numberOf, stacked, statistics } from "../src/pages/metrics/series";
+import { boxAt, rowSpan, spanWords } from "../src/ui/heatgeometry";
 
 describe("series", () => {
   it("that were chosen and are not answered any more hide no others", () => {
@@ -55,19 +57,79 @@ describe("series", () => {
 });
 
 describe("heat maps", () => {
+  const STEP = 1000;
   it("take the counts of classic buckets apart", () => {
-    const bucket = (le: string, value: string) => ({ metric: { le }, values: [[0, value]] as const });
-    const heat = heatOf([bucket("+Inf", "10"), bucket("1", "4"), bucket("2", "7")], 0, 0, 1000)!;
-    expect(heat.bounds).toEqual([1, 2, 4]);
+    const bucket = (le: string, value: string) => ({ metric: { le }, values: [[1, value]] as const });
+    const heat = heatOf([bucket("+Inf", "10"), bucket("1", "4"), bucket("2", "7")], 0, STEP, STEP)!;
+    expect(heat.bounds).toEqual([1, 2, Number.POSITIVE_INFINITY]);
     expect(heat.counts).toEqual([[4], [3], [3]]);
+    expect(heat.lowest).toBe(0);
   });
+  it("have what a window counted before it ends, and choose that time", () => {
+    const values = [
+      [60, "9"],
+      [120, "5"],
+      [180, "2"],
+    ] as const;
+    const heat = heatOf([{ metric: { le: "1" }, values }], 60_000, 180_000, 60_000)!;
+    // What was counted before the time shown has no column.
+    expect(heat.times).toEqual([60_000, 120_000]);
+    expect(heat.counts).toEqual([[5, 2]]);
+    const look = { left: 0, top: 0, width: 20, cellWidth: 10, cellHeight: 10 };
+    expect(boxAt(heat, look, { x: 12, y: 1, toX: 18, toY: 9 })).toMatchObject({ from: 120_000, to: 180_000 });
+  });
+  const native = (...steps: (readonly (readonly [number, string, string, string])[])[]) =>
+    heatOf(
+      [
+        {
+          metric: {},
+          histograms: steps.map((buckets, at) => [at + 1, { count: "0", sum: "0", buckets }] as const),
+        },
+      ],
+      0,
+      steps.length * STEP,
+      STEP,
+    )!;
   it("take buckets of native histograms as they are", () => {
-    const histogram = { count: "3", sum: "4", buckets: [[0, "1", "2", "3"]] as const };
-    const heat = heatOf([{ metric: {}, histograms: [[1, histogram]] }], 0, 1000, 1000)!;
+    const heat = native([[0, "1", "2", "3"]]);
     expect(heat.bounds).toEqual([2]);
     expect(heat.lowest).toBe(1);
-    expect(heat.counts).toEqual([[0, 3]]);
-    expect(heatOf([{ metric: {}, values: [[0, "1"]] }], 0, 0, 1000)).toBeUndefined();
+    expect(heat.counts).toEqual([[3]]);
+    expect(heatOf([{ metric: {}, values: [[0, "1"]] }], 0, STEP, STEP)).toBeUndefined();
+  });
+  it("have rows for buckets that are empty, so that each row says what its bucket holds", () => {
+    const heat = native([
+      [3, "-0.001", "0.001", "7"],
+      [0, "1", "2", "3"],
+      [0, "64", "128", "4"],
+    ]);
+    expect(heat.bounds).toEqual([0.001, 1, 2, 4, 8, 16, 32, 64, 128].map((bound) => expect.closeTo(bound)));
+    expect(rowSpan(heat, 2)).toEqual([1, 2]);
+    expect(rowSpan(heat, 8)[0]).toBeCloseTo(64);
+    expect(heat.counts.map(([one]) => one)).toEqual([7, 0, 3, 0, 0, 0, 0, 0, 4]);
+  });
+  it("join buckets of a histogram that became coarser", () => {
+    const fine = [
+      [0, "1", "1.4142135623730951", "2"],
+      [0, "1.4142135623730951", "2", "3"],
+    ] as const;
+    const heat = native(fine, [[0, "1", "2", "4"]]);
+    expect([heat.lowest, ...heat.bounds]).toEqual([1, 2]);
+    expect(heat.counts).toEqual([[5, 4]]);
+  });
+  it("say of a bucket without a bound that it has none", () => {
+    const heat = native([
+      [3, "-Inf", "5", "1"],
+      [0, "5", "+Inf", "2"],
+    ]);
+    const words = [0, 1].map((row) => spanWords(rowSpan(heat, row), String));
+    expect(words).toEqual(["at most 5", "more than 5"]);
+    expect(spanWords([1, 2], String)).toBe("1 to 2");
+  });
+  it("count each observation in one step", () => {
+    const asked = filled(heatQuery("x_seconds", true), 5, 3600);
+    expect(asked).toBe("sum by (le) (rate(x_seconds_bucket[60s])) * 5000 / 1000");
+    expect(heatQuery("x", false)).toBe("sum(rate(x[$__rate_interval])) * $__interval_ms / 1000");
   });
 });
 
@@ -127,9 +189,14 @@ describe("a panel of what is explored", () => {
 describe("an exemplar", () => {
   it("leads to its trace by either name, and to the logs around it", () => {
     const labels = { traceID: "ab", span_id: "1" };
-    expect(traceOf({ labels, value: "1", timestamp: 2 })).toEqual({ trace: "ab", span: "1" });
+    expect(traceOf({ labels })).toEqual({ trace: "ab", span: "1" });
     const query = new URLSearchParams(logsOf("ab", 1000).split("?")[1]);
     expect(query.get("q")).toBe('{service_name=~".+"} | trace_id="ab"');
     expect([query.get("from"), query.get("to")]).toEqual(["100000", "1900000"]);
+  });
+  it("names the host of its series, and no process as one", () => {
+    expect(hostOf({ labels: {}, series: { instance: "a:1", Hostname: "gpu-7" } })).toBe("gpu-7");
+    expect(hostOf({ labels: { host_name: "node-1" }, series: {} })).toBe("node-1");
+    expect(hostOf({ labels: {}, series: { instance: "a:1" } })).toBeUndefined();
   });
 });

@@ -18,10 +18,10 @@ Object.assign(globalThis, {
   dispatchEvent: nothing,
   getComputedStyle: () => style,
   devicePixelRatio: 1,
-  navigator: { language: "en" },
+  navigator: { language: "en", userAgent: "", vendor: "", platform: "" },
   document: {
     baseURI: "http://here/",
-    documentElement: { dataset: {} },
+    documentElement: { dataset: {}, style: {} },
     createElement: element,
     addEventListener: nothing,
     querySelector: () => null,

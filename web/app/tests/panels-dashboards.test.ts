@@ -1,7 +1,7 @@
 /** Dashboards: changes of their JSON, layout, differences of versions, files. */
 import { describe, expect, it } from "vitest";
 import "./panels-browser";
-import { written } from "../src/pages/dashboards/adhoc";
+import { operatorsOf, typed, written } from "../src/pages/dashboards/adhoc";
 import { marksFor, switchesOf } from "../src/pages/dashboards/annotations";
 import {
   addPanel,
@@ -14,15 +14,16 @@ import {
   removePanel,
   withMember,
 } from "../src/pages/dashboards/change";
+import { conversions, titleOf, withTitle } from "../src/pages/dashboards/converted";
 import { csv } from "../src/pages/dashboards/csv";
 import { contextOf, diffLines } from "../src/pages/dashboards/diff";
 import { changed } from "../src/pages/dashboards/drafts";
-import { sourceOf } from "../src/pages/dashboards/edit/queries";
+import { freeLetter, letterOf, sourceOf } from "../src/pages/dashboards/edit/queries";
 import { freeValue } from "../src/pages/dashboards/edit/steps";
 import { sectionsOf } from "../src/pages/dashboards/layout";
 import type { Json, Loaded } from "../src/pages/dashboards/model";
 import { placed } from "../src/pages/dashboards/mover";
-import { ownRange } from "../src/pages/dashboards/panel";
+import { ownRange, timeWords } from "../src/pages/dashboards/owntime";
 import { readJson } from "../src/pages/dashboards/readjson";
 import { variablesOf } from "../src/pages/dashboards/variables";
 
@@ -149,6 +150,27 @@ describe("layout", () => {
       to: 3_600_000,
     });
   });
+
+  it("may be of whole days, as its head says", () => {
+    const at = (...of: [number, number, number, number?]) => new Date(...of).getTime();
+    const range = { from: at(2026, 4, 20, 9), to: at(2026, 4, 20, 15) };
+    expect(ownRange({ timeFrom: "now/d" }, range)).toEqual({ from: at(2026, 4, 20), to: range.to });
+    expect(ownRange({ timeFrom: "now-2d/d" }, range)).toEqual({ from: at(2026, 4, 18), to: range.to });
+    expect(ownRange({ timeShift: "1d/d" }, range)).toEqual({
+      from: at(2026, 4, 19),
+      to: at(2026, 4, 20) - 1,
+    });
+    expect(ownRange({ timeFrom: "soon", timeShift: "1x" }, range)).toEqual(range);
+    const hour = { from: range.to, to: range.to + 3_600_000 };
+    expect(ownRange({ timeFrom: "+1h" }, range)).toEqual(hour);
+    expect(ownRange({ timeFrom: "1h30m" }, range).from).toBe(range.to - 5_400_000);
+    expect(ownRange({ timeFrom: "now", timeShift: "/d" }, range)).toEqual(range);
+    expect(timeWords({ timeFrom: "+1h" })).toBe("Next 1h");
+    expect(timeWords({ timeFrom: "now/d" })).toBe("Today");
+    expect(timeWords({ timeFrom: "2h", timeShift: "1d/d" })).toBe("Last 2h, 1d/d earlier");
+    expect(timeWords({ timeFrom: "soon" })).toBe("“soon” is not a time");
+    expect(timeWords({})).toBe("");
+  });
 });
 
 describe("variables", () => {
@@ -162,6 +184,13 @@ describe("variables", () => {
   it("of conditions are written with bars that are no separators", () => {
     expect(written({ key: "a", operator: "=~", value: "x|y" })).toBe("a|=~|x__gfp__y");
     expect(written({ key: "a", operator: "=|", value: "x", values: ["x", "y"] })).toBe("a|=||x|y");
+  });
+
+  it("of conditions compare as their data source does, with several values between commas", () => {
+    expect(written(typed({ key: "a", operator: "=|", value: " x, y ,," }))).toBe("a|=||x|y");
+    expect(written(typed({ key: "a", operator: "=", value: "x, y" }))).toBe("a|=|x, y");
+    expect(operatorsOf("tempo")).toContain("<");
+    expect(operatorsOf("prometheus")).not.toContain("<");
   });
 });
 
@@ -264,5 +293,44 @@ describe("queries", () => {
     expect(sourceOf({ expr: "up" }, { datasource: "$ds" })?.language).toBe("promql");
     expect(sourceOf({ rawSql: "SELECT 1" }, {})?.language).toBe("sql");
     expect(sourceOf({}, {})).toBeUndefined();
+  });
+});
+
+describe("letters of queries", () => {
+  it("are those of their places where they have none, as the server calls them", () => {
+    const targets: Json[] = [{}, { refId: "X" }, { refId: "" }];
+    expect(targets.map(letterOf)).toEqual(["A", "X", "C"]);
+    expect(freeLetter(targets)).toBe("B");
+    expect(letterOf({}, 27)).toBe("B");
+  });
+});
+
+describe("a dashboard that came from elsewhere", () => {
+  const model = { title: "x", schemaVersion: 42, panels: [] };
+
+  it("says what saving makes of it", () => {
+    const old = { title: "x", schemaVersion: 16, rows: [], __inputs: [], __requires: [] };
+    expect(conversions(old, model)).toEqual([
+      "It came with schema version 16 and is saved with 42: panels of older kinds become those of today.",
+      "__inputs, __requires are left out.",
+    ]);
+    const wrapped = { apiVersion: "dashboard.grafana.app/v2beta1", spec: { title: "x", elements: {} } };
+    expect(conversions(wrapped, model)).toEqual([
+      "It came as dashboard.grafana.app/v2beta1 and is saved in the classic form.",
+    ]);
+    expect(conversions({ dashboard: old, meta: {} }, model)).toHaveLength(2);
+  });
+
+  it("has nothing said of it if it is of today, or taken back as it came", () => {
+    expect(conversions(model, { ...model, title: "y" })).toEqual([]);
+    expect(conversions(model, { title: "x", schemaVersion: 16 })).toEqual([]);
+  });
+
+  it("is called otherwise within what is around it, and left as it is if it is not", () => {
+    const wrapped = { kind: "Dashboard", spec: { title: "x", elements: {} } };
+    expect(titleOf(wrapped)).toBe("x");
+    expect(withTitle(wrapped, "x")).toBe(wrapped);
+    expect(withTitle(wrapped, "y")).toEqual({ kind: "Dashboard", spec: { title: "y", elements: {} } });
+    expect(withTitle(model, "y")).toEqual({ ...model, title: "y" });
   });
 });

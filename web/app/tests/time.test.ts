@@ -5,6 +5,8 @@ import "./panels-browser";
 process.env.TZ = "Europe/Berlin";
 
 const { setParams } = await import("../src/frame/router");
+const { setTimeRules } = await import("../src/frame/timerules");
+const { timeRulesOf } = await import("../src/pages/dashboards/timesettings");
 const {
   addressTime,
   liveMillis,
@@ -110,5 +112,54 @@ describe("live mode", () => {
     expect(liveMillis.value).toBe(0);
     toggleLive();
     expect(liveMillis.value).toBe(60_000);
+  });
+});
+
+describe("what a dashboard says of times", () => {
+  const DASHBOARD = {
+    weekStart: "sunday",
+    fiscalYearStartMonth: 1,
+    timepicker: {
+      hidden: true,
+      nowDelay: "1m",
+      refresh_intervals: ["10s", "auto", 5, "2h"],
+      quick_ranges: [{ from: "now-1fQ/fQ", to: "now-1fQ/fQ", display: "Last fiscal quarter" }, { from: 1 }],
+    },
+  };
+  it("is read, without what is none", () => {
+    expect(timeRulesOf(DASHBOARD)).toEqual({
+      weekStart: 0,
+      fiscalMonth: 1,
+      nowDelayMillis: 60_000,
+      isHidden: true,
+      refreshes: ["10s", "2h"],
+      quick: [{ from: "now-1fQ/fQ", to: "now-1fQ/fQ", label: "Last fiscal quarter" }],
+    });
+    expect(timeRulesOf({ weekStart: "browser", timepicker: { quick_ranges: {} } })).toEqual({});
+  });
+  it("holds of weeks, quarters and years", () => {
+    const now = "2020-07-13T20:19:09Z";
+    expect(iso("now/Q", now)).toBe("2020-06-30T22:00:00.000Z");
+    expect(iso("now/fQ", now)).toBe("2020-06-30T22:00:00.000Z");
+    setTimeRules(timeRulesOf(DASHBOARD));
+    expect(iso("now/w", now)).toBe("2020-07-11T22:00:00.000Z");
+    expect(iso("now/fQ", now)).toBe("2020-04-30T22:00:00.000Z");
+    expect(iso("now/fQ", now, true)).toBe("2020-07-31T21:59:59.999Z");
+    expect(iso("now-1fQ/fQ", now)).toBe("2020-01-31T23:00:00.000Z");
+    expect(iso("now/fy", now)).toBe("2020-01-31T23:00:00.000Z");
+    expect(iso("now/fy", now, true)).toBe("2021-01-31T22:59:59.999Z");
+    expect(iso("now/y", now)).toBe("2019-12-31T23:00:00.000Z");
+    setTimeRules(timeRulesOf({ fiscalYearStartMonth: 9 }));
+    expect(iso("now/fy", now)).toBe("2019-09-30T22:00:00.000Z");
+    expect(iso("now/fd", now)).toBeUndefined();
+    setTimeRules({});
+  });
+  it("holds of the range and its name", () => {
+    setTimeRules(timeRulesOf(DASHBOARD));
+    setParams({ from: "now-1h", to: "now" });
+    expect(Date.now() - range.value.to).toBeGreaterThanOrEqual(60_000);
+    expect(rangeLabel({ from: "now-1fQ/fQ", to: "now-1fQ/fQ" })).toBe("Last fiscal quarter");
+    setTimeRules({});
+    expect(Date.now() - range.value.to).toBeLessThan(60_000);
   });
 });

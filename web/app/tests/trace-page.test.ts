@@ -504,8 +504,22 @@ describe("strips", () => {
     ];
     const strips = stripsOf(
       [
-        { of: "gpu", name: "power", unit: "W", query: "", series: series({ Hostname: "a", gpu: "0" }) },
-        { of: "host", name: "cpu", unit: "percent", query: "", series: series({ instance: "node1:9100" }) },
+        {
+          of: "gpu",
+          name: "power",
+          unit: "W",
+          query: "",
+          step: 1,
+          series: series({ Hostname: "a", gpu: "0" }),
+        },
+        {
+          of: "host",
+          name: "cpu",
+          unit: "percent",
+          query: "",
+          step: 1,
+          series: series({ instance: "node1:9100" }),
+        },
       ],
       "1000000000000",
       "node1",
@@ -521,7 +535,7 @@ describe("strips", () => {
       labels: { instance },
       points,
     }));
-    const machines = [{ of: "host" as const, name: "cpu", unit: "percent", query: "", series }];
+    const machines = [{ of: "host" as const, name: "cpu", unit: "percent", query: "", step: 1, series }];
     const strips = stripsOf(machines, "0", "node1");
     expect(strips.map(({ host }) => host)).toEqual(["node1", "node1.cluster", "node10"]);
     expect(strips.map((strip) => isOf(strip, "node1"))).toEqual([true, true, false]);

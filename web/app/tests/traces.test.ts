@@ -1,11 +1,16 @@
 /** The builder's TraceQL, and the ranking of differences. */
 import { describe, expect, it } from "vitest";
 import "./panels-browser";
+import { ApiError } from "../src/frame/api";
+import { boxOf } from "../src/pages/traces/charts";
 import { byField, certainty, compared, literal, type TempoSeries } from "../src/pages/traces/difference";
-import { foundTrace, valueIn, valuesIn } from "../src/pages/traces/found";
+import { comparison } from "../src/pages/traces/explorer";
+import { wrongOf } from "../src/pages/traces/flame";
+import { foundTrace, orderIn, valueIn, valuesIn } from "../src/pages/traces/found";
 import { heatOf, stepSeconds, totalOf } from "../src/pages/traces/overtime";
 import { byOwnTime } from "../src/pages/traces/owntime";
 import {
+  comparedIn,
   durationText,
   fieldsOf,
   filterOf,
@@ -17,9 +22,14 @@ import {
   writtenField,
   writtenValue,
 } from "../src/pages/traces/query";
-import { brokenOff, heard } from "../src/pages/traces/search";
+import { cellsOf } from "../src/pages/traces/scatter";
+import { brokenOff, heard, lookedInto } from "../src/pages/traces/search";
+import { cellsText, movedCells } from "../src/ui/boxkeys";
 import { boxesOf } from "../src/ui/canvas/flamenodes";
-import { boxAt } from "../src/ui/heatgeometry";
+import { readPart, writePart } from "../src/ui/canvas/window";
+import { bytes, duration } from "../src/ui/format";
+import { boxAt, boxOfCells } from "../src/ui/heatgeometry";
+import { readSorting, writeSorting } from "../src/ui/sorting";
 
 describe("the builder", () => {
   it("reads conditions and writes the same query again", () => {
@@ -100,6 +110,15 @@ describe("the builder", () => {
     expect(metricsFunction("{} | quantile_over_time(duration, .9)")).toBe("quantile_over_time");
     expect(metricsFunction("{} | select(span.rate)")).toBeUndefined();
     expect(metricsFunction('{ name = "a | rate()" }')).toBeUndefined();
+  });
+  it("knows what a query compares with the rest", () => {
+    expect(comparedIn("{} | compare({ status = error })")).toBe("{ status = error }");
+    expect(comparedIn('{ .a = 1 } | compare( { name = "}" && .b = 2 }, 20 )')).toBe(
+      '{ name = "}" && .b = 2 }',
+    );
+    expect(comparedIn("{} | compare(")).toBe("");
+    expect(comparedIn("{} | rate()")).toBeUndefined();
+    expect(comparedIn("{ .compare = 1 }")).toBeUndefined();
   });
   it("writes values as the field wants them", () => {
     expect(writtenValue("status", "error")).toBe("error");
@@ -190,6 +209,41 @@ describe("durations over time", () => {
       high: 8e9,
     });
   });
+  it("are chosen by keys: arrows go to a cell, Shift leaves a corner behind", () => {
+    const first = movedCells(heat, undefined, "ArrowUp", false)!;
+    expect(first.cursor, "begins where most is").toEqual({ column: 0, row: 3 });
+    const down = movedCells(heat, first, "ArrowDown", false)!;
+    expect(down).toEqual({ cursor: { column: 0, row: 2 }, anchor: { column: 0, row: 2 } });
+    const right = movedCells(heat, down, "ArrowRight", true)!;
+    expect(right).toEqual({ cursor: { column: 1, row: 2 }, anchor: { column: 0, row: 2 } });
+    const corner = movedCells(heat, right, "PageDown", true)!;
+    expect(boxOfCells(heat, corner.cursor, corner.anchor)).toEqual({
+      from: 0,
+      to: 20_000,
+      low: 0.5e9,
+      high: 4e9,
+    });
+    expect(cellsText(heat, corner, duration, "spans")).toMatch(/, 500 ms to 4 s: 3 spans$/);
+    expect(movedCells(heat, corner, "ArrowRight", true)).toEqual(corner);
+    expect(movedCells(heat, corner, "Tab", false)).toBeUndefined();
+    expect(movedCells({ ...heat, times: [] }, undefined, "ArrowUp", false)).toBeUndefined();
+  });
+  it("of few traces lie in cells too, and a box of those is of traces", () => {
+    const traces = [1e6, 1e9].map((durationNanos, at) => ({
+      ...{ id: String(at), service: "", name: "", spanCount: 1, errorCount: 0, matched: 1, spans: [] },
+      start: `${at * 500}000000`,
+      durationNanos,
+    }));
+    const cells = cellsOf(traces, { from: 0, to: 1000 }, Math.log(1e6), Math.log(1e9));
+    expect(cells.counts[0]![0]).toBe(1);
+    expect(cells.counts.at(-1)![24]).toBe(1);
+    expect(cells.bounds.at(-1)).toBeCloseTo(1e9, 0);
+    expect(comparison(boxOf("0,1000,1000000,2000000,traces"), undefined)).toBe(
+      "compare({ traceDuration >= 1ms && traceDuration <= 2ms }, 12, 0000000, 1000000000)",
+    );
+    expect(comparison(boxOf("0,1000,1000000,2000000"), undefined)).toContain("{ duration >= 1ms");
+    expect(boxOf("0,1000,1000000,2000000,spans")).toBeUndefined();
+  });
   it("have as many steps as can be seen", () => {
     expect(stepSeconds({ from: 0, to: 3_600_000 }, 90)).toBe(60);
     expect(stepSeconds({ from: 0, to: 1000 }, 90)).toBe(1);
@@ -213,16 +267,29 @@ describe("found traces", () => {
           name: "x",
           start: "1",
           durationNanos: 1,
-          attributes: [{ key: "region", type: "string", value }],
+          attributes: [
+            { key: "span.region", type: "string", value },
+            { key: "resource.region", type: "string", value: "all" },
+            { key: "span:duration", type: "duration", value: 1_500_000 },
+            { key: "span.code", type: "string", value: "404" },
+          ],
         })),
       },
     ],
   });
-  it("tell the different values of a field, by its name with or without scope", () => {
+  it("tell the different values of a field, and keep scopes apart", () => {
     expect(valuesIn(trace, "span.region")).toEqual(["eu", "us"]);
-    expect(valuesIn(trace, "region")).toEqual(["eu", "us"]);
-    expect(valueIn(trace.spans[0]!, 'span."region"')).toBe("eu");
+    expect(valuesIn(trace, "resource.region")).toEqual(["all"]);
+    expect(valueIn(trace.spans[0]!, "region")).toBeUndefined();
+    expect(valueIn(trace.spans[0]!, "span.name")).toBeUndefined();
+    expect(trace.spans[0]!.name).toBe("x");
     expect(trace.service).toBe("");
+  });
+  it("are sorted by numbers where values are such, however they are shown", () => {
+    expect(valueIn(trace.spans[0]!, "span:duration")).toBe("1.5 ms");
+    expect(orderIn(trace.spans, "span:duration")).toBe(1_500_000);
+    expect(orderIn(trace.spans, "span.code")).toBe(404);
+    expect(orderIn(trace.spans.slice(3), "span.region")).toBeUndefined();
   });
 });
 
@@ -233,6 +300,9 @@ describe("a search that breaks off", () => {
     traces: [],
     inspectedSpans: 0,
     inspectedBytes: 0,
+    blocks: 0,
+    granules: 0,
+    readGranules: 0,
     elapsedMillis: 0,
     isRunning: true,
     isStopped: false,
@@ -244,6 +314,16 @@ describe("a search that breaks off", () => {
     const why = new Error("gone");
     expect(brokenOff(found, state, why)).toEqual({ ...found, isRunning: false, error: why });
     expect(brokenOff(state, found).traces).toBe(found.traces);
+  });
+  it("says how far it is", () => {
+    const progress = { inspectedSpans: 0, inspectedBytes: 1.2e9, elapsedMillis: 210 };
+    const line = { ...progress, blocks: 3, jobs: 38, completedJobs: 12 };
+    expect(lookedInto(heard(state, { progress: line }))).toBe(
+      `12 of 38 granules of 3 blocks · ${bytes(1.2e9)} · 0.21 s`,
+    );
+    const over = { ...line, jobs: 5, completedJobs: 5, blocks: 0 };
+    expect(lookedInto(heard(state, { progress: over }))).toMatch(/^5 granules · /);
+    expect(lookedInto(state)).toBe("");
   });
   it("is told by a line of the answer too", () => {
     expect(() => heard(state, { error: "a block is damaged" })).toThrow("a block is damaged");
@@ -288,5 +368,33 @@ describe("a flame by own time", () => {
     const both = { ...node(-1, 0, "web", "GET", 10, 10), b: numbers(25) };
     expect(byOwnTime([both])[1]).toMatchObject({ a: { selfNanos: 10 }, b: { selfNanos: 25 } });
     expect(byOwnTime([])).toEqual([]);
+  });
+});
+
+describe("a flame of two queries", () => {
+  const error = (parameter?: string) =>
+    new ApiError("expected a value", 400, 4, "/api/traces/flame", parameter);
+  it("shows an error in the editor of the query that it is of", () => {
+    const wrong = { message: "expected a value", position: 4 };
+    expect(wrongOf("{ a }", "{ b }", error("qb"))).toEqual({ b: wrong });
+    expect(wrongOf("{ a }", "{ b }", error("q"))).toEqual({ a: wrong });
+    // A time may be compared without a query of its own.
+    expect(wrongOf("{ a }", undefined, error("qb"))).toEqual({ a: wrong });
+    expect(wrongOf("{ a }", "{ b }", undefined)).toEqual({ a: undefined });
+  });
+});
+
+describe("views in the address", () => {
+  it("have the part that is looked at of a whole that may become another", () => {
+    const text = writePart({ from: 25_000, to: 50_000 }, 100_000);
+    expect(text).toBe("0.25,0.5");
+    expect(readPart(text, 400_000)).toEqual({ from: 100_000, to: 200_000 });
+    for (const none of [undefined, "", "0.5", "0.5,0.25", "-1,0.5", "0,2", "0,0.5,1", "a,b"]) {
+      expect(readPart(none, 100), String(none)).toEqual({ from: 0, to: 100 });
+    }
+  });
+  it("have the order of a table", () => {
+    for (const text of ["-start", "name"]) expect(writeSorting(readSorting(text)!)).toBe(text);
+    expect(readSorting("")).toBeUndefined();
   });
 });

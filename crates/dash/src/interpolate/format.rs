@@ -12,7 +12,7 @@ pub(super) fn styled(style: Style, held: &Held, values: &[&str]) -> String {
         values.iter().map(|value| write(value)).collect::<Vec<_>>().join(separator)
     };
     match style {
-        Style::Text => values.join(" + "),
+        Style::Text | Style::Marked => values.join(" + "),
         Style::Glob => glob(values),
         Style::Promql | Style::Logql if held.is_list => match values {
             [] => String::new(),
@@ -21,7 +21,7 @@ pub(super) fn styled(style: Style, held: &Held, values: &[&str]) -> String {
         },
         Style::Traceql if held.is_list => join("|", &quoted_pattern),
         Style::Promql | Style::Logql | Style::Traceql => join(",", &in_quotes),
-        Style::Sql if held.is_list => join(",", &sql_text),
+        Style::Sql if held.is_list => sql_list(values),
         Style::Sql => join(",", &|value| value.replace('\'', "''")),
     }
 }
@@ -53,7 +53,7 @@ pub(super) fn named(format: &str, name: &str, held: &Held, values: &[&str], zone
         },
         "singlequote" => join(",", &|value| format!("'{}'", value.replace('\'', "\\'"))),
         "doublequote" => join(",", &|value| format!("\"{}\"", value.replace('"', "\\\""))),
-        "sqlstring" => join(",", &sql_text),
+        "sqlstring" => sql_list(values),
         "html" => join(", ", &escape_html),
         "percentencode" => percent_encode(&in_braces(held, values)),
         "uriencode" => uri_encode(&in_braces(held, values)),
@@ -157,6 +157,14 @@ fn quoted_pattern(value: &str) -> String {
 /// Within double quotes, as it is.
 fn in_quotes(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// Texts for `IN (…)`, which must not be empty: nothing is in a list of NULL.
+fn sql_list(values: &[&str]) -> String {
+    match values {
+        [] => "NULL".to_owned(),
+        values => values.iter().map(|value| sql_text(value)).collect::<Vec<_>>().join(","),
+    }
 }
 
 fn sql_text(value: &str) -> String {

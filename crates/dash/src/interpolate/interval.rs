@@ -10,6 +10,10 @@ const DAY: i64 = 24 * HOUR;
 /// How often metrics are scraped, where nobody says: as Grafana assumes it.
 pub const SCRAPE_MILLIS: i64 = 15 * SECOND;
 
+/// The longest duration that is read, about a hundred years: what is longer is none that anybody
+/// meant, and as nanoseconds it has to be a number still.
+pub const LONGEST_MILLIS: i64 = 3_200_000_000_000;
+
 /// Steps that are round to people: up to the first number, the second is meant.
 const ROUND: [(i64, i64); 30] = [
     (10, 1),
@@ -114,6 +118,5 @@ pub fn parse(text: &str) -> Option<i64> {
 }
 
 fn bounded(millis: f64) -> Option<i64> {
-    // A thousand years: what is longer is no duration that anybody meant.
-    (millis > 0.0 && millis < 3.2e13).then_some((millis.ceil()) as i64)
+    (millis > 0.0 && millis <= LONGEST_MILLIS as f64).then_some(millis.ceil() as i64)
 }

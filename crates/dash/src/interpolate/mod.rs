@@ -27,6 +27,11 @@ use crate::model::Choice;
 use crate::model::variable::ALL;
 use syntax::Piece;
 
+/// What a value within a marked text begins with: a character that stands for nothing.
+pub const VALUE_BEGINS: char = '\u{e000}';
+/// What a value within a marked text ends with.
+pub const VALUE_ENDS: char = '\u{e001}';
+
 /// What a variable holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Held {
@@ -57,6 +62,9 @@ impl Held {
 pub enum Style {
     /// As people read them: `a + b`.
     Text,
+    /// As [`Style::Text`], within markdown or HTML: each value stands between [`VALUE_BEGINS`] and
+    /// [`VALUE_ENDS`], so that whoever draws the text shows it as it is instead of as markup.
+    Marked,
     /// As Grafana does where it knows no better: `{a,b}`.
     Glob,
     /// Within the quotes of PromQL: several as `(a|b)`, escaped for regular expressions.
@@ -118,6 +126,7 @@ impl Context {
             match piece {
                 Piece::Text(text) => filled.push_str(text),
                 Piece::Variable(named) => match self.value(&named, style, depth) {
+                    Some(value) if style == Style::Marked => push_marked(&mut filled, &value),
                     Some(value) => filled.push_str(&value),
                     None => filled.push_str(named.written),
                 },
@@ -133,7 +142,8 @@ impl Context {
     fn value(&self, named: &syntax::Named<'_>, style: Style, depth: usize) -> Option<String> {
         let format = named.format;
         let Some(held) = self.held(named.name) else { return builtin::value(self, named) };
-        let as_text = matches!(format, Some("text")) || format.is_none() && style == Style::Text;
+        let is_for_people = matches!(style, Style::Text | Style::Marked);
+        let as_text = matches!(format, Some("text")) || format.is_none() && is_for_people;
         if held.is_all && as_text {
             return Some("All".to_owned());
         }
@@ -160,10 +170,19 @@ impl Context {
                 .map(String::as_str)
                 .collect();
         Some(match format {
+            // It is shown as it is: escapes would be shown too.
+            Some("html") if style == Style::Marked => texts.join(", "),
             Some(format) => format::named(format, named.name, held, &texts, self.zone),
             None => format::styled(style, held, &texts),
         })
     }
+}
+
+/// Adds a value between its marks, which it cannot end itself.
+fn push_marked(text: &mut String, value: &str) {
+    text.push(VALUE_BEGINS);
+    text.extend(value.chars().filter(|c| ![VALUE_BEGINS, VALUE_ENDS].contains(c)));
+    text.push(VALUE_ENDS);
 }
 
 /// The names of all variables in a text.

@@ -1,6 +1,8 @@
 //! Every form and every format, with one value, several and all.
 
-use super::interval::{interval, parse, prometheus_step, rate_interval, rounded, short};
+use super::interval::{
+    LONGEST_MILLIS, interval, parse, prometheus_step, rate_interval, rounded, short,
+};
 use super::*;
 
 fn context() -> Context {
@@ -65,6 +67,7 @@ fn each_language_gets_its_own_writing() {
     filled("{ .a =~ \"$several\" }", Style::Traceql, r#"{ .a =~ "a\\.b|c'd" }"#);
     filled("a IN ($several)", Style::Sql, "a IN ('a.b','c''d')");
     filled("a = '$one'", Style::Sql, "a = 'a.b'");
+    filled("a IN ($none) OR b IN (${none:sqlstring})", Style::Sql, "a IN (NULL) OR b IN (NULL)");
     filled("$several", Style::Text, "a.b + c'd");
     filled("$several", Style::Glob, "{a.b,c'd}");
 }
@@ -180,4 +183,26 @@ fn intervals_are_grafanas() {
         [parse(">10s"), parse("15"), parse("1M"), parse(""), parse("x"), parse("-5s"), parse("5q")],
         [Some(10_000), Some(15_000), Some(2_592_000_000), None, None, None, None]
     );
+    assert_eq!(parse("100y"), Some(100 * 365 * 86_400_000));
+    // As nanoseconds, these would be no numbers any more.
+    assert_eq!([parse("300y"), parse("10000000000s"), parse("1e300")], [None, None, None]);
+    assert!(LONGEST_MILLIS.checked_mul(1_000_000).is_some());
+}
+
+#[test]
+fn values_within_marked_texts_are_told_from_what_is_around() {
+    let mut context = context();
+    let sly = format!("<h1>{VALUE_ENDS}# x{VALUE_BEGINS}");
+    context.variables.insert("sly".to_owned(), Held::one(sly));
+    let fill = |text: &str| {
+        let filled = context.fill(text, Style::Marked);
+        filled.replace(VALUE_BEGINS, "⟨").replace(VALUE_ENDS, "⟩")
+    };
+    assert_eq!(fill("# $named, $several"), "# ⟨Production⟩, ⟨a.b + c'd⟩");
+    assert_eq!(fill("<b>$sly</b> $other"), "<b>⟨<h1># x⟩</b> $other");
+    assert_eq!(
+        fill("${several:html} ${several:queryparam}"),
+        "⟨a.b, c'd⟩ ⟨var-several=a.b&var-several=c%27d⟩"
+    );
+    assert_eq!(fill("${custom:raw} $custom"), "⟨.*⟩ ⟨All⟩");
 }

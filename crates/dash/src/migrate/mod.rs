@@ -43,7 +43,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::limits::{MAX_DEPTH, MAX_PANELS, MAX_VARIABLES};
-use crate::model::panel::{COLUMNS, is_row};
+use crate::model::panel::{COLUMNS, DRAWN, is_row};
 use crate::model::read::{self, Object};
 
 pub use notes::{Note, Notes, NotesById};
@@ -52,6 +52,16 @@ pub use notes::{Note, Notes, NotesById};
 pub const CURRENT_VERSION: i64 = 42;
 /// The oldest version that Grafana's documentation still describes.
 pub const OLDEST_VERSION: i64 = 16;
+
+/// Kinds of panels that became others.
+const OLD: [&str; 6] = [
+    "graph",
+    "singlestat",
+    "grafana-singlestat-panel",
+    "table-old",
+    "heatmap-new",
+    "grafana-piechart-panel",
+];
 
 /// Why JSON is no dashboard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -96,6 +106,14 @@ pub fn unwrapped(original: &Value) -> Result<&Object, NotADashboard> {
     }
 }
 
+/// The id that a dashboard says: its `uid`, or the name of the resource that it is the `spec` of.
+pub fn written_uid(original: &Value) -> Option<&str> {
+    let outer = original.as_object()?;
+    let inner = unwrapped(original).ok()?;
+    let name = read::object(outer, "metadata").and_then(|metadata| read::text(metadata, "name"));
+    read::text(inner, "uid").or_else(|| read::text(outer, "uid")).or(name)
+}
+
 /// Brings a dashboard up to date.
 pub fn migrate(original: &Value) -> Result<Migrated, NotADashboard> {
     if is_deeper(original, MAX_DEPTH) {
@@ -122,6 +140,10 @@ pub fn migrate(original: &Value) -> Result<Migrated, NotADashboard> {
         for_each_panel(&mut json, steps::merge_labels);
     }
     let notes = panels(&mut json, &mut general);
+    // What is wrapped around it is gone, but not which dashboard it is.
+    if let Some(uid) = written_uid(original) {
+        json.insert("uid".to_owned(), json!(uid));
+    }
     json.insert("schemaVersion".to_owned(), json!(CURRENT_VERSION));
     Ok(Migrated { json, notes, general })
 }
@@ -223,9 +245,16 @@ fn each(of: &mut Object, ids: &mut Ids, by_id: &mut NotesById) {
     }
 }
 
-/// Brings one panel up to date.
+/// Brings one panel up to date. One of a kind that is not known stays as it is, member for member.
 pub fn panel(of: &mut Object, notes: &mut Notes) {
-    match read::text(of, "type").unwrap_or_default() {
+    if of.contains_key("alert") {
+        notes.lost("its alert rule is not kept: alerts are not evaluated here");
+    }
+    let kind = read::text(of, "type").unwrap_or_default();
+    if !DRAWN.contains(&kind) && !OLD.contains(&kind) {
+        return;
+    }
+    match kind {
         "graph" => graph::migrate(of, notes),
         "singlestat" | "grafana-singlestat-panel" => singlestat::migrate(of, notes),
         "table" | "table-old" => table::migrate(of, notes),
@@ -246,9 +275,6 @@ pub fn panel(of: &mut Object, notes: &mut Notes) {
     }
     thresholds::migrate(of);
     mappings::migrate(of);
-    if of.contains_key("alert") {
-        notes.lost("its alert rule is not kept: alerts are not evaluated here");
-    }
 }
 
 /// Ids of panels, each of which is given once.

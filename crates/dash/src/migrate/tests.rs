@@ -381,3 +381,74 @@ fn answers_of_grafanas_api_are_unwrapped() {
         .unwrap();
     assert_eq!(done.json["title"], "In");
 }
+
+#[test]
+fn what_is_wrapped_around_a_dashboard_says_its_id() {
+    for (original, uid) in [
+        (json!({"metadata": {"name": "a"}, "spec": {"title": "T", "panels": []}}), json!("a")),
+        (json!({"uid": "b", "spec": {"title": "T", "panels": []}}), json!("b")),
+        (json!({"dashboard": {"uid": "c", "title": "T"}, "uid": "x"}), json!("c")),
+        (
+            json!({"metadata": {"name": "d"}, "spec": {"elements": {}, "layout": {}, "title": "T"}}),
+            json!("d"),
+        ),
+        (json!({"title": "T", "uid": null}), Value::Null),
+    ] {
+        let done = migrate(&original).unwrap();
+        assert_eq!(done.json.get("uid").unwrap_or(&Value::Null), &uid, "{original}");
+    }
+}
+
+#[test]
+fn rows_within_folded_rows_of_the_second_schema_keep_their_panels() {
+    let grid = |name: &str| {
+        json!({"kind": "GridLayout", "spec": {"items": [{"kind": "GridLayoutItem",
+            "spec": {"x": 0, "y": 0, "width": 6, "height": 5, "element": {"name": name}}}]}})
+    };
+    let row = |title: &str, collapse: bool, layout: Value| {
+        json!({"kind": "RowsLayoutRow",
+            "spec": {"title": title, "collapse": collapse, "layout": layout}})
+    };
+    let rows = |rows: Value| json!({"kind": "RowsLayout", "spec": {"rows": rows}});
+    let within = json!([row("Folded", true, grid("p1")), row("Open", false, grid("p2"))]);
+    let outer = json!([row("Outer", true, rows(within)), row("Last", true, grid("p3"))]);
+    let element = |id: i64| json!({"kind": "Panel", "spec": {"id": id, "vizConfig": {"group": "stat", "spec": {}}}});
+    let done = migrate(&json!({"title": "T", "layout": rows(outer),
+        "elements": {"p1": element(1), "p2": element(2), "p3": element(3)}}))
+    .unwrap();
+    let shape: Vec<(&str, bool, Vec<i64>)> = done.json["panels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            let within = row["panels"].as_array().unwrap().iter();
+            let ids = within.filter_map(|panel| panel["id"].as_i64()).collect();
+            (row["title"].as_str().unwrap(), row["collapsed"] == true, ids)
+        })
+        .collect();
+    assert_eq!(
+        shape,
+        [
+            ("Outer", true, vec![]),
+            ("Folded", true, vec![1]),
+            ("Open", true, vec![2]),
+            ("Last", true, vec![3])
+        ]
+    );
+    assert!(done.general.0.iter().any(|note| note.text.contains("within a folded row")));
+}
+
+#[test]
+fn panels_of_unknown_kinds_stay_as_they_are() {
+    let unknown = json!({"id": 1, "type": "my-panel", "minSpan": 8, "fieldConfig": {"defaults": {
+        "mappings": [{"id": 1, "type": 1, "value": "1", "text": "up"}],
+        "thresholds": {"steps": [{"color": "red", "value": 5, "line": true}, {"value": 1}]}}}});
+    assert_eq!(migrated(unknown.clone()).0, unknown);
+    // What others have beside a value and a colour stays too.
+    let (stat, _) = migrated(json!({"id": 1, "type": "stat", "fieldConfig": {"defaults": {
+        "thresholds": {"mode": "absolute", "x": 1, "steps": [{"color": "red", "value": 5, "line": true}]}}}}));
+    assert_eq!(
+        stat["fieldConfig"]["defaults"]["thresholds"],
+        json!({"mode": "absolute", "x": 1, "steps": [{"color": "red", "value": null, "line": true}]})
+    );
+}

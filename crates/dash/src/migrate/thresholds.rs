@@ -26,27 +26,43 @@ pub(super) fn migrate(panel: &mut Object) {
 }
 
 fn modern(old: &Value) -> Value {
-    let (mode, steps) = match old {
-        Value::Array(steps) => ("absolute", steps.as_slice()),
-        Value::Object(of) => {
-            (read::text(of, "mode").unwrap_or("absolute"), read::list(of, "steps"))
+    match old {
+        // Of a list, which is the older form, only values and colours mean something today.
+        Value::Array(list) => {
+            let bare = |step: &Object| -> Object {
+                ["value", "color"]
+                    .into_iter()
+                    .filter_map(|key| Some((key.to_owned(), step.get(key)?.clone())))
+                    .collect()
+            };
+            json!({"mode": "absolute", "steps": steps(list, bare)})
         }
-        _ => return old.clone(),
-    };
-    let mut steps: Vec<(f64, Value)> = steps
-        .iter()
-        .filter_map(Value::as_object)
-        .map(|step| (value_of(step), color(step)))
-        .collect();
+        Value::Object(of) => {
+            let mut made = of.clone();
+            if read::text(of, "mode").is_none() {
+                made.insert("mode".to_owned(), json!("absolute"));
+            }
+            let steps = steps(read::list(of, "steps"), Object::clone);
+            made.insert("steps".to_owned(), Value::Array(steps));
+            Value::Object(made)
+        }
+        _ => old.clone(),
+    }
+}
+
+/// Steps from the least, the first of which has no lower bound. Other members that they have stay.
+fn steps(old: &[Value], kept: impl Fn(&Object) -> Object) -> Vec<Value> {
+    let mut steps: Vec<&Object> = old.iter().filter_map(Value::as_object).collect();
     // The first gauges wrote the greatest first.
-    steps.sort_by(|left, right| left.0.total_cmp(&right.0));
-    let step = |(index, (value, color)): (usize, (f64, Value))| {
-        // The first step has no lower bound.
-        let value = if index == 0 { Value::Null } else { read::json_number(value) };
-        json!({"value": value, "color": color})
+    steps.sort_by(|left, right| value_of(left).total_cmp(&value_of(right)));
+    let step = |(index, step): (usize, &Object)| {
+        let mut made = kept(step);
+        let value = if index == 0 { Value::Null } else { read::json_number(value_of(step)) };
+        made.insert("value".to_owned(), value);
+        made.insert("color".to_owned(), color(step));
+        Value::Object(made)
     };
-    let steps: Vec<Value> = steps.into_iter().enumerate().map(step).collect();
-    json!({"mode": mode, "steps": steps})
+    steps.into_iter().enumerate().map(step).collect()
 }
 
 fn value_of(step: &Object) -> f64 {

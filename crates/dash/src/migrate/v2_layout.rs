@@ -96,8 +96,34 @@ impl<'a> Layout<'a> {
                 self.walk(layout);
             }
             if is_collapsed && has_heading {
-                let within = self.panels.split_off(place);
-                self.panels[place - 1]["panels"] = Value::Array(within);
+                self.fold(place);
+            }
+        }
+    }
+
+    /// Moves what was placed from there on into the heading before it. Rows within it cannot be there
+    /// in the classic schema: they follow it, folded too.
+    fn fold(&mut self, place: usize) {
+        let mut headings = vec![(place.saturating_sub(1), Vec::new())];
+        let mut kept = Vec::new();
+        for panel in self.panels.split_off(place) {
+            if panel["type"] == "row" {
+                headings.push((place + kept.len(), Vec::new()));
+                kept.push(panel);
+            } else if let Some((_, panels)) = headings.last_mut() {
+                panels.push(panel);
+            }
+        }
+        if !kept.is_empty() {
+            self.general.changed("rows within a folded row are shown below it");
+        }
+        self.panels.append(&mut kept);
+        for (place, panels) in headings {
+            let Some(Value::Object(heading)) = self.panels.get_mut(place) else { continue };
+            heading.insert("collapsed".to_owned(), json!(true));
+            // One that was folded before holds its panels already.
+            if let Some(Value::Array(within)) = heading.get_mut("panels") {
+                within.extend(panels);
             }
         }
     }

@@ -10,6 +10,28 @@ use crate::limits::{MAX_GRID_ROWS, MAX_TARGETS};
 /// Columns of the grid.
 pub const COLUMNS: i64 = 24;
 
+/// Panels that are drawn as their authors meant them.
+pub const DRAWN: [&str; 18] = [
+    "timeseries",
+    "stat",
+    "gauge",
+    "bargauge",
+    "table",
+    "barchart",
+    "piechart",
+    "text",
+    "logs",
+    "traces",
+    "heatmap",
+    "histogram",
+    "state-timeline",
+    "status-history",
+    "trend",
+    "xychart",
+    "dashlist",
+    "row",
+];
+
 /// Kinds of panels that show no data, whatever queries are written in them.
 const WITHOUT_DATA: [&str; 2] = ["text", "dashlist"];
 

@@ -1,9 +1,10 @@
 //! Single values that panels show: stat, gauge, bar gauge, pie chart.
 //!
 //! `reduceOptions` says which: `{values, calcs, fields, limit}`. With `values` every row of the
-//! meant fields is shown, else each field reduced. Where the options say neither and a frame has no
-//! times, all rows of its first field of numbers are shown: a table reduced to its last row is never
-//! what was meant.
+//! meant fields is shown, as many as `limit` says, else each field reduced, whatever `limit` says. What
+//! is left out is said, unless the panel's own limit left it out. Where the options say neither and a
+//! frame has no times, all rows of its first field of numbers are shown: a table reduced to its last row
+//! is never what was meant.
 
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -14,7 +15,7 @@ use crate::fields::scope::Prepared;
 use crate::fields::{
     Context, Display, Displayer, FieldMatcher, Names, display, pattern, scope, scope_of,
 };
-use crate::frame::{Config, Field, Frame, Kind, Value};
+use crate::frame::{Config, Field, Frame, Kind, Notice, Value};
 use crate::limits;
 
 /// A value with its title.
@@ -54,6 +55,15 @@ pub struct Shown {
 /// Kinds of panels that show single values.
 const KINDS: [&str; 4] = ["stat", "gauge", "bargauge", "piechart"];
 
+/// All values that a panel shows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AllShown {
+    /// The values.
+    pub values: Vec<Shown>,
+    /// That some are left out.
+    pub notice: Option<Notice>,
+}
+
 /// The values of a panel of that kind and with those options, none where it shows no single values.
 pub fn of_panel(
     kind: &str,
@@ -61,9 +71,9 @@ pub fn of_panel(
     field_config: &Json,
     frames: &[Frame],
     context: &Context<'_>,
-) -> Vec<Shown> {
+) -> AllShown {
     if !KINDS.contains(&kind) {
-        return Vec::new();
+        return AllShown::default();
     }
     let options = options.get("reduceOptions").unwrap_or(&Json::Null);
     shown(options, field_config, frames, context)
@@ -75,16 +85,37 @@ pub fn shown(
     field_config: &Json,
     frames: &[Frame],
     context: &Context<'_>,
-) -> Vec<Shown> {
+) -> AllShown {
     let panel = Panel::read(reduce_options, field_config, frames, context);
-    let mut values = Vec::new();
+    let mut made = Made::default();
     for frame in 0..frames.len() {
-        panel.add_frame(frame, &mut values);
+        panel.add_frame(frame, &mut made);
     }
-    if values.is_empty() {
-        values.extend(nothing(field_config, context));
+    if made.values.is_empty() {
+        made.values.extend(nothing(field_config, context));
     }
-    values
+    let notice = (made.left_out > 0).then(|| {
+        let (count, all) = (made.values.len(), made.values.len().saturating_add(made.left_out));
+        Notice::warning(format!("truncated: {count} of {all} values are shown"))
+    });
+    AllShown { values: made.values, notice }
+}
+
+/// Values as they are found.
+#[derive(Default)]
+struct Made {
+    values: Vec<Shown>,
+    /// How many there was no room for.
+    left_out: usize,
+}
+
+impl Made {
+    /// Whether there is room for one more. What there is none for is counted.
+    fn has_room(&mut self, limit: usize) -> bool {
+        let has_room = self.values.len() < limit;
+        self.left_out += usize::from(!has_room);
+        has_room
+    }
 }
 
 /// What is asked for, and of what.
@@ -92,7 +123,8 @@ struct Panel<'a> {
     matcher: Option<FieldMatcher>,
     every_row: Option<bool>,
     calcs: Vec<(String, Reducer)>,
-    limit: usize,
+    /// The most rows that the panel itself wants.
+    wanted: Option<usize>,
     overrides: &'a [Json],
     frames: &'a [Frame],
     names: Names,
@@ -120,14 +152,13 @@ impl<'a> Panel<'a> {
         if calcs.is_empty() {
             calcs.push(("lastNotNull".to_owned(), Reducer::LastNotNull));
         }
-        let limit = options.get("limit").and_then(Json::as_u64).filter(|limit| *limit > 0);
-        let limit = limit.map_or(limits::DEFAULT_SHOWN_VALUES, |limit| limit as usize);
+        let wanted = options.get("limit").and_then(Json::as_u64).filter(|limit| *limit > 0);
         let overrides = field_config.get("overrides").and_then(Json::as_array);
         Self {
             matcher,
             every_row: options.get("values").and_then(Json::as_bool),
             calcs,
-            limit: limit.min(limits::MAX_SHOWN_VALUES),
+            wanted: wanted.map(|wanted| usize::try_from(wanted).unwrap_or(usize::MAX)),
             overrides: overrides.map_or(&[], Vec::as_slice),
             frames,
             names: Names::new(frames),
@@ -136,7 +167,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    fn add_frame(&self, frame: usize, values: &mut Vec<Shown>) {
+    fn add_frame(&self, frame: usize, made: &mut Made) {
         let source = &self.frames[frame];
         let is_table = source.first_of(Kind::Time).is_none() && source.rows() > 1;
         let every_row = self.every_row.unwrap_or(is_table);
@@ -149,52 +180,49 @@ impl<'a> Panel<'a> {
         for field in fields {
             let displayer = &self.prepared.displayers[frame][field];
             match every_row {
-                true => self.add_rows(frame, field, displayer, values),
-                false => self.add_calcs(frame, field, displayer, values),
+                true => self.add_rows(frame, field, displayer, made),
+                false => self.add_calcs(frame, field, displayer, made),
             }
         }
     }
 
-    fn add_rows(
-        &self,
-        frame: usize,
-        field: usize,
-        displayer: &Displayer<'_>,
-        values: &mut Vec<Shown>,
-    ) {
+    fn add_rows(&self, frame: usize, field: usize, displayer: &Displayer<'_>, made: &mut Made) {
         let column = &self.frames[frame].fields[field];
+        let limit = self.wanted.unwrap_or(limits::DEFAULT_SHOWN_VALUES);
         for (row, value) in column.values.iter().enumerate() {
-            if values.len() >= self.limit {
+            // What the panel itself does not want is not missed.
+            if self.wanted.is_some_and(|wanted| made.values.len() >= wanted) {
                 return;
+            }
+            if !made.has_room(limit.min(limits::MAX_SHOWN_VALUES)) {
+                continue;
             }
             let title = self.row_title(frame, field, row);
             let mut display = displayer.show(value);
             display.color = self.row_color(&title).or(display.color);
             let scope = scope_of(&self.prepared, frame, field, Some(row), self.context);
             let links = column.config.get("links").unwrap_or(&Json::Null);
-            values.push(Shown {
+            made.values.push(Shown {
                 row: Some(row),
-                series_index: values.len(),
+                series_index: made.values.len(),
                 links: links::links(links, &scope, self.context.interpolate),
                 ..self.plain(frame, field, title, display)
             });
         }
     }
 
-    fn add_calcs(
-        &self,
-        frame: usize,
-        field: usize,
-        displayer: &Displayer<'_>,
-        values: &mut Vec<Shown>,
-    ) {
+    fn add_calcs(&self, frame: usize, field: usize, displayer: &Displayer<'_>, made: &mut Made) {
         let source = &self.frames[frame];
         let column = &source.fields[field];
+        if made.values.len() >= limits::MAX_SHOWN_SERIES {
+            made.left_out = made.left_out.saturating_add(self.calcs.len());
+            return;
+        }
         let reducers: Vec<Reducer> = self.calcs.iter().map(|(_, reducer)| *reducer).collect();
         let change = Reducer::DiffPercent.reduce(column).as_number().filter(|c| c.is_finite());
         for ((id, reducer), value) in self.calcs.iter().zip(reduce(column, &reducers)) {
-            if values.len() >= self.limit {
-                return;
+            if !made.has_room(limits::MAX_SHOWN_SERIES) {
+                continue;
             }
             let row = (source.rows() == 1).then_some(0);
             let mut scope = scope_of(&self.prepared, frame, field, row, self.context);
@@ -211,7 +239,7 @@ impl<'a> Panel<'a> {
                 false => display(&without_unit(column), &value, &self.context.clock),
             };
             let links = column.config.get("links").unwrap_or(&Json::Null);
-            values.push(Shown {
+            made.values.push(Shown {
                 calc: Some(id.clone()),
                 percent_change: change,
                 links: links::links(links, &scope, self.context.interpolate),

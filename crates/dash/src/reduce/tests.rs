@@ -3,13 +3,17 @@
 
 use serde_json::{Value as Json, json};
 
-use super::shown::{Shown, shown};
+use super::shown::{AllShown, Shown, shown};
 use super::{Reducer, calcs};
 use crate::fields::units::Clock;
 use crate::fields::{Context, resolve};
 use crate::frame::{Field, Frame, Labels};
 
-fn of(options: Json, config: Json, mut frames: Vec<Frame>) -> Vec<Shown> {
+fn of(options: Json, config: Json, frames: Vec<Frame>) -> Vec<Shown> {
+    all(options, config, frames).values
+}
+
+fn all(options: Json, config: Json, mut frames: Vec<Frame>) -> AllShown {
     let context = Context {
         interpolate: &|text: &str| text.replace("$env", "prod"),
         url_time_range: "",
@@ -109,6 +113,29 @@ fn rows_are_limited_and_coloured_by_overrides_of_their_names() {
     let values = of(options, config.clone(), vec![table(), table()]);
     assert_eq!(values.len(), 2);
     assert_eq!(values[1].display.color.as_deref(), Some("blue"));
+}
+
+#[test]
+fn every_series_is_reduced_and_what_is_left_out_is_said() {
+    let frames = |count: usize| -> Vec<Frame> {
+        (0..count).map(|n| series(&n.to_string(), [1.0, 2.0, 3.0])).collect()
+    };
+    let many = all(json!({"calcs": ["max"], "limit": 3}), json!({}), frames(60));
+    assert_eq!((many.values.len(), many.notice), (60, None), "the limit is one of rows");
+    let too_many = all(json!({"calcs": ["min", "max"]}), json!({}), frames(600));
+    assert_eq!(too_many.values.len(), 1_000);
+    assert!(too_many.notice.unwrap().text.contains("1000 of 1200 values"));
+    let rows = || {
+        let texts: Vec<String> = (0..40).map(|n| format!("r{n}")).collect();
+        let numbers = (0..40).map(|n| Some(f64::from(n)));
+        let name = Field::text("name", texts.iter().map(|text| Some(text.as_str())));
+        vec![Frame::new(vec![name, Field::number("v", numbers)])]
+    };
+    let cut = all(json!({"values": true}), json!({}), rows());
+    assert_eq!(cut.values.len(), 25);
+    assert!(cut.notice.unwrap().text.contains("25 of 40 values"));
+    let wanted = all(json!({"values": true, "limit": 5}), json!({}), rows());
+    assert_eq!((wanted.values.len(), wanted.notice), (5, None), "its author wants no more");
 }
 
 #[test]

@@ -9,32 +9,11 @@ use serde_json::Value;
 
 use crate::interpolate::{Context, Held, Style};
 use crate::migrate::{Migrated, NotADashboard, Note, migrate};
+use crate::model::panel::DRAWN;
 use crate::model::read::{self, Object};
 use crate::model::source::{Answerer, Language, SourceRef, answerer};
 use crate::model::variable::VariableKind;
 use crate::model::{Dashboard, Panel, Target, Variable};
-
-/// Panels that are drawn as their authors meant them.
-const DRAWN: [&str; 18] = [
-    "timeseries",
-    "stat",
-    "gauge",
-    "bargauge",
-    "table",
-    "barchart",
-    "piechart",
-    "text",
-    "logs",
-    "traces",
-    "heatmap",
-    "histogram",
-    "state-timeline",
-    "status-history",
-    "trend",
-    "xychart",
-    "dashlist",
-    "row",
-];
 
 /// Matchers of overrides that are understood.
 const MATCHERS: [&str; 14] = [

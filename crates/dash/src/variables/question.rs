@@ -4,7 +4,7 @@ use crate::interpolate::{Context, Style};
 use crate::model::read::{self, Object};
 use crate::model::{Language, Variable};
 
-/// What is to be asked of the engine. Variables are put in.
+/// What is to be asked of the engine. Variables are put in, but not into SQL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
     /// Values of a label of metrics; of those that a selector selects.
@@ -54,7 +54,7 @@ pub enum Question {
     },
     /// The first column of an answer, or its columns `__text` and `__value`.
     Sql {
-        /// The query.
+        /// The query as it is written: who asks it puts in its macros, and variables after them.
         query: String,
     },
 }
@@ -73,11 +73,10 @@ pub fn question(
         Language::Logql => loki(variable, object, context),
         Language::Sql => {
             let text = read::text(object, "rawSql").unwrap_or(variable.query_text());
-            let query = context.fill(text, Style::Sql);
-            if query.trim().is_empty() {
+            if text.trim().is_empty() {
                 return Err("its query is empty".to_owned());
             }
-            Ok(Question::Sql { query })
+            Ok(Question::Sql { query: text.to_owned() })
         }
     }
 }
@@ -234,7 +233,8 @@ mod tests {
             asked(json!("label_names()"), Language::Logql).unwrap(),
             Question::LogLabelNames
         );
-        let sql = Question::Sql { query: "SELECT 'node'".into() };
+        // What it holds is put in after macros are.
+        let sql = Question::Sql { query: "SELECT '$job'".into() };
         assert_eq!(asked(json!("SELECT '$job'"), Language::Sql).unwrap(), sql);
     }
 }

@@ -1,5 +1,7 @@
 //! What is answered about traces.
 
+use std::sync::Arc;
+
 use kymo_traceql::ast::Scope;
 use kymo_traceql::value::OwnedValue;
 
@@ -84,7 +86,9 @@ impl FoundTrace {
         let spans = self.span_sets.iter().flat_map(|set| &set.spans);
         let of_spans: usize = spans
             .map(|span| {
-                2 * size_of::<FoundSpan>() + span.attributes.iter().map(of_value).sum::<usize>()
+                2 * size_of::<FoundSpan>()
+                    + span.attributes.iter().map(of_value).sum::<usize>()
+                    + size_of_val(span.names.as_slice())
             })
             .sum();
         let of_sets: usize = self
@@ -129,8 +133,10 @@ pub struct FoundSpan {
     pub start_nanos: i64,
     /// How long it took.
     pub duration_nanos: i64,
-    /// What the query names or selects, without what is above.
+    /// What the query names or selects, without what is above, by keys without scopes.
     pub attributes: Vec<(String, OwnedValue)>,
+    /// What the query calls each of `attributes`, in their order: with the scope, as `span.num`.
+    pub names: Vec<Arc<str>>,
 }
 
 /// Series that answer a query.

@@ -49,6 +49,8 @@ enum Shown {
 /// An attribute that is shown.
 struct ShownAttribute {
     key: String,
+    /// What the query calls it: the same key may be shown of several scopes.
+    name: Arc<str>,
     how: Shown,
     /// Whether it is told that a span lacks it: that is what it may have been found for.
     even_nil: bool,
@@ -105,6 +107,7 @@ impl Show {
                 _ => {}
             }
             let key = attribute.bare_name().into_owned();
+            let full_name: Arc<str> = attribute.to_string().into();
             let layout = Layout::new(look, &[], std::slice::from_ref(&name)).map_err(failed)?;
             let how = match layout.slots.first() {
                 Some(From::Span(_) | From::SpanOr(..)) => {
@@ -119,7 +122,7 @@ impl Show {
                 }
             };
             let even_nil = lacked.contains(&attribute);
-            attributes.push(ShownAttribute { key, how, even_nil });
+            attributes.push(ShownAttribute { key, name: full_name, how, even_nil });
         }
         let late = Layout::new(look, &BASE, &late_names).map_err(failed)?;
         let late_rows = look.prepare(late.columns.clone(), None).map_err(failed)?;
@@ -169,7 +172,7 @@ impl Show {
             let shown = spans.into_iter().map(|span| {
                 let span = span as usize;
                 rows.push(trace.row(span));
-                let attributes = self.attributes.iter().filter_map(|shown| {
+                let told = self.attributes.iter().filter_map(|shown| {
                     let value = match &shown.how {
                         Shown::Late(_) => return None,
                         Shown::Now(expression) => {
@@ -181,14 +184,17 @@ impl Show {
                             OwnedValue::from(value)
                         }
                     };
-                    shown.tells(&value).then(|| (shown.key.clone(), value))
+                    let is_told = shown.tells(&value);
+                    is_told.then(|| ((shown.key.clone(), value), shown.name.clone()))
                 });
+                let (attributes, names) = told.unzip();
                 FoundSpan {
                     span_id: [0; 8],
                     name: None,
                     start_nanos: 0,
                     duration_nanos: 0,
-                    attributes: attributes.collect(),
+                    attributes,
+                    names,
                 }
             });
             let spans = shown.collect();
@@ -254,8 +260,10 @@ impl Show {
 
     /// Adds what was read late, and puts all in the order of the query.
     fn fill_attributes(&self, table: &Table, row: usize, span: &mut FoundSpan) {
-        let mut early = std::mem::take(&mut span.attributes).into_iter().peekable();
+        let early = std::mem::take(&mut span.attributes).into_iter();
+        let mut early = early.zip(std::mem::take(&mut span.names)).peekable();
         span.attributes.reserve(self.attributes.len());
+        span.names.reserve(self.attributes.len());
         for shown in &self.attributes {
             match &shown.how {
                 Shown::Late(slot) => {
@@ -264,26 +272,32 @@ impl Show {
                     let value = OwnedValue::from(value);
                     if shown.tells(&value) {
                         span.attributes.push((shown.key.clone(), value));
+                        span.names.push(shown.name.clone());
                     }
                 }
                 _ => {
-                    if let Some(found) = early.next_if(|(known, _)| *known == shown.key) {
+                    if let Some((found, name)) = early.next_if(|(_, name)| *name == shown.name) {
                         span.attributes.push(found);
+                        span.names.push(name);
                     }
                 }
             }
         }
         if self.attributes.iter().any(|shown| shown.even_nil) {
-            drop_hiding(&mut span.attributes);
+            drop_hiding(span);
         }
     }
 }
 
 /// Drops what says that there is no value of a key where another scope has one.
-fn drop_hiding(attributes: &mut Vec<(String, OwnedValue)>) {
-    let with_value = attributes.iter().filter(|(_, value)| *value != OwnedValue::Nil);
+fn drop_hiding(span: &mut FoundSpan) {
+    let with_value = span.attributes.iter().filter(|(_, value)| *value != OwnedValue::Nil);
     let with_value: Vec<String> = with_value.map(|(key, _)| key.clone()).collect();
-    attributes.retain(|(key, value)| *value != OwnedValue::Nil || !with_value.contains(key));
+    let attributes = std::mem::take(&mut span.attributes).into_iter();
+    let told = attributes
+        .zip(std::mem::take(&mut span.names))
+        .filter(|((key, value), _)| *value != OwnedValue::Nil || !with_value.contains(key));
+    (span.attributes, span.names) = told.unzip();
 }
 
 /// Reads what is shown of spans, on one thread.

@@ -130,6 +130,7 @@ mod tests {
             start_nanos: 1_767_323_045_000_000_000,
             duration_nanos,
             attributes: vec![("http.method".to_owned(), OwnedValue::Text("GET".to_owned()))],
+            names: vec!["span.http.method".into()],
         };
         let set = FoundSet {
             matched: 2,

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use kymo_report::Session;
 use kymo_report::analysis::{Analysis, ConcurrencyPoint, FailureGroup, Throughput};
-use kymo_report::recording::{LeftOut, Status};
+use kymo_report::recording::{LeftOut, Status, Task};
 use serde::Serialize;
 
 use super::lanes::{self, Idle, Lanes};
 use super::limits::{LOST_AFTER, MAX_LISTED, RATE_WINDOW};
 use super::replay::{self, Replay};
 use super::stragglers::{Straggler, stragglers};
+use super::tasks::was_handed_over;
 use crate::times::millis;
 
 /// What is drawn of a session at a moment.
@@ -90,35 +91,63 @@ pub(super) struct When {
     pub(super) now: u64,
 }
 
-/// A session as it is asked about, and the moment that this is. Only what was known at an earlier
-/// moment is a copy.
-pub(super) fn then(session: &Session, when: When) -> (Cow<'_, Session>, u64) {
-    let (_, last) = replay::bounds(session);
-    if let Some(at) = when.at {
-        return (Cow::Owned(replay::as_of(session, at)), at.min(last));
+/// What is said of a session that goes on.
+const RUNNING: &str = "running";
+/// What is said of a task without an end, in a session that does not go on.
+pub(super) const UNFINISHED: &str = "unfinished";
+
+/// A session as it is asked about. Only what was known at an earlier moment is a copy.
+pub(super) struct Then<'a> {
+    pub(super) session: Cow<'a, Session>,
+    /// The moment that this is.
+    pub(super) at_nanos: u64,
+    /// `running`, `ended` or `lost`, at that moment.
+    state: &'static str,
+}
+
+impl Then<'_> {
+    pub(super) fn goes_on(&self) -> bool {
+        self.state == RUNNING
     }
-    let silence = u128::from(when.now.saturating_sub(last));
-    let goes_on = !session.has_ended && silence <= LOST_AFTER.as_nanos();
-    (Cow::Borrowed(session), if goes_on { when.now.max(last) } else { last })
+
+    /// Where a task stands: nothing runs or waits in a session that does not go on.
+    pub(super) fn standing(&self, task: &Task) -> &'static str {
+        let is_settled = self.goes_on() || task.status.is_end();
+        if is_settled { task.status.name() } else { UNFINISHED }
+    }
+}
+
+/// A session as it was or is at a moment.
+pub(super) fn then(session: &Session, when: When) -> Then<'_> {
+    let (_, last) = replay::bounds(session);
+    let session = match when.at {
+        Some(at) => Cow::Owned(replay::as_of(session, at)),
+        None => Cow::Borrowed(session),
+    };
+    let state = state(&session, when, last);
+    let at_nanos = match when.at {
+        Some(at) => at.min(last),
+        None if state == RUNNING => when.now.max(last),
+        None => last,
+    };
+    Then { session, at_nanos, state }
 }
 
 /// The board.
 pub(super) fn board(session: &Session, when: When) -> Board {
-    let (then, at) = then(session, when);
-    let (_, last) = replay::bounds(session);
-    let state = state(&then, when, last);
-    let mut analysis = Analysis::of(&then);
-    let funnel = funnel(&then, state);
-    let (rate_per_second, eta_seconds) = estimate(&then, &funnel, at, state);
+    let then = then(session, when);
+    let mut analysis = Analysis::of(&then.session);
+    let funnel = funnel(&then);
+    let (rate_per_second, eta_seconds) = estimate(&then, &funnel);
     let part = (when.from.unwrap_or(0), when.to.unwrap_or(u64::MAX));
     analysis.failures.truncate(MAX_LISTED);
     let of_use = lanes::Use { resources: &analysis.resources, window: analysis.window };
     Board {
-        lanes: lanes::lanes(&then, of_use, at, part),
-        idle_gpus: if state == "running" { lanes::idle(&then, at) } else { Vec::new() },
-        stragglers: stragglers(&then, &analysis.stragglers, at),
-        session: about(&analysis, state, at),
-        at_ms: millis(at),
+        lanes: lanes::lanes(&then, of_use, part),
+        idle_gpus: lanes::idle(&then),
+        stragglers: stragglers(&then, &analysis.stragglers),
+        session: about(&analysis, &then),
+        at_ms: millis(then.at_nanos),
         is_replay: when.at.is_some(),
         funnel,
         rate_per_second,
@@ -143,13 +172,13 @@ fn state(then: &Session, when: When, last: u64) -> &'static str {
     match then.has_ended {
         true => "ended",
         // In a replay it goes on until the last thing that is known.
-        false if when.at.is_some_and(|at| at < last) => "running",
+        false if when.at.is_some_and(|at| at < last) => RUNNING,
         false if silence > LOST_AFTER.as_nanos() => "lost",
-        false => "running",
+        false => RUNNING,
     }
 }
 
-fn about(analysis: &Analysis, state: &'static str, at: u64) -> About {
+fn about(analysis: &Analysis, then: &Then<'_>) -> About {
     let session = &analysis.session;
     let start = analysis.window.start_nanos;
     About {
@@ -159,30 +188,26 @@ fn about(analysis: &Analysis, state: &'static str, at: u64) -> About {
         host: session.host.clone(),
         backend: session.backend.clone(),
         trace_id: session.trace_id.clone(),
-        state,
+        state: then.state,
         start_ms: Some(millis(start)).filter(|_| start > 0),
-        end_ms: (state != "running").then_some(millis(analysis.window.end_nanos)),
-        seconds: match state {
-            "running" => at.saturating_sub(start) as f64 / 1e9,
-            _ => session.duration_seconds,
+        end_ms: (!then.goes_on()).then_some(millis(analysis.window.end_nanos)),
+        seconds: match then.goes_on() {
+            true => then.at_nanos.saturating_sub(start) as f64 / 1e9,
+            false => session.duration_seconds,
         },
         error: session.error.clone(),
     }
 }
 
-fn funnel(session: &Session, state: &'static str) -> Funnel {
-    let mut funnel = Funnel { created: session.tasks.len(), ..Funnel::default() };
-    for task in &session.tasks {
-        let was_handed_over = task.submitted_nanos.is_some()
-            || task.queued_nanos.is_some()
-            || task.started_nanos.is_some()
-            || matches!(task.status, Status::Completed | Status::Failed);
-        funnel.submitted += usize::from(was_handed_over);
+fn funnel(then: &Then<'_>) -> Funnel {
+    let mut funnel = Funnel { created: then.session.tasks.len(), ..Funnel::default() };
+    for task in &then.session.tasks {
+        funnel.submitted += usize::from(was_handed_over(task));
         match task.status {
             Status::Completed => funnel.completed += 1,
             Status::Failed => funnel.failed += 1,
             Status::Canceled => funnel.canceled += 1,
-            _ if state != "running" => funnel.unfinished += 1,
+            _ if !then.goes_on() => funnel.unfinished += 1,
             Status::Running => funnel.running += 1,
             Status::Queued | Status::Submitted => funnel.queued += 1,
             Status::Created => {}
@@ -193,12 +218,8 @@ fn funnel(session: &Session, state: &'static str) -> Funnel {
 
 /// How fast tasks end, over the last minute or the last fifth of the session, and how long what is
 /// left takes at that rate.
-fn estimate(
-    session: &Session,
-    funnel: &Funnel,
-    at: u64,
-    state: &'static str,
-) -> (f64, Option<f64>) {
+fn estimate(then: &Then<'_>, funnel: &Funnel) -> (f64, Option<f64>) {
+    let (session, at) = (&then.session, then.at_nanos);
     let first = session.tasks.iter().filter_map(|task| task.first_nanos()).min();
     let Some(first) = first else { return (0.0, None) };
     let elapsed = at.saturating_sub(first);
@@ -209,6 +230,6 @@ fn estimate(
     let ended = session.tasks.iter().filter_map(|task| task.ended_nanos).filter(is_recent).count();
     let rate = ended as f64 / (window as f64 / 1e9);
     let left = funnel.created - funnel.completed - funnel.failed - funnel.canceled;
-    let eta = (state == "running" && left > 0 && rate > 0.0).then(|| left as f64 / rate);
+    let eta = (then.goes_on() && left > 0 && rate > 0.0).then(|| left as f64 / rate);
     (rate, eta)
 }

@@ -13,11 +13,10 @@ use kymo_report::Session;
 use kymo_report::recording::{Measure, Sample};
 
 use super::limits::{GPU_POINTS, MAX_GPUS, MAX_HOST_BYTES, MAX_NODES};
-use super::replay::bounds;
+use super::replay::{NANOS_PER_MILLI, bounds};
 use crate::fleet::ask::{Asking, Found};
 use crate::machines::{hosts_of_gpu, use_of_gpus};
 
-const NANOS_PER_MILLI: u64 = 1_000_000;
 /// Steps are no finer than machines are looked at.
 const LEAST_STEP_MILLIS: i64 = 1_000;
 

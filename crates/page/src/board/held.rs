@@ -1,9 +1,9 @@
 //! Sessions that were read, for a while: who moves the slider of a replay asks for the same session
-//! many times a second.
+//! many times a second. What is too old goes by itself, also where nobody asks any more.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use kymo_engine::{Engine, EngineError, Tenants};
 use kymo_report::Session;
@@ -15,6 +15,7 @@ use super::limits::{
     HELD_ENDED, HELD_RUNNING, MAX_HELD, MAX_HELD_TASKS, MAX_ID_BYTES, MAX_TASKS, READ_WAIT,
 };
 use super::stored::{StoredError, StoredSession};
+use crate::aging;
 use crate::answer::Failed;
 use crate::times::now_nanos;
 
@@ -35,9 +36,12 @@ struct Kept {
 
 impl Kept {
     fn is_fresh(&self) -> bool {
-        let lasts = if self.session.has_ended { HELD_ENDED } else { HELD_RUNNING };
-        self.read_at.elapsed() < lasts
+        self.read_at.elapsed() < lasts(&self.session)
     }
+}
+
+fn lasts(session: &Session) -> Duration {
+    if session.has_ended { HELD_ENDED } else { HELD_RUNNING }
 }
 
 impl Held {
@@ -93,6 +97,7 @@ impl Held {
     fn keep(&self, tenants: &Tenants, id: &str, session: Arc<Session>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let tenants = tenants.to_string();
+        let after = lasts(&session);
         kept.retain(|kept| kept.is_fresh() && (kept.id != id || kept.tenants != tenants));
         kept.push_back(Kept { tenants, id: id.to_owned(), read_at: Instant::now(), session });
         let tasks = |kept: &VecDeque<Kept>| -> usize {
@@ -101,5 +106,14 @@ impl Held {
         while kept.len() > 1 && (kept.len() > MAX_HELD || tasks(&kept) > MAX_HELD_TASKS) {
             kept.pop_front();
         }
+        aging::later(&self.kept, after, |kept| kept.retain(Kept::is_fresh));
+    }
+}
+
+#[cfg(test)]
+impl Held {
+    /// How many are held.
+    pub(super) fn count(&self) -> usize {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }

@@ -6,12 +6,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
-use kymo_report::Session;
 use kymo_report::analysis::{Gauge, Resources, Window};
 use kymo_report::limits::IDLE_GPU_PERCENT;
 use kymo_report::recording::{Measure, Status, Task};
 use serde::Serialize;
 
+use super::document::Then;
 use super::limits::{IDLE_AFTER, MAX_BARS, MAX_LANES, MAX_LISTED, MAX_NODES};
 use crate::times::millis;
 
@@ -42,7 +42,7 @@ pub(super) struct Node {
     pub(super) lane: Vec<usize>,
     pub(super) start_ms: Vec<f64>,
     pub(super) end_ms: Vec<f64>,
-    pub(super) status: Vec<Status>,
+    pub(super) status: Vec<&'static str>,
     pub(super) name: Vec<usize>,
     pub(super) task: Vec<String>,
     /// Use of its processors, in percent.
@@ -81,12 +81,12 @@ pub(super) struct Use<'a> {
 /// The lanes of a session at a moment, until which what runs is drawn, with bars that overlap a part
 /// of its time.
 pub(super) fn lanes(
-    session: &Session,
+    then: &Then<'_>,
     Use { resources, window }: Use<'_>,
-    at_nanos: u64,
     (from_nanos, to_nanos): (u64, u64),
 ) -> Lanes {
-    let last_nanos = window.end_nanos.max(at_nanos);
+    let session = &then.session;
+    let last_nanos = window.end_nanos.max(then.at_nanos);
     let mut drawn: Vec<(u64, u64, &Task)> = session
         .tasks
         .iter()
@@ -112,7 +112,7 @@ pub(super) fn lanes(
     let mut names = Names::default();
     let mut nodes = Vec::new();
     for ((_, node), bars) in by_node.into_iter().take(MAX_NODES) {
-        let (mut drawn, has_more) = packed(node, &bars, &mut names);
+        let (mut drawn, has_more) = packed(then, node, &bars, &mut names);
         is_truncated |= has_more;
         let of_node = resources.nodes.iter().find(|known| known.node == node);
         drawn.cpu_percent = of_node.and_then(|known| known.cpu_percent.as_ref()).map(Gauge::held);
@@ -160,13 +160,14 @@ impl Names {
 
 /// Each task goes to the lowest lane that is free. Bars come by start; those beyond the last lane are
 /// left out.
-fn packed(node: &str, bars: &[(u64, u64, &Task)], names: &mut Names) -> (Node, bool) {
+fn packed(then: &Then<'_>, node: &str, bars: &[Drawn<'_>], names: &mut Names) -> (Node, bool) {
     let mut drawn = Node { node: node.to_owned(), ..Node::default() };
     let mut busy: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
     let mut free: BinaryHeap<Reverse<usize>> = BinaryHeap::new();
     let mut has_more = false;
     for (start, end, task) in bars {
-        drawn.running += usize::from(task.status == Status::Running);
+        let standing = then.standing(task);
+        drawn.running += usize::from(standing == Status::Running.name());
         while let Some(Reverse((until, lane))) = busy.peek().copied()
             && until <= *start
         {
@@ -183,7 +184,7 @@ fn packed(node: &str, bars: &[(u64, u64, &Task)], names: &mut Names) -> (Node, b
         drawn.lane.push(lane);
         drawn.start_ms.push(millis(*start));
         drawn.end_ms.push(millis(*end));
-        drawn.status.push(task.status);
+        drawn.status.push(standing);
         drawn.name.push(names.place(task.label()));
         drawn.task.push(task.id.to_string());
     }
@@ -191,10 +192,11 @@ fn packed(node: &str, bars: &[(u64, u64, &Task)], names: &mut Names) -> (Node, b
 }
 
 /// GPUs that have done nothing for a while, the longest first.
-pub(super) fn idle(session: &Session, now_nanos: u64) -> Vec<Idle> {
-    if session.has_ended {
+pub(super) fn idle(then: &Then<'_>) -> Vec<Idle> {
+    if !then.goes_on() {
         return Vec::new();
     }
+    let session = &then.session;
     // Nodes of which each GPU is known; of others the busiest is.
     let with_gpus = session.samples.iter().filter(|sample| sample.gpu.is_some());
     let with_gpus: HashSet<&str> = with_gpus.map(|sample| &*sample.node).collect();
@@ -215,7 +217,7 @@ pub(super) fn idle(session: &Session, now_nanos: u64) -> Vec<Idle> {
         .into_iter()
         .filter_map(|((node, gpu), since)| {
             let since = since?;
-            let nanos = now_nanos.saturating_sub(since);
+            let nanos = then.at_nanos.saturating_sub(since);
             (u128::from(nanos) >= IDLE_AFTER.as_nanos()).then(|| Idle {
                 node: node.to_owned(),
                 gpu: gpu.map(str::to_owned),

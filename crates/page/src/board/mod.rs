@@ -95,8 +95,7 @@ async fn tasks_of(
     let when = When { at, now: now(), ..When::default() };
     let session = held.session(&page.engine, &tenants, &id).await?;
     let told = move || {
-        let (then, at) = document::then(&session, when);
-        json(&tasks::tasks(&then, at, &asked)?)
+        json(&tasks::tasks(&document::then(&session, when), &asked)?)
     };
     page.engine.blocking(told).await?
 }

@@ -18,14 +18,18 @@ pub(super) struct Replay {
     failed: Vec<u32>,
 }
 
-/// From the first thing that is known of a session to the last, in nanoseconds since 1970.
+pub(super) const NANOS_PER_MILLI: u64 = 1_000_000;
+
+/// The time of a session, from the first thing that is known of it to the last, in nanoseconds since
+/// 1970. Both ends are whole milliseconds: a slider asks for those, and at its end all is known.
 pub(super) fn bounds(session: &Session) -> (u64, u64) {
     let tasks = session.tasks.iter().flat_map(|task| [task.first_nanos(), last(task)]);
     let samples = [session.samples.first(), session.samples.last()];
     let samples = samples.into_iter().map(|sample| sample.map(|sample| sample.time_nanos));
     let all = tasks.chain(samples).chain([session.start_nanos, session.end_nanos]).flatten();
     let (start, end) = all.fold((u64::MAX, 0), |(start, end), at| (start.min(at), end.max(at)));
-    (start.min(end), end)
+    let start = start.min(end);
+    (start - start % NANOS_PER_MILLI, end.div_ceil(NANOS_PER_MILLI).saturating_mul(NANOS_PER_MILLI))
 }
 
 fn last(task: &Task) -> Option<u64> {

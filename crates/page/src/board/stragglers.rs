@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use kymo_report::Session;
 use kymo_report::analysis::{Stragglers, duration_secs, quantile};
 use kymo_report::limits::{MIN_TASKS_OF_A_KIND, STRAGGLER_MEDIANS};
 use kymo_report::recording::{Status, Task};
 use serde::Serialize;
 
+use super::document::Then;
 use super::limits::MAX_LISTED;
 use super::tasks::hex_id;
 
@@ -33,10 +33,11 @@ fn kind(task: &Task) -> Kind<'_> {
     (&task.name, task.executable.as_deref(), task.task_type.as_deref())
 }
 
-/// Those that run, the longest over their kind first, then those that a report tells of.
-pub(super) fn stragglers(session: &Session, ended: &Stragglers, now_nanos: u64) -> Vec<Straggler> {
-    let mut found = running(session, now_nanos);
-    let by_id: HashMap<&str, &Task> = session.tasks.iter().map(|task| (&*task.id, task)).collect();
+/// Those without an end, the longest over their kind first, then those that a report tells of.
+pub(super) fn stragglers(then: &Then<'_>, ended: &Stragglers) -> Vec<Straggler> {
+    let mut found = without_end(then);
+    let by_id: HashMap<&str, &Task> =
+        then.session.tasks.iter().map(|task| (&*task.id, task)).collect();
     found.extend(ended.tasks.iter().map(|straggler| Straggler {
         id: straggler.id.clone(),
         name: straggler.name.clone(),
@@ -51,7 +52,9 @@ pub(super) fn stragglers(session: &Session, ended: &Stragglers, now_nanos: u64) 
     found
 }
 
-fn running(session: &Session, now_nanos: u64) -> Vec<Straggler> {
+/// Those that run, or ran when the session was lost.
+fn without_end(then: &Then<'_>) -> Vec<Straggler> {
+    let session = &then.session;
     if session.has_ended {
         return Vec::new();
     }
@@ -71,13 +74,13 @@ fn running(session: &Session, now_nanos: u64) -> Vec<Straggler> {
         .collect();
     let straggler = |task: &Task| {
         let (start, median) = (task.started_nanos?, *medians.get(&kind(task))?);
-        let seconds = now_nanos.saturating_sub(start) as f64 / 1e9;
+        let seconds = then.at_nanos.saturating_sub(start) as f64 / 1e9;
         (median > 0.0 && seconds > STRAGGLER_MEDIANS * median).then(|| Straggler {
             id: task.id.to_string(),
             name: task.label().to_owned(),
             node: task.node.as_deref().map(str::to_owned),
             span_id: hex_id(task),
-            is_running: true,
+            is_running: then.goes_on(),
             seconds,
             median_seconds: median,
             times_median: seconds / median,

@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 
 use kymo_engine::table::hex;
-use kymo_report::Session;
 use kymo_report::recording::{Status, Task};
 use serde::{Deserialize, Serialize};
 
+use super::document::{Then, UNFINISHED};
 use super::limits::{MAX_TASK_ROWS, USUAL_TASK_ROWS};
 use crate::answer::Failed;
 use crate::times;
@@ -16,7 +16,7 @@ use crate::times;
 pub(super) struct Parameters {
     /// The moment of a replay.
     pub(super) at: Option<String>,
-    /// States, between commas.
+    /// States, between commas; `handed_over` is that of all that were, whatever became of them.
     state: Option<String>,
     /// What id, name, node, executable or error contain.
     q: Option<String>,
@@ -43,7 +43,8 @@ pub(super) struct Tasks {
 struct Row {
     id: String,
     name: String,
-    status: Status,
+    /// As in events, or `unfinished`.
+    status: &'static str,
     span_id: Option<String>,
     backend: Option<String>,
     node: Option<String>,
@@ -96,43 +97,58 @@ impl Parameters {
         })
     }
 
-    fn states(&self) -> Result<Vec<Status>, Failed> {
+    fn states(&self) -> Result<Vec<&str>, Failed> {
         let named = self.state.as_deref().unwrap_or_default();
-        let named = named.split(',').filter(|name| !name.is_empty());
-        let state = |name: &str| {
-            Status::from_name(name).ok_or_else(|| {
-                Failed::Invalid(format!(
-                    "state is {name:?}: expected one such as running or failed"
-                ))
-            })
+        let named: Vec<&str> = named.split(',').filter(|name| !name.is_empty()).collect();
+        let is_known = |name: &str| {
+            Status::from_name(name).is_some() || name == UNFINISHED || name == HANDED_OVER
         };
-        named.map(state).collect()
+        if let Some(name) = named.iter().find(|name| !is_known(name)) {
+            let expected = format!("state is {name:?}: expected one such as running or failed");
+            return Err(Failed::Invalid(expected));
+        }
+        Ok(named)
+    }
+}
+
+/// What tasks are asked for by that were handed over.
+const HANDED_OVER: &str = "handed_over";
+
+/// Whether a task was handed over, whatever became of it.
+pub(super) fn was_handed_over(task: &Task) -> bool {
+    task.submitted_nanos.is_some()
+        || task.queued_nanos.is_some()
+        || task.started_nanos.is_some()
+        || matches!(task.status, Status::Completed | Status::Failed)
+}
+
+fn is_of_state(then: &Then<'_>, task: &Task, state: &str) -> bool {
+    match state {
+        HANDED_OVER => was_handed_over(task),
+        state => then.standing(task) == state,
     }
 }
 
 /// The tasks that are asked for, of a session as it was at a moment.
-pub(super) fn tasks(
-    session: &Session,
-    now_nanos: u64,
-    asked: &Parameters,
-) -> Result<Tasks, Failed> {
+pub(super) fn tasks(then: &Then<'_>, asked: &Parameters) -> Result<Tasks, Failed> {
+    let now_nanos = then.at_nanos;
     let (sort, states) = (asked.sort()?, asked.states()?);
     let wanted = asked.q.as_deref().unwrap_or_default().to_lowercase();
     let is_wanted = |task: &&Task| {
-        let is_of_state = states.is_empty() || states.contains(&task.status);
+        let stands = |state: &&str| is_of_state(then, task, state);
         let node = asked.node.as_deref().filter(|node| !node.is_empty());
-        is_of_state
+        (states.is_empty() || states.iter().any(stands))
             && node.is_none_or(|node| task.node.as_deref() == Some(node))
             && (wanted.is_empty() || contains(task, &wanted))
     };
-    let mut found: Vec<&Task> = session.tasks.iter().filter(is_wanted).collect();
+    let mut found: Vec<&Task> = then.session.tasks.iter().filter(is_wanted).collect();
     found.sort_by(|one, other| ordered(one, other, sort, now_nanos));
     if asked.order.as_deref() == Some("desc") {
         found.reverse();
     }
     let offset = asked.offset.unwrap_or(0);
     let limit = asked.limit.unwrap_or(USUAL_TASK_ROWS).min(MAX_TASK_ROWS);
-    let tasks = found.iter().skip(offset).take(limit).map(|task| row(task, now_nanos)).collect();
+    let tasks = found.iter().skip(offset).take(limit).map(|task| row(then, task)).collect();
     Ok(Tasks { total: found.len(), offset, tasks })
 }
 
@@ -179,13 +195,13 @@ fn wait_seconds(task: &Task, now_nanos: u64) -> Option<f64> {
     Some(to.saturating_sub(from) as f64 / 1e9)
 }
 
-fn row(task: &Task, now_nanos: u64) -> Row {
+fn row(then: &Then<'_>, task: &Task) -> Row {
     let text = |text: &Option<std::sync::Arc<str>>| text.as_deref().map(str::to_owned);
     let millis = |nanos: Option<u64>| nanos.map(times::millis);
     Row {
         id: task.id.to_string(),
         name: task.label().to_owned(),
-        status: task.status,
+        status: then.standing(task),
         span_id: hex_id(task),
         backend: text(&task.backend),
         node: text(&task.node),
@@ -195,8 +211,8 @@ fn row(task: &Task, now_nanos: u64) -> Row {
         submitted_ms: millis(task.submitted_nanos),
         started_ms: millis(task.started_nanos),
         ended_ms: millis(task.ended_nanos),
-        wait_seconds: wait_seconds(task, now_nanos),
-        seconds: seconds(task, now_nanos),
+        wait_seconds: wait_seconds(task, then.at_nanos),
+        seconds: seconds(task, then.at_nanos),
         error_type: text(&task.error_type),
         error_message: text(&task.error_message),
     }

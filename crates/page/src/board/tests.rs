@@ -124,12 +124,87 @@ async fn a_replay_shows_what_was_known_then() {
     let started = board["replay"]["started"].as_array().unwrap();
     let sum: i64 = started.iter().filter_map(Value::as_i64).sum();
     assert_eq!((started.len(), sum), (200, 11));
-    // Long after, nothing more was heard of it.
+    // Until the end it went on; then, and long after, nothing more was heard of it.
+    let last = place.get(&format!("/api/board/s?at={}", at(100.999))).await;
+    assert_eq!(last["session"]["state"], json!("running"));
+    let end = place.get(&format!("/api/board/s?at={}", at(101.0))).await;
+    assert_eq!(end["session"]["state"], json!("lost"));
     let now = place.get("/api/board/s").await;
     assert_eq!(now["session"]["state"], json!("lost"));
     assert_eq!((&now["funnel"]["failed"], &now["funnel"]["unfinished"]), (&json!(1), &json!(2)));
     assert_eq!(now["failures"][0]["error_type"], json!("ValueError"));
     assert_eq!(now["idle_gpus"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_the_end_of_its_slider_a_session_has_ended() {
+    let place = Place::new();
+    // Neither end of it is a whole millisecond.
+    tell(&place, "e", "SessionStarted", 0.000_3, json!({"span_name": "session"}));
+    let task = json!({"task_id": "t", "span_name": "simulate"});
+    tell(&place, "e", "TaskStarted", 1.0, task.clone());
+    tell(&place, "e", "TaskCompleted", 9.0, task);
+    tell(&place, "e", "SessionEnded", 10.000_3, json!({}));
+    let now = place.get("/api/board/e").await;
+    near(&now["replay"]["start_ms"], BEGIN * 1e3);
+    near(&now["replay"]["end_ms"], BEGIN * 1e3 + 10_001.0);
+    let end = place.get(&format!("/api/board/e?at={}", at(10.001))).await;
+    assert_eq!(
+        (&end["session"]["state"], &end["is_replay"], &end["funnel"]),
+        (&json!("ended"), &json!(true), &now["funnel"])
+    );
+    near(&end["at_ms"], BEGIN * 1e3 + 10_001.0);
+    let before = place.get(&format!("/api/board/e?at={}", at(10.0))).await;
+    assert_eq!(before["session"]["state"], json!("running"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_runs_in_a_session_that_does_not_go_on() {
+    let place = place();
+    let board = place.get("/api/board/s").await;
+    assert_eq!(board["session"]["state"], json!("lost"));
+    let node = &board["lanes"]["nodes"][0];
+    assert_eq!((&node["running"], &node["task"][1]), (&json!(0), &json!("task.long")));
+    assert_eq!(node["status"][1], json!("unfinished"));
+    let straggler = &board["stragglers"][0];
+    assert_eq!((&straggler["id"], &straggler["is_running"]), (&json!("task.long"), &json!(false)));
+    for (state, ids) in [
+        ("running", json!([])),
+        ("submitted,queued", json!([])),
+        ("unfinished", json!(["task.long", "task.waits"])),
+        ("failed,unfinished", json!(["task.9", "task.long", "task.waits"])),
+    ] {
+        let told = place.get(&format!("/api/board/s/tasks?state={state}&sort=id")).await;
+        let found: Vec<&Value> =
+            told["tasks"].as_array().unwrap().iter().map(|task| &task["id"]).collect();
+        assert_eq!(json!(found), ids, "{state}");
+    }
+    let told = place.get("/api/board/s/tasks?state=unfinished").await;
+    assert_eq!(told["tasks"][0]["status"], json!("unfinished"));
+    // Those that were handed over are as many as the funnel says, whatever became of them.
+    tell(&place, "u", "TaskCreated", 0.0, json!({"task_id": "only.known"}));
+    tell(&place, "u", "TaskSubmitted", 1.0, json!({"task_id": "handed.over"}));
+    tell(&place, "u", "TaskCanceled", 2.0, json!({"task_id": "handed.over"}));
+    let handed_over = place.get("/api/board/u/tasks?state=handed_over").await;
+    assert_eq!(
+        (&handed_over["total"], &handed_over["tasks"][0]["id"]),
+        (&json!(1), &json!("handed.over"))
+    );
+    assert_eq!(place.get("/api/board/u").await["funnel"]["submitted"], json!(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_was_read_is_let_go_of_though_nobody_asks() {
+    let place = place();
+    let held = super::held::Held::new();
+    let tenants = Tenants::from("default");
+    held.session(&place.page.engine, &tenants, "s").await.unwrap();
+    assert_eq!(held.count(), 1);
+    let begun = std::time::Instant::now();
+    while held.count() > 0 {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "it is still there");
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,6 +13,7 @@ use super::limits::MAX_LISTED;
 use super::run::{self, Document, Job, Run};
 use super::spans::{Attributes, Span, Spans};
 use crate::answer::Failed;
+use crate::times::now_nanos;
 
 /// Two runs.
 #[derive(Debug, Serialize)]
@@ -90,8 +91,9 @@ pub(super) async fn of(
 
 fn beside(of_a: &Spans, a: &str, of_b: &Spans, b: &str) -> Comparison {
     let attributes = attributes(of_a.run(), of_b.run());
+    let now = now_nanos();
     let whole = |spans: &Spans, trace_id: &str| {
-        run::document(spans, run::run(spans, trace_id), &Usual::default())
+        run::document(spans, run::run(spans, trace_id, now), &Usual::default())
     };
     let (a, b) = (whole(of_a, a), whole(of_b, b));
     Comparison {

@@ -5,6 +5,9 @@
 pub(super) const MAX_RUNS: usize = 50_000;
 /// Runs that go on and are told, those that began last: their names stand in a query.
 pub(super) const MAX_RUNNING: usize = 1_000;
+/// Runs that go on and of which nothing was heard for so long have ended, as far as is known: GitHub
+/// ends every run within some days.
+pub(super) const SILENCE_NANOS: i64 = 24 * 3_600 * 1_000_000_000;
 /// Runs that are listed of a workflow: more than anybody scrolls through.
 pub(super) const MAX_LISTED_RUNS: usize = 500;
 /// Runs that are drawn beside a workflow.

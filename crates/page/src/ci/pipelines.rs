@@ -14,7 +14,7 @@ use super::asked::Filter;
 use super::caches;
 use super::figures::{Cached, change, median, quantile_of, share};
 use super::limits::{LAST_RUNS, MAX_CHOICES};
-use super::rows::{self, Run};
+use super::rows::{self, Job, Run};
 use crate::answer::Failed;
 use crate::times::millis;
 
@@ -80,7 +80,38 @@ pub(super) struct Beside {
     pub(super) cached_before: BTreeMap<Key, Cached>,
 }
 
+/// The same of one workflow, or of several together.
+#[derive(Debug, Clone, Copy, Default)]
+struct BesideOne {
+    queue_p95_seconds: Option<f64>,
+    hit_rate: Option<f64>,
+    hit_rate_before: Option<f64>,
+}
+
 impl Beside {
+    fn of(&self, key: &Key) -> BesideOne {
+        let rate = |of: &BTreeMap<Key, Cached>| of.get(key).and_then(|cached| cached.rate());
+        BesideOne {
+            queue_p95_seconds: self.queues.get(key).copied(),
+            hit_rate: rate(&self.cached),
+            hit_rate_before: rate(&self.cached_before),
+        }
+    }
+
+    /// All that it tells of, whose jobs these are.
+    fn of_all(&self, jobs: &[Job]) -> BesideOne {
+        let rate = |of: &BTreeMap<Key, Cached>| of.values().copied().sum::<Cached>().rate();
+        BesideOne {
+            // Of one alone it is the same number that all workflows are listed with.
+            queue_p95_seconds: match self.queues.len() {
+                1 => self.queues.values().next().copied(),
+                _ => quantile_of(jobs.iter().filter_map(|job| job.queue_seconds).collect(), 0.95),
+            },
+            hit_rate: rate(&self.cached),
+            hit_rate_before: rate(&self.cached_before),
+        }
+    }
+
     pub(super) async fn ask(
         engine: &Engine,
         tenants: &Tenants,
@@ -138,6 +169,7 @@ pub(super) fn pipelines(
             let (now, before): (Vec<&Run>, Vec<&Run>) =
                 runs.into_iter().partition(|run| run.start_nanos >= filter.range.start);
             let newest = now.iter().map(|run| run.start_nanos).max()?;
+            let beside = beside.of(&key);
             Some((newest, pipeline(key, &now, &before, beside)))
         })
         .collect();
@@ -145,14 +177,27 @@ pub(super) fn pipelines(
     all.into_iter().map(|(_, pipeline)| pipeline).collect()
 }
 
-fn pipeline(key: Key, now: &[&Run], before: &[&Run], beside: &Beside) -> Pipeline {
+/// One workflow that several repositories have, as if it were one of one; none if it did not run.
+pub(super) fn together(
+    filter: &Filter,
+    runs: &[Run],
+    running: &[Run],
+    beside: &Beside,
+    jobs: &[Job],
+) -> Option<Pipeline> {
+    let (now, before): (Vec<&Run>, Vec<&Run>) =
+        running.iter().chain(runs).partition(|run| run.start_nanos >= filter.range.start);
+    let key = (filter.repository.clone(), now.first()?.workflow.clone());
+    Some(pipeline(key, &now, &before, beside.of_all(jobs)))
+}
+
+fn pipeline(key: Key, now: &[&Run], before: &[&Run], beside: BesideOne) -> Pipeline {
     let telling = |runs: &[&Run]| -> Vec<f64> {
         runs.iter().filter(|run| run.is_telling()).map(|run| run.seconds).collect()
     };
     let seconds = telling(now);
     let failures = now.iter().filter(|run| run.is_failure()).count();
-    let rate = |of: &BTreeMap<Key, Cached>| of.get(&key).and_then(|cached| cached.rate());
-    let (hit_rate, hit_rate_before) = (rate(&beside.cached), rate(&beside.cached_before));
+    let BesideOne { queue_p95_seconds, hit_rate, hit_rate_before } = beside;
     let median_seconds = median(seconds.clone());
     let mut last_runs: Vec<LastRun> = now.iter().map(|run| last_run(run)).collect();
     last_runs.sort_by(|one, other| other.start_ms.total_cmp(&one.start_ms));
@@ -167,7 +212,7 @@ fn pipeline(key: Key, now: &[&Run], before: &[&Run], beside: &Beside) -> Pipelin
         p95_seconds: quantile_of(seconds, 0.95),
         median_change: change(median_seconds, median(telling(before))),
         runs_before: before.len(),
-        queue_p95_seconds: beside.queues.get(&key).copied(),
+        queue_p95_seconds,
         hit_rate,
         hit_rate_change: hit_rate.zip(hit_rate_before).map(|(now, before)| now - before),
         last_runs,

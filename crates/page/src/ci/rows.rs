@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use super::asked::{Filter, times_within};
 use super::figures::{is_failure, is_telling, seconds};
-use super::limits::{MAX_JOBS, MAX_RUNNING, MAX_RUNS};
+use super::limits::{MAX_JOBS, MAX_RUNNING, MAX_RUNS, SILENCE_NANOS};
 use crate::answer::Failed;
-use crate::times::millis;
+use crate::times::{millis, now_nanos};
 
 /// A run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -183,16 +183,21 @@ fn read_jobs(table: &Table) -> Result<Vec<Job>, Failed> {
     Ok(jobs.collect())
 }
 
-/// Runs that go on: jobs of theirs are there, and no span of their own. GitHub ends every run within
-/// some days; those of which nothing was heard for one are not looked at.
+/// Until when a run has lasted that has no end: now, unless nothing was heard of it for long.
+pub(super) fn end_so_far(last_heard_nanos: i64, now_nanos: i64) -> i64 {
+    let silence = now_nanos.saturating_sub(last_heard_nanos);
+    if silence > SILENCE_NANOS { last_heard_nanos } else { now_nanos.max(last_heard_nanos) }
+}
+
+/// Runs that go on: jobs of theirs are there, and no span of their own. Those of which nothing was
+/// heard for long are not looked at.
 pub(super) async fn going_on(
     engine: &Engine,
     tenants: &Tenants,
     filter: &Filter,
     ended: &[Run],
 ) -> Result<Vec<Run>, Failed> {
-    const DAY_NANOS: i64 = 24 * 3_600 * 1_000_000_000;
-    let lately = filter.range.start.max(filter.range.end.saturating_sub(DAY_NANOS));
+    let lately = filter.range.start.max(filter.range.end.saturating_sub(SILENCE_NANOS));
     let filter = filter.within(lately..filter.range.end);
     // A job that waits or has ended: what a webhook tells as it happens.
     let kinds = filter.of_kinds(&["job", "queue"]);
@@ -226,12 +231,14 @@ pub(super) async fn going_on(
     let (branches, ids) = (table.texts("branch")?, table.integers("run_id")?);
     let (attempts, jobs) = (table.integers("attempt")?, table.integers("jobs")?);
     let failed = table.integers("failed_jobs")?;
+    let now = now_nanos();
     let mut runs = Vec::new();
     for (nth, trace) in candidates.into_iter().enumerate() {
         // What was not looked for may have ended.
         let goes_on = |trace: &String| unknown.contains(trace) && !known.contains(trace);
         let Some(trace_id) = trace.filter(goes_on) else { continue };
         let start_nanos = starts[nth].unwrap_or(0);
+        let end_nanos = end_so_far(ends[nth].unwrap_or(start_nanos), now);
         runs.push(Run {
             trace_id,
             repository: repositories[nth].clone(),
@@ -240,7 +247,7 @@ pub(super) async fn going_on(
             run_id: ids[nth],
             attempt: attempts[nth],
             start_ms: millis(start_nanos),
-            seconds: seconds(ends[nth].unwrap_or(start_nanos).saturating_sub(start_nanos).max(0)),
+            seconds: seconds(end_nanos.saturating_sub(start_nanos).max(0)),
             jobs: jobs[nth].unwrap_or(0),
             failed_jobs: failed[nth].unwrap_or(0),
             start_nanos,

@@ -18,7 +18,7 @@ use super::limits::{MAX_LISTED, MAX_RUN_JOBS};
 use super::rows;
 use super::spans::{Span, Spans, text};
 use crate::answer::Failed;
-use crate::times::millis;
+use crate::times::{millis, now_nanos};
 
 /// A run with all that is drawn of it at first.
 #[derive(Debug, Serialize)]
@@ -58,6 +58,7 @@ pub(super) struct Run {
     /// Whether it goes on, as far as is known.
     is_running: bool,
     pub(super) start_ms: f64,
+    /// Now, while it goes on.
     pub(super) end_ms: f64,
     pub(super) seconds: f64,
     #[serde(skip)]
@@ -155,7 +156,7 @@ pub(super) async fn of(
     trace_id: &str,
 ) -> Result<Document, Failed> {
     let spans = Spans::ask(engine, tenants, trace_id).await?;
-    let run = run(&spans, trace_id);
+    let run = run(&spans, trace_id, now_nanos());
     let usual = earlier::of(engine, tenants, &run).await?;
     // Slack takes time in the square of the jobs: nobody's acknowledgement is to wait for it.
     Ok(engine.blocking(move || document(&spans, run, &usual)).await?)
@@ -188,8 +189,8 @@ pub(super) fn document(spans: &Spans, run: Run, usual: &Usual) -> Document {
     }
 }
 
-/// The run itself, as its span tells it, or else its jobs.
-pub(super) fn run(spans: &Spans, trace_id: &str) -> Run {
+/// The run itself, as its span tells it, or else its jobs: what goes on has lasted until now.
+pub(super) fn run(spans: &Spans, trace_id: &str, now_nanos: i64) -> Run {
     let told = spans.run().or(spans.all.first());
     let told_text = |name: &str| told.and_then(|span| span.text(name));
     let of_resource = |name: &str| told.and_then(|span| text(&span.resource, name));
@@ -197,7 +198,7 @@ pub(super) fn run(spans: &Spans, trace_id: &str) -> Run {
     let start_nanos = spans.all.iter().map(|span| span.start_nanos).min().unwrap_or(0);
     let start_nanos = own.map_or(start_nanos, |span| span.start_nanos);
     let last = spans.all.iter().map(|span| span.end_nanos).max().unwrap_or(start_nanos);
-    let end_nanos = own.map_or(last, |span| span.end_nanos);
+    let end_nanos = own.map_or_else(|| rows::end_so_far(last, now_nanos), |span| span.end_nanos);
     Run {
         trace_id: trace_id.to_owned(),
         span_id: own.map(|span| span.span_id.clone()),

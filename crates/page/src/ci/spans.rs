@@ -186,7 +186,8 @@ fn read(table: &Table) -> Result<Vec<Span>, Failed> {
             kind: kinds[nth].clone().unwrap_or_default(),
             name: names[nth].clone().unwrap_or_default(),
             start_nanos,
-            end_nanos: ends[nth].unwrap_or(start_nanos),
+            // By two clocks, an end may come before its beginning.
+            end_nanos: ends[nth].unwrap_or(start_nanos).max(start_nanos),
             is_error: statuses[nth].as_deref() == Some("error"),
             message: messages[nth]
                 .clone()

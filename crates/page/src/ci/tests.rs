@@ -42,6 +42,7 @@ fn job(id: u64, name: &str, [created, taken, ended]: [u64; 3], conclusion: &str)
 struct Told {
     id: u64,
     attempt: u64,
+    repository: &'static str,
     branch: &'static str,
     conclusion: &'static str,
     jobs: Vec<Value>,
@@ -57,7 +58,8 @@ impl Told {
             job(2, "build (b)", [from, from + 20, from + 130], "success"),
             job(3, "test", [from + 131, from + 141, from + 141 + test_seconds], conclusion),
         ];
-        Self { id, attempt: 1, branch: "main", conclusion, jobs, hits: 90 }
+        let repository = "o/r";
+        Self { id, attempt: 1, repository, branch: "main", conclusion, jobs, hits: 90 }
     }
 
     fn times(&self) -> (Value, Value) {
@@ -73,7 +75,7 @@ impl Told {
             "id": self.id, "name": "pr", "head_branch": self.branch, "run_attempt": self.attempt,
             "event": "push", "status": "completed", "conclusion": self.conclusion,
             "created_at": created, "run_started_at": created, "updated_at": updated,
-            "repository": {"full_name": "o/r"}, "head_sha": "abc",
+            "repository": {"full_name": self.repository}, "head_sha": "abc",
         });
         let mut jobs = self.jobs.clone();
         for job in &mut jobs {
@@ -81,7 +83,7 @@ impl Told {
             job["run_attempt"] = self.attempt.into();
         }
         let variables = [
-            ("GITHUB_REPOSITORY".to_owned(), "o/r".to_owned()),
+            ("GITHUB_REPOSITORY".to_owned(), self.repository.to_owned()),
             ("GITHUB_RUN_ID".to_owned(), self.id.to_string()),
             ("GITHUB_RUN_ATTEMPT".to_owned(), self.attempt.to_string()),
         ];
@@ -215,6 +217,39 @@ async fn a_workflow_is_told_by_runs_jobs_runners_caches_and_failures() {
     let trend = told["trend"].as_array().unwrap();
     let counted: i64 = trend.iter().filter_map(|bin| bin["runs"].as_i64()).sum();
     assert_eq!(counted, 4);
+    // Of one repository, its figures are those of all.
+    for (name, figure) in told["pipelines"][0].as_object().unwrap() {
+        assert_eq!(&told["figures"][name], figure, "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn figures_of_a_workflow_are_of_all_repositories_that_have_it() {
+    let (place, _) = place();
+    // The one that ran last ran once.
+    let last =
+        Told { repository: "o/other", hits: 40, ..Told::new(500, 8 * DAY + 4_000, 260, "failure") };
+    let (requests, _) = last.requests();
+    requests.into_iter().for_each(|request| place.send(Signal::Traces, request));
+    let path = "/api/ci/pipelines/pr/runs";
+    let told = place.get(&format!("{path}?{}", range())).await;
+    assert_eq!(told["pipelines"].as_array().map(Vec::len), Some(2), "{told}");
+    assert_eq!(told["pipelines"][0]["repository"], json!("o/other"));
+    let figures = &told["figures"];
+    assert_eq!((&figures["runs"], &figures["failures"]), (&json!(5), &json!(2)));
+    assert_eq!((&figures["runs_before"], &figures["repository"]), (&json!(3), &Value::Null));
+    near(&figures["failure_rate"], 0.4);
+    // Three of 201 s, one of 341 s, one of 401 s.
+    near(&figures["median_seconds"], 201.0);
+    near(&figures["queue_p95_seconds"], 20.0);
+    // (3 · 90 + 2 · 40) of 500, twice; before 90 of a hundred.
+    near(&figures["hit_rate"], 0.7);
+    near(&figures["hit_rate_change"], 0.7 - 0.9);
+    let of_one = place.get(&format!("{path}?{}&repository=o/other", range())).await;
+    assert_eq!(of_one["figures"]["runs"], json!(1));
+    near(&of_one["figures"]["median_seconds"], 401.0);
+    let none = place.get(&format!("{path}?{}&repository=o/none", range())).await;
+    assert_eq!((&none["figures"], &none["pipelines"]), (&Value::Null, &json!([])));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -321,31 +356,63 @@ async fn two_branches_are_told_by_the_medians_of_their_last_runs() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_goes_on_is_told_by_its_jobs() {
     let place = Place::new();
-    let (_, id) = Told::new(7, 0, 60, "success").requests();
-    // Only what a webhook tells while a run goes on: waiting, and jobs that have ended.
-    let nanos = |seconds: u64| ((BEGIN + seconds) * 1_000_000_000).to_string();
-    let span = |span_id: &str, parent: &str, kind: &str, from: u64, to: u64| {
-        json!({
-            "traceId": id, "spanId": span_id, "parentSpanId": parent, "name": "Start delay time",
-            "startTimeUnixNano": nanos(from), "endTimeUnixNano": nanos(to),
-            "attributes": [
-                {"key": "ci.kind", "value": {"stringValue": kind}},
-                {"key": "ci.job", "value": {"stringValue": "build"}},
-                {"key": "ci.workflow", "value": {"stringValue": "pr"}},
-            ],
-        })
+    let now = crate::times::now_nanos() as u64 / 1_000_000_000;
+    let begun = now - 100;
+    let id = waited(&place, 1, begun, begun + 30);
+    let told = place.get(&format!("/api/ci/runs/{id}")).await;
+    let (run, job) = (&told["run"], &told["jobs"][0]);
+    assert_eq!((&run["is_running"], &job["is_running"]), (&json!(true), &json!(true)));
+    near(&job["queue_seconds"], 30.0);
+    // Both have lasted until now.
+    let lasts = |value: &Value, least: f64| {
+        let seconds = value.as_f64().unwrap_or(f64::NAN);
+        assert!((least..least + 60.0).contains(&seconds), "{value} is not {least} and a little");
     };
-    let spans = json!({"resourceSpans": [{"scopeSpans": [{"spans": [
-        span("00000000000000a1", "00000000000000b1", "queue", 0, 30),
-    ]}]}]});
-    place.send_json(Signal::Traces, &spans);
+    lasts(&run["seconds"], 100.0);
+    lasts(&job["run_seconds"], 70.0);
+    assert_eq!(job["end_ms"], run["end_ms"]);
+    let until = run["end_ms"].as_f64().unwrap() / 1e3;
+    lasts(&json!(until - begun as f64), 100.0);
+    near(&job["taken_ms"], (begun + 30) as f64 * 1e3);
+    let range = format!("start={begun}&end={}", now + 100);
+    let listed = place.get(&format!("/api/ci/pipelines?{range}")).await;
+    assert_eq!(listed["pipelines"][0]["running"], json!(1), "{listed}");
+    lasts(&listed["pipelines"][0]["last_runs"][0]["seconds"], 100.0);
+    let workflow = place.get(&format!("/api/ci/pipelines/pr/runs?{range}")).await;
+    lasts(&workflow["runs"][0]["seconds"], 100.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_end_was_never_told_lasted_as_long_as_was_heard_of_it() {
+    let place = Place::new();
+    let id = waited(&place, 2, BEGIN, BEGIN + 30);
     let told = place.get(&format!("/api/ci/runs/{id}")).await;
     assert_eq!(told["run"]["is_running"], json!(true));
-    assert_eq!(told["jobs"][0]["is_running"], json!(true));
-    near(&told["jobs"][0]["queue_seconds"], 30.0);
+    near(&told["run"]["seconds"], 30.0);
+    near(&told["jobs"][0]["run_seconds"], 0.0);
     let range = format!("start={}&end={}", BEGIN, BEGIN + 100);
     let listed = place.get(&format!("/api/ci/pipelines?{range}")).await;
     assert_eq!(listed["pipelines"][0]["running"], json!(1), "{listed}");
+    near(&listed["pipelines"][0]["last_runs"][0]["seconds"], 30.0);
+}
+
+/// Sends what a webhook tells when a runner takes the first job of a run: how long that waited, in
+/// seconds since 1970. The id of the run's trace.
+fn waited(place: &Place, nth: u64, from: u64, to: u64) -> String {
+    let id = format!("{nth:032x}");
+    let nanos = |seconds: u64| (seconds * 1_000_000_000).to_string();
+    let text = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+    let span = json!({
+        "traceId": id, "spanId": "00000000000000a1", "parentSpanId": "00000000000000b1",
+        "name": "Start delay time",
+        "startTimeUnixNano": nanos(from), "endTimeUnixNano": nanos(to),
+        "attributes": [
+            text("ci.kind", "queue"), text("ci.job", "build"), text("ci.workflow", "pr"),
+        ],
+    });
+    let request = json!({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]});
+    place.send_json(Signal::Traces, &request);
+    id
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -368,6 +435,31 @@ async fn what_is_no_number_breaks_no_figure() {
     let told = place.get(&format!("/api/ci/pipelines?{}", range())).await;
     near(&told["pipelines"][0]["queue_p95_seconds"], 20.0);
     near(&told["pipelines"][0]["hit_rate"], 0.775);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_ends_before_it_begins_takes_no_time() {
+    let place = Place::new();
+    let nanos = |seconds: u64| ((BEGIN + seconds) * 1_000_000_000).to_string();
+    let text = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+    let span = |id: &str, kind: &str, from: u64, to: u64| {
+        json!({
+            "traceId": "000000000000000000000000000000ab", "spanId": id, "name": kind,
+            "startTimeUnixNano": nanos(from), "endTimeUnixNano": nanos(to),
+            "attributes": [
+                text("ci.kind", kind), text("ci.workflow", "pr"),
+                text("ci.conclusion", "success"),
+            ],
+        })
+    };
+    let spans = [span("00000000000000a1", "run", 0, 100), span("00000000000000a2", "job", 50, 20)];
+    let request = json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]});
+    place.send_json(Signal::Traces, &request);
+    let told = place.get("/api/ci/runs/000000000000000000000000000000ab").await;
+    let job = &told["jobs"][0];
+    assert_eq!(job["end_ms"], job["created_ms"], "{job}");
+    near(&job["run_seconds"], 0.0);
+    near(&told["path"][0]["share"], 0.0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

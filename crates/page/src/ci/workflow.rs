@@ -22,6 +22,8 @@ use crate::times::millis;
 pub(super) struct Workflow {
     start_ms: f64,
     end_ms: f64,
+    /// All of it; none if it did not run.
+    figures: Option<Pipeline>,
     /// One for each repository that has such a workflow.
     pipelines: Vec<Pipeline>,
     /// The newest first.
@@ -81,6 +83,7 @@ pub(super) async fn of(
     // There may be many jobs, and nobody's acknowledgement is to wait for them.
     let made = move || {
         let pipelines = pipelines::pipelines(&filter, &runs, &running, &beside);
+        let figures = pipelines::together(&filter, &runs, &running, &beside, &jobs);
         runs.retain(|run| run.start_nanos >= filter.range.start);
         runs.extend(running);
         runs.sort_by_key(|run| std::cmp::Reverse(run.start_nanos));
@@ -94,6 +97,7 @@ pub(super) async fn of(
             jobs: jobs::figures(&jobs),
             runners: jobs::runners(&jobs),
             runs: listed(runs, &jobs, &cached),
+            figures,
             pipelines,
             caches,
             failures: failed,

@@ -13,7 +13,7 @@ use kymo_promql::ast::Node;
 use kymo_promql::eval::{Outcome, Times};
 
 use super::limits::MAX_ROWS;
-use super::targets::{expand_macros, sql_columns};
+use super::targets::sql_columns;
 use crate::Page;
 
 /// Far before and behind everything, and yet so that sums do not overflow.
@@ -67,10 +67,7 @@ pub(super) async fn answer(
         Question::LogLabelNames | Question::LogLabelValues { .. } => {
             logs(page, tenants, question, if is_within { time } else { whole() }).await
         }
-        Question::Sql { query } => {
-            let query = expand_macros(query, time)?;
-            sql(page, tenants, &query).await
-        }
+        Question::Sql { query } => sql(page, tenants, query).await,
     }
 }
 

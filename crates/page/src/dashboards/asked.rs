@@ -55,6 +55,8 @@ pub(super) struct About {
     pub(super) inspected: Inspected,
     /// Time and surroundings; variables are put in when they are resolved.
     pub(super) context: Context,
+    /// How its days and weeks are counted.
+    pub(super) calendar: Calendar,
     /// Values chosen, by variable.
     pub(super) chosen: BTreeMap<String, Values>,
     pub(super) tenants: Tenants,
@@ -81,7 +83,7 @@ impl Asked {
         // A large one is brought up to date on the engine's threads, where it delays no acknowledgement.
         let inspecting = move || -> Result<Inspected, Failed> {
             if is_edited {
-                check_size(&json)?;
+                check_size(json.to_string().len())?;
             }
             report(&json).map_err(|error| Failed::Invalid(error.to_string()))
         };
@@ -110,7 +112,7 @@ impl Asked {
             rate_interval_millis: rate_interval(SCRAPE_MILLIS, SCRAPE_MILLIS),
             ..Context::default()
         };
-        Ok(About { inspected, context, chosen: self.variables, tenants })
+        Ok(About { inspected, context, calendar, chosen: self.variables, tenants })
     }
 }
 

@@ -9,9 +9,11 @@ use kymo_dash::shipped;
 use kymo_engine::Tenants;
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::kept;
 use super::provisioned::{Folders, Provisioned};
+use super::targets::Paces;
 use crate::Page;
 use crate::answer::Failed;
 
@@ -23,6 +25,8 @@ type Summaries = BTreeMap<(String, String, u64), Summary>;
 pub struct Dashboards {
     folders: Arc<Folders>,
     summaries: Arc<Mutex<Summaries>>,
+    /// How often metrics come.
+    pub(super) paces: Arc<Paces>,
 }
 
 /// What the list shows of a dashboard, kept by version: it does not change.
@@ -90,6 +94,8 @@ pub(super) struct Found {
     pub(super) message: String,
     pub(super) saved_millis: i64,
     pub(super) json: Arc<Value>,
+    /// The same as it is written.
+    pub(super) text: Arc<RawValue>,
 }
 
 /// The dashboard with an id.
@@ -98,37 +104,45 @@ pub(super) async fn find(page: &Page, tenants: &Tenants, uid: &str) -> Result<Fo
         if let Some((version, kept)) = kept::get(&page.engine, tenant, uid).await? {
             return Ok(Found {
                 uid: uid.to_owned(),
+                json: Arc::new(kept.json()?),
                 kind: Kind::Own,
                 version,
                 folder: kept.folder,
                 by: kept.by,
                 message: kept.message,
                 saved_millis: kept.saved_millis,
-                json: Arc::new(kept.dashboard),
+                text: kept.dashboard.into(),
             });
         }
     }
     let of_folders = page.dashboards.of_folders(page).await?;
     if let Some(one) = of_folders.into_iter().find(|one| one.uid == uid) {
         let (file, saved_millis) = (one.file, one.changed_millis);
-        let json = one.json.map_err(|why| Failed::Invalid(format!("{file}: {why}")))?;
-        return Ok(fixed(uid, Kind::Provisioned, file, saved_millis, json));
+        let (json, text) = one.json.map_err(|why| Failed::Invalid(format!("{file}: {why}")))?;
+        return Ok(Found {
+            message: file,
+            saved_millis,
+            ..fixed(uid, Kind::Provisioned, json, text)
+        });
     }
-    match shipped::find(uid) {
-        Some(json) => Ok(fixed(uid, Kind::Shipped, String::new(), 0, Arc::new(json))),
-        None => Err(Failed::Unknown(format!("there is no dashboard {uid:?}"))),
-    }
+    let Some((json, text)) = shipped::find(uid) else {
+        return Err(Failed::Unknown(format!("there is no dashboard {uid:?}")));
+    };
+    let text = RawValue::from_string(text.trim().to_owned());
+    let text = text.map_err(|error| Failed::Internal(error.to_string()))?;
+    Ok(fixed(uid, Kind::Shipped, Arc::new(json), text.into()))
 }
 
-fn fixed(uid: &str, kind: Kind, message: String, saved_millis: i64, json: Arc<Value>) -> Found {
+fn fixed(uid: &str, kind: Kind, json: Arc<Value>, text: Arc<RawValue>) -> Found {
     Found {
         uid: uid.to_owned(),
         kind,
         version: 0,
         folder: String::new(),
         by: String::new(),
-        message,
-        saved_millis,
+        message: String::new(),
+        saved_millis: 0,
         json,
+        text,
     }
 }

@@ -5,7 +5,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
-use kymo_dash::configmap;
+use kymo_dash::configmap::{self, Found};
 use kymo_dash::report::report as look;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub(super) async fn report(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Failed> {
     let found = found(body)?;
-    let reports: Vec<Value> = found.iter().map(|(name, json)| reported(name, json, None)).collect();
+    let reports: Vec<Value> = found.iter().map(|one| reported(one, None)).collect();
     answer(&json!({ "dashboards": reports }))
 }
 
@@ -45,22 +45,22 @@ pub(super) async fn import(
 ) -> Result<Response, Failed> {
     let found = found(body)?;
     let mut reports = Vec::new();
-    for (name, json) in &found {
+    for one in &found {
         if asked.dry_run {
-            reports.push(reported(name, json, None));
+            reports.push(reported(one, None));
             continue;
         }
         let tenant = one_tenant(&tenants, "a dashboard")?;
-        let save = saved::imported(json.clone(), asked.overwrite);
+        let save = saved::imported(&one.text, asked.overwrite)?;
         match saved::keep(&page, tenant, save, &by).await {
             Err(error) if found.len() == 1 => return Err(error),
-            kept => reports.push(reported(name, json, Some(kept))),
+            kept => reports.push(reported(one, Some(kept))),
         }
     }
     answer(&json!({ "dashboards": reports }))
 }
 
-fn found(body: Result<Bytes, BytesRejection>) -> Result<Vec<(String, Value)>, Failed> {
+fn found(body: Result<Bytes, BytesRejection>) -> Result<Vec<Found>, Failed> {
     let body = body.map_err(|error| match error.status() {
         StatusCode::PAYLOAD_TOO_LARGE => {
             Failed::TooLarge(format!("a file has at most {MAX_BODY_BYTES} bytes"))
@@ -69,11 +69,11 @@ fn found(body: Result<Bytes, BytesRejection>) -> Result<Vec<(String, Value)>, Fa
     })?;
     let text = std::str::from_utf8(&body)
         .map_err(|_| Failed::Invalid("expected JSON or YAML, which is UTF-8".to_owned()))?;
-    let found = configmap::dashboards(text).map_err(|error| Failed::Invalid(error.to_string()))?;
-    Ok(found.into_iter().map(|one| (one.name, one.json)).collect())
+    configmap::dashboards(text).map_err(|error| Failed::Invalid(error.to_string()))
 }
 
-fn reported(name: &str, json: &Value, kept: Option<Result<(String, u64), Failed>>) -> Value {
+fn reported(one: &Found, kept: Option<Result<(String, u64), Failed>>) -> Value {
+    let Found { name, json, .. } = one;
     let mut shown = match look(json) {
         Ok(inspected) => json!({
             "name": name, "report": inspected.report, "dashboard": json,

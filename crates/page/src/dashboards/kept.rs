@@ -6,6 +6,7 @@ use kymo_engine::Engine;
 use kymo_store::settings::{Change, Family, Setting};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::limits::MAX_DASHBOARDS;
 use crate::answer::Failed;
@@ -29,20 +30,24 @@ pub(super) struct Kept {
     /// Where it is listed.
     #[serde(default)]
     pub(super) folder: String,
-    /// As it came.
-    pub(super) dashboard: Value,
+    /// As it came, to the letter: numbers and the order of members are its author's.
+    pub(super) dashboard: Box<RawValue>,
 }
 
 impl Kept {
-    pub(super) fn new(dashboard: Value, by: &str, message: String, folder: String) -> Self {
+    pub(super) fn new(dashboard: Box<RawValue>, by: &str, message: String, folder: String) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let saved_millis = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
         Self { format: FORMAT, saved_millis, by: by.to_owned(), message, folder, dashboard }
     }
 
+    /// The dashboard's JSON.
+    pub(super) fn json(&self) -> Result<Value, Failed> {
+        serde_json::from_str(self.dashboard.get()).map_err(damaged)
+    }
+
     fn read(body: &[u8]) -> Result<Self, Failed> {
-        let kept: Self = serde_json::from_slice(body)
-            .map_err(|error| Failed::Internal(format!("a stored dashboard is damaged: {error}")))?;
+        let kept: Self = serde_json::from_slice(body).map_err(damaged)?;
         if kept.format > FORMAT {
             let format = kept.format;
             return Err(Failed::Internal(format!(
@@ -51,6 +56,10 @@ impl Kept {
         }
         Ok(kept)
     }
+}
+
+fn damaged(error: serde_json::Error) -> Failed {
+    Failed::Internal(format!("a stored dashboard is damaged: {error}"))
 }
 
 /// The dashboard that holds, with its version.

@@ -129,7 +129,7 @@ fn shown(placed: &PlacedPanel<'_>, row: Option<&str>, about: &About, context: &C
         "row": row,
         "type": panel.kind,
         "title": context.fill(&panel.title, Style::Text),
-        "description": context.fill(&panel.description, Style::Text),
+        "description": context.fill(&panel.description, Style::Marked),
         "transparent": panel.is_transparent,
         "gridPos": placed.grid,
         "options": filled_texts(&panel.kind, &panel.options, context),
@@ -147,14 +147,16 @@ fn shown(placed: &PlacedPanel<'_>, row: Option<&str>, about: &About, context: &C
     })
 }
 
-/// A text panel shows its text with variables put in; what other options say is put in where it is
-/// drawn, or by the fields.
+/// A text panel shows its text with variables put in, whose values are no markup of it; what other
+/// options say is put in where it is drawn, or by the fields.
 fn filled_texts(kind: &str, options: &Value, context: &Context) -> Value {
     let mut options = options.clone();
+    let is_plain = options.get("mode").and_then(Value::as_str) == Some("code");
+    let style = if is_plain { Style::Text } else { Style::Marked };
     if kind == "text"
         && let Some(Value::String(content)) = options.get_mut("content")
     {
-        *content = context.fill(content, Style::Text);
+        *content = context.fill(content, style);
     }
     options
 }
@@ -180,5 +182,20 @@ mod tests {
         assert!(room.add(json!("12345678")));
         assert!(!room.add(json!("1")));
         assert_eq!(room.panels, [json!("12345678")]);
+    }
+
+    #[test]
+    fn values_are_told_from_the_markup_of_text_panels_and_from_nothing_in_plain_ones() {
+        let held = Held::one("<h1>x</h1>");
+        let variables = BTreeMap::from([("what".to_owned(), held)]);
+        let context = Context { variables, ..Context::default() };
+        let filled = |mode: &str| {
+            let options = json!({"mode": mode, "content": "a $what"});
+            filled_texts("text", &options, &context)["content"].clone()
+        };
+        assert_eq!(filled("code"), json!("a <h1>x</h1>"));
+        for mode in ["markdown", "html"] {
+            assert_eq!(filled(mode), json!("a \u{e000}<h1>x</h1>\u{e001}"));
+        }
     }
 }

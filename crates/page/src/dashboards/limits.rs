@@ -48,5 +48,14 @@ pub(super) const MAX_ANNOTATIONS: usize = 20;
 pub(super) const MAX_MARKS: usize = 1_000;
 /// For so long an annotation may take. What is marked later is looked at no more.
 pub(super) const ANNOTATIONS_WITHIN_SECS: u64 = 5;
+/// Metrics of a query whose pace is found out, and series of each: they mostly come from the same sender.
+pub(super) const MAX_PACED_METRICS: usize = 3;
+pub(super) const MAX_PACED_SERIES: usize = 4;
+/// For so long the pace of a metric holds.
+pub(super) const PACE_FRESH_SECS: u64 = 60;
+/// For so long finding it out may take: a panel waits for it.
+pub(super) const PACE_WITHIN_SECS: u64 = 2;
+/// Metrics whose pace is remembered, about 100 bytes each.
+pub(super) const MAX_PACES: usize = 10_000;
 /// Panels of a layout as JSON. A panel is written once for each copy, whatever it holds.
 pub(super) const MAX_LAYOUT_BYTES: usize = 64 << 20;

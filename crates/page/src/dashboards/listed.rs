@@ -5,10 +5,12 @@ use axum::response::Response;
 use http::HeaderValue;
 use http::header::CONTENT_DISPOSITION;
 use kymo_dash::migrate::unwrapped;
-use kymo_dash::model::read;
-use kymo_dash::report::report;
+use kymo_dash::model::read::{self, Object};
+use kymo_dash::report::{Report, report};
 use kymo_dash::shipped;
 use kymo_store::settings::Family;
+use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::find::{Found, Kind, Summary, find};
@@ -37,7 +39,7 @@ pub(super) async fn list(
             continue;
         }
         let (json, broken) = match &one.json {
-            Ok(json) => (Some(json.as_ref()), None),
+            Ok((json, _)) => (Some(json.as_ref()), None),
             Err(why) => (None, Some(why.as_str())),
         };
         let mut summary = summary_of(json, &one.file);
@@ -80,7 +82,7 @@ async fn summary(page: &Page, tenant: &str, uid: &str, version: u64) -> Result<S
             folder: kept.folder.clone(),
             by: kept.by.clone(),
             saved_millis: kept.saved_millis,
-            ..summary_of(Some(&kept.dashboard), uid)
+            ..summary_of(kept.json().ok().as_ref(), uid)
         },
         Ok(None) => Summary { is_deleted: true, ..summary_of(None, uid) },
         // One that is damaged must not hide the others.
@@ -126,12 +128,21 @@ pub(super) async fn one(
 ) -> Result<Response, Failed> {
     let found = find(&page, &tenants, &uid).await?;
     let inspected = report(&found.json).map_err(|error| Failed::Invalid(error.to_string()))?;
-    answer(&json!({
-        "meta": meta(&found),
-        "dashboard": found.json,
-        "model": inspected.migrated.json,
-        "report": inspected.report,
-    }))
+    answer(&One {
+        meta: meta(&found),
+        dashboard: &found.text,
+        model: &inspected.migrated.json,
+        report: &inspected.report,
+    })
+}
+
+/// A dashboard as it is written, and as it is understood.
+#[derive(Serialize)]
+struct One<'a> {
+    meta: Value,
+    dashboard: &'a RawValue,
+    model: &'a Object,
+    report: &'a Report,
 }
 
 /// `GET /api/dashboards/{uid}/export`: the JSON as it came.
@@ -141,7 +152,8 @@ pub(super) async fn export(
     Path(uid): Path<String>,
 ) -> Result<Response, Failed> {
     let found = find(&page, &tenants, &uid).await?;
-    let mut response = answer(&found.json)?;
+    let text: &RawValue = &found.text;
+    let mut response = answer(&text)?;
     let name: String =
         found.uid.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
     if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{name}.json\"")) {
@@ -182,13 +194,26 @@ pub(super) async fn version(
 ) -> Result<Response, Failed> {
     for tenant in tenants.names() {
         if let Some(kept) = kept::version(&page.engine, tenant, &uid, version).await? {
-            return answer(&json!({
-                "version": version, "saved": kept.saved_millis, "by": kept.by,
-                "message": kept.message, "dashboard": kept.dashboard,
-            }));
+            return answer(&Version {
+                version,
+                saved: kept.saved_millis,
+                by: &kept.by,
+                message: &kept.message,
+                dashboard: &kept.dashboard,
+            });
         }
     }
     Err(Failed::Unknown(format!("version {version} of {uid:?} is not kept")))
+}
+
+/// A version as it was saved.
+#[derive(Serialize)]
+struct Version<'a> {
+    version: u64,
+    saved: i64,
+    by: &'a str,
+    message: &'a str,
+    dashboard: &'a RawValue,
 }
 
 /// `GET /api/dashboards/units`: how numbers are written in each unit, so that the page writes them as

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use kymo_dash::configmap::{self, Found};
 use kymo_dash::limits::MAX_FILE_BYTES;
+use kymo_dash::migrate::written_uid;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::limits::{FOLDER_FRESH_SECS, MAX_FILES};
-use super::saved::written_uid;
 
 /// A dashboard of a folder.
 #[derive(Debug, Clone)]
@@ -22,8 +23,8 @@ pub(super) struct Provisioned {
     pub(super) file: String,
     /// When the file was changed, in milliseconds since 1970.
     pub(super) changed_millis: i64,
-    /// Its JSON, or why there is none.
-    pub(super) json: Result<Arc<Value>, String>,
+    /// Its JSON, and the same as it is written; or why there is none.
+    pub(super) json: Result<(Arc<Value>, Arc<RawValue>), String>,
 }
 
 /// A file, as it was when it was read.
@@ -158,13 +159,15 @@ fn read(folder: &Path, path: &Path, known: Option<Read>) -> Read {
 
 fn provisioned(file: &str, changed_millis: i64, found: Found) -> Provisioned {
     let made = || uid_of(&format!("{file}-{}", found.name));
-    let uid = written_uid(&found.json).unwrap_or_else(made);
+    let uid = written_uid(&found.json).map_or_else(made, str::to_owned);
     let file =
         if found.name.is_empty() { file.to_owned() } else { format!("{file}:{}", found.name) };
     if super::WORDS.contains(&uid.as_str()) {
         return broken(&file, changed_millis, format!("its uid {uid:?} is a word of the API"));
     }
-    Provisioned { uid, file, changed_millis, json: Ok(Arc::new(found.json)) }
+    let text = RawValue::from_string(found.text).map_err(|error| error.to_string());
+    let json = text.map(|text| (Arc::new(found.json), Arc::<RawValue>::from(text)));
+    Provisioned { uid, file, changed_millis, json }
 }
 
 fn broken(file: &str, changed_millis: i64, why: String) -> Provisioned {

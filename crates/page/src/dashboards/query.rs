@@ -16,9 +16,7 @@ use http::StatusCode;
 use kymo_dash::fields;
 use kymo_dash::fields::units::Clock;
 use kymo_dash::frame::{Frame, Notice};
-use kymo_dash::interpolate::Context;
-use kymo_dash::interpolate::Style;
-use kymo_dash::interpolate::interval::parse;
+use kymo_dash::interpolate::{Context, Style, TimeRange};
 use kymo_dash::layout::{Scope, panel_of};
 use kymo_dash::model::read;
 use kymo_dash::model::{Answerer, Choice, Language, Panel, Target};
@@ -31,6 +29,7 @@ use serde_json::{Value, json};
 use super::asked::{About, Asked};
 use super::layout::scoped;
 use super::limits::{MAX_PANELS_ASKED, PANELS_AT_ONCE};
+use super::range::{self, Calendar};
 use super::resolve::{Options, filters, resolve};
 use super::targets::{EXEMPLARS, Given, Question, Wrong, points};
 use crate::Page;
@@ -149,9 +148,11 @@ async fn answered(page: &Page, about: &Arc<About>, asked: &AskedPanel) -> Result
     let panel = panel_of(&asked.key).and_then(find);
     let panel = panel.ok_or_else(|| format!("there is no panel {}", asked.key))?;
     let mut context = scoped(&about.context, &asked.scope());
-    context.time = own_time(panel, &context);
+    let (time, notices) = own_time(panel, &context, about.calendar);
+    context.time = time;
     let points = points(panel, asked.max_data_points);
     let mut done = targets(page, about, panel, &context, points).await;
+    done.notices.splice(..0, notices);
     context.interval_millis = kymo_dash::interpolate::interval::interval(
         context.time.to_millis - context.time.from_millis,
         points,
@@ -171,21 +172,31 @@ async fn answered(page: &Page, about: &Arc<About>, asked: &AskedPanel) -> Result
     Ok(done)
 }
 
-/// The panel's own time, if it has one.
-fn own_time(panel: &Panel, context: &Context) -> kymo_dash::interpolate::TimeRange {
+/// The panel's own time, if it has one, and what of it is not understood.
+fn own_time(panel: &Panel, context: &Context, calendar: Calendar) -> (TimeRange, Vec<Notice>) {
     let mut time = context.time;
-    let duration = |text: &Option<String>| {
+    let mut notices = Vec::new();
+    let filled = |text: &Option<String>| {
         let text = context.fill(text.as_deref()?, Style::Glob);
-        parse(text.trim().trim_start_matches("now-"))
+        (!text.trim().is_empty()).then_some(text)
     };
-    if let Some(millis) = duration(&panel.time_from) {
-        time.from_millis = time.to_millis.saturating_sub(millis).max(0);
+    if let Some(text) = filled(&panel.time_from) {
+        match range::own(time, &text, calendar) {
+            Some(own) => time = own,
+            None => notices.push(Notice::warning(format!(
+                "the panel's own time {text:?} is not understood: expected 6h, now-1d/d or now/d"
+            ))),
+        }
     }
-    if let Some(millis) = duration(&panel.time_shift) {
-        time.from_millis = time.from_millis.saturating_sub(millis).max(0);
-        time.to_millis = time.to_millis.saturating_sub(millis).max(1);
+    if let Some(text) = filled(&panel.time_shift) {
+        match range::shifted(time, &text, calendar) {
+            Some(shifted) => time = shifted,
+            None => notices.push(Notice::warning(format!(
+                "the panel's time shift {text:?} is not understood: expected 6h or 1d/d"
+            ))),
+        }
     }
-    time
+    (time, notices)
 }
 
 /// The queries of a panel, those of the panel that it takes its data from included.
@@ -311,8 +322,9 @@ fn shaped(panel: &Panel, before: &[Value], frames: Vec<Frame>, context: &Context
     let calcs: Vec<&str> = calcs.filter_map(Value::as_str).collect();
     fields::add_calcs(&mut made.frames, &calcs);
     let shown = shown::of_panel(&panel.kind, &panel.options, &field_config, &made.frames, &with);
+    made.notices.extend(shown.notice);
     // What is wrong with the configuration is said of the series.
     fields::resolve(&field_config, &mut exemplars, &with);
     made.frames.extend(exemplars);
-    Shaped { frames: made.frames, shown, notices: made.notices }
+    Shaped { frames: made.frames, shown: shown.values, notices: made.notices }
 }

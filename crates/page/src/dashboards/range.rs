@@ -6,6 +6,7 @@ use chrono::{
 use chrono_tz::Tz;
 use kymo_dash::fields::units::date;
 use kymo_dash::interpolate::TimeRange;
+use kymo_dash::interpolate::interval::parse;
 use serde_json::Value;
 
 use crate::answer::Failed;
@@ -42,6 +43,40 @@ pub(super) fn range(
         return Err(Failed::Invalid(format!("from ({from}) is not before to ({to})")));
     }
     Ok(TimeRange { from_millis, to_millis })
+}
+
+/// The time of a panel that has its own, before the end of the dashboard's: `1h`, `now-1d/d`, `now/d`.
+/// `+1h` is what follows that end.
+pub(super) fn own(time: TimeRange, from: &str, calendar: Calendar) -> Option<TimeRange> {
+    let from = from.trim();
+    let end = time.to_millis;
+    let own = match from.strip_prefix("now").unwrap_or(from) {
+        later if later.starts_with('+') => {
+            let to_millis = relative(later, end, calendar, true)?;
+            TimeRange { from_millis: end, to_millis }
+        }
+        since if since.starts_with(['-', '/']) => {
+            TimeRange { from_millis: relative(since, end, calendar, false)?, to_millis: end }
+        }
+        length => TimeRange { from_millis: before(length, end, calendar, false)?, to_millis: end },
+    };
+    (own.from_millis < own.to_millis && own.to_millis <= LATEST_MILLIS).then_some(own)
+}
+
+/// A time as much earlier as a panel says: `1d`, or whole days with `1d/d`.
+pub(super) fn shifted(time: TimeRange, shift: &str, calendar: Calendar) -> Option<TimeRange> {
+    let shift = shift.trim();
+    let shift = shift.strip_prefix("now-").unwrap_or(shift);
+    let moved = |millis: i64, is_end: bool| before(shift, millis, calendar, is_end);
+    let (from_millis, to_millis) = (moved(time.from_millis, false)?, moved(time.to_millis, true)?);
+    (from_millis < to_millis).then_some(TimeRange { from_millis, to_millis })
+}
+
+/// The moment that is so long before another. Months and years are those of the calendar; what has
+/// several units, as `1h30m`, is a plain duration.
+fn before(length: &str, millis: i64, calendar: Calendar, is_end: bool) -> Option<i64> {
+    let plain = || Some(millis.saturating_sub(parse(length)?).max(0));
+    relative(&format!("-{length}"), millis, calendar, is_end).or_else(plain)
 }
 
 /// A text, of a text or a number.
@@ -236,6 +271,50 @@ mod tests {
         assert_eq!(begins(Weekday::Sun), "2020-07-12T00:00:00+00:00");
         assert_eq!(begins(Weekday::Sat), "2020-07-11T00:00:00+00:00");
         assert_eq!("saturday".parse::<Weekday>().ok(), Some(Weekday::Sat), "as it is written");
+    }
+
+    #[test]
+    fn a_panel_may_have_a_time_of_its_own() {
+        let millis = |text: &str| DateTime::parse_from_rfc3339(text).unwrap().timestamp_millis();
+        let time = TimeRange {
+            from_millis: millis("2020-07-13T14:00:00Z"),
+            to_millis: millis("2020-07-13T20:00:00Z"),
+        };
+        let shown = |found: Option<TimeRange>| -> Option<(String, String)> {
+            let text = |millis: i64| {
+                DateTime::from_timestamp_millis(millis).unwrap().format("%dT%H:%M").to_string()
+            };
+            found.map(|time| (text(time.from_millis), text(time.to_millis)))
+        };
+        let pair = |from: &str, to: &str| Some((from.to_owned(), to.to_owned()));
+        let calendar = Calendar::default();
+        for (text, expected) in [
+            ("1h", pair("13T19:00", "13T20:00")),
+            ("now-1h", pair("13T19:00", "13T20:00")),
+            ("1h30m", pair("13T18:30", "13T20:00")),
+            ("now/d", pair("13T00:00", "13T20:00")),
+            ("now-1d/d", pair("12T00:00", "13T20:00")),
+            ("1d/d", pair("12T00:00", "13T20:00")),
+            ("now/M", pair("01T00:00", "13T20:00")),
+            ("+2h", pair("13T20:00", "13T22:00")),
+            ("now", None),
+            ("", None),
+            ("soon", None),
+        ] {
+            assert_eq!(shown(own(time, text, calendar)), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("1h", pair("13T13:00", "13T19:00")),
+            ("now-1h", pair("13T13:00", "13T19:00")),
+            ("1h30m", pair("13T12:30", "13T18:30")),
+            ("1d/d", pair("12T00:00", "12T23:59")),
+            ("1w/w", pair("06T00:00", "12T23:59")),
+            ("/d", None),
+            ("-1d", None),
+            ("", None),
+        ] {
+            assert_eq!(shown(shifted(time, text, calendar)), expected, "{text}");
+        }
     }
 
     #[test]

@@ -3,15 +3,16 @@
 
 use kymo_dash::interpolate::{Held, Style};
 use kymo_dash::model::variable::ALL;
-use kymo_dash::model::{Answerer, Choice, Language, Variable, VariableKind};
+use kymo_dash::model::{Answerer, Choice, Language, SourceRef, Variable, VariableKind};
 use kymo_dash::report::{answerer_of, is_known_form};
 use kymo_dash::variables::lists::{AUTO, auto_interval, options};
 use kymo_dash::variables::shape::shape;
-use kymo_dash::variables::{Filter, adhoc, choose, order, question};
+use kymo_dash::variables::{Filter, Question, adhoc, choose, order, question};
 use serde::Serialize;
 
 use super::answers::answer;
 use super::asked::About;
+use super::targets::filled_sql;
 use crate::Page;
 
 /// A variable as the page shows it.
@@ -36,6 +37,9 @@ pub(super) struct Resolved {
     /// Conditions, of variables that are such.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     filters: Vec<Filter>,
+    /// The data source of ours that conditions are about, of variables that are such.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    datasource: Option<SourceRef>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,7 +137,10 @@ async fn ask(page: &Page, about: &About, variable: &Variable) -> Result<Offered,
         Answerer::Panel(_) => return Err("its data source is another panel".to_owned()),
         Answerer::Nobody(why) => return Err(why),
     };
-    let question = question(variable, language, &about.context)?;
+    let question = match question(variable, language, &about.context)? {
+        Question::Sql { query } => Question::Sql { query: filled_sql(&query, &about.context)? },
+        question => question,
+    };
     let is_within = variable.refresh == 2;
     let found = answer(page, &about.tenants, &question, about.context.time, is_within).await?;
     let regex = about.context.fill(&variable.regex, Style::Glob);
@@ -157,9 +164,13 @@ fn one(
             chosen.held.values = stored;
         }
     }
-    let filters = match variable.kind {
-        VariableKind::Adhoc => adhoc::filters(variable, asked),
-        _ => Vec::new(),
+    let (filters, datasource) = match variable.kind {
+        VariableKind::Adhoc => {
+            let source = language_of(about, variable).source();
+            let source = SourceRef { kind: source.kind.to_owned(), uid: source.uid.to_owned() };
+            (adhoc::filters(variable, asked), Some(source))
+        }
+        _ => (Vec::new(), None),
     };
     let current = match chosen.held.is_all {
         true => vec![Choice { text: "All".to_owned(), value: ALL.to_owned() }],
@@ -185,6 +196,7 @@ fn one(
         current,
         missing: chosen.missing,
         filters,
+        datasource,
         error: offered.error,
         warning,
     }
@@ -203,17 +215,21 @@ fn held_of(about: &About, variable: &Variable, mut held: Held) -> Held {
     held
 }
 
+/// The language that conditions of a variable are added in.
+fn language_of(about: &About, variable: &Variable) -> Language {
+    match answerer_of(variable.source.as_ref(), &Default::default(), &about.context) {
+        Answerer::Ours(language) => language,
+        // An old dashboard relies on its default data source.
+        _ => Language::Promql,
+    }
+}
+
 /// The conditions that hold for a data source.
 pub(super) fn filters(about: &About, language: Language) -> Vec<Filter> {
     let mut found = Vec::new();
     let variables = &about.inspected.dashboard.variables;
     for variable in variables.iter().filter(|v| v.kind == VariableKind::Adhoc) {
-        let is_meant =
-            match answerer_of(variable.source.as_ref(), &Default::default(), &about.context) {
-                Answerer::Ours(other) => other == language,
-                _ => language == Language::Promql,
-            };
-        if is_meant {
+        if language_of(about, variable) == language {
             let asked = about.chosen.get(&variable.name).map(|values| values.as_slice());
             found.extend(adhoc::filters(variable, asked));
         }

@@ -1,15 +1,18 @@
 //! Saving and deleting.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use kymo_dash::limits::MAX_DASHBOARD_BYTES;
-use kymo_dash::migrate::{migrate, unwrapped};
-use kymo_dash::model::read;
+use kymo_dash::migrate::{migrate, unwrapped, written_uid};
+use kymo_dash::model::read::{self, Object};
 use kymo_dash::shipped;
 use kymo_store::settings::Change;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::find::find;
@@ -21,7 +24,8 @@ use crate::{Page, times};
 /// A dashboard to be saved.
 #[derive(Deserialize)]
 pub(super) struct Save {
-    dashboard: Value,
+    /// As it was sent, to the letter.
+    dashboard: Box<RawValue>,
     /// Why.
     #[serde(default)]
     message: String,
@@ -48,8 +52,10 @@ pub(super) async fn save(
 }
 
 /// A dashboard that a file brought, saved over what has its id only if that is wanted.
-pub(super) fn imported(dashboard: Value, overwrite: bool) -> Save {
-    Save { dashboard, message: "imported".to_owned(), folder: None, overwrite, version: None }
+pub(super) fn imported(text: &str, overwrite: bool) -> Result<Save, Failed> {
+    let dashboard = RawValue::from_string(text.to_owned());
+    let dashboard = dashboard.map_err(|error| Failed::Invalid(error.to_string()))?;
+    Ok(Save { dashboard, message: "imported".to_owned(), folder: None, overwrite, version: None })
 }
 
 /// Keeps a dashboard and gives its id and version.
@@ -59,9 +65,7 @@ pub(super) async fn keep(
     save: Save,
     by: &str,
 ) -> Result<(String, u64), Failed> {
-    let mut dashboard = save.dashboard;
-    migrate(&dashboard).map_err(|error| Failed::Invalid(error.to_string()))?;
-    let uid = uid_of(&mut dashboard)?;
+    let (dashboard, uid) = with_uid(save.dashboard)?;
     check(&dashboard, &uid, &save.message)?;
     let holds = kept::get(&page.engine, tenant, &uid).await?;
     let (held, folder) = holds.map_or((0, String::new()), |(version, kept)| (version, kept.folder));
@@ -88,8 +92,7 @@ pub(super) async fn keep(
 }
 
 /// Whether a dashboard is as large as one may be, kept or not.
-pub(super) fn check_size(dashboard: &Value) -> Result<(), Failed> {
-    let bytes = dashboard.to_string().len();
+pub(super) fn check_size(bytes: usize) -> Result<(), Failed> {
     if bytes > MAX_DASHBOARD_BYTES {
         let why =
             format!("a dashboard has at most {MAX_DASHBOARD_BYTES} bytes, this one has {bytes}");
@@ -98,8 +101,8 @@ pub(super) fn check_size(dashboard: &Value) -> Result<(), Failed> {
     Ok(())
 }
 
-fn check(dashboard: &Value, uid: &str, message: &str) -> Result<(), Failed> {
-    check_size(dashboard)?;
+fn check(dashboard: &RawValue, uid: &str, message: &str) -> Result<(), Failed> {
+    check_size(dashboard.get().len())?;
     if uid.starts_with(shipped::PREFIX) && shipped::find(uid).is_some() {
         let why = format!("{uid:?} comes with the program: save a copy under another uid");
         return Err(Failed::Conflict(why));
@@ -123,21 +126,23 @@ fn check(dashboard: &Value, uid: &str, message: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The id that a dashboard says: its `uid`, or the name of the resource that it is the `spec` of.
-pub(super) fn written_uid(dashboard: &Value) -> Option<String> {
-    let outer = dashboard.as_object()?;
-    let inner = unwrapped(dashboard).ok()?;
-    let name = read::object(outer, "metadata").and_then(|metadata| read::text(metadata, "name"));
-    let uid = read::text(inner, "uid").or_else(|| read::text(outer, "uid")).or(name);
-    uid.map(str::to_owned)
+/// A dashboard with its id: the one that is written, or a new one, which is then written into it.
+fn with_uid(written: Box<RawValue>) -> Result<(Box<RawValue>, String), Failed> {
+    let invalid = |error: &dyn std::fmt::Display| Failed::Invalid(error.to_string());
+    let json: Value = serde_json::from_str(written.get()).map_err(|error| invalid(&error))?;
+    migrate(&json).map_err(|error| invalid(&error))?;
+    if let Some(uid) = written_uid(&json) {
+        return Ok((written, uid.to_owned()));
+    }
+    let uid = new_uid(unwrapped(&json).map_err(|error| invalid(&error))?);
+    let text = with_member(written.get(), &uid);
+    let text = text.ok_or_else(|| Failed::Internal("a uid cannot be written".to_owned()))?;
+    let written = RawValue::from_string(text).map_err(|error| invalid(&error))?;
+    Ok((written, uid))
 }
 
-/// The id that is written, or a new one, which is then written into it.
-fn uid_of(dashboard: &mut Value) -> Result<String, Failed> {
-    if let Some(uid) = written_uid(dashboard) {
-        return Ok(uid);
-    }
-    let of = unwrapped(dashboard).map_err(|error| Failed::Invalid(error.to_string()))?;
+/// An id that nothing else has, which begins as the title does.
+fn new_uid(of: &Object) -> String {
     let title = read::text(of, "title").unwrap_or("dashboard");
     let words: String = title
         .to_lowercase()
@@ -146,15 +151,23 @@ fn uid_of(dashboard: &mut Value) -> Result<String, Failed> {
         .collect();
     let words: String = words.trim_matches('-').chars().take(20).collect();
     let uid = format!("{}-{:x}", words.trim_matches('-'), times::now_nanos());
-    let uid: String = uid.trim_start_matches('-').chars().take(MAX_UID_CHARS).collect();
-    if let Value::Object(of) = dashboard {
-        let target = match of.get_mut("dashboard") {
-            Some(Value::Object(inner)) => inner,
-            _ => of,
-        };
-        target.insert("uid".to_owned(), json!(uid));
+    uid.trim_start_matches('-').chars().take(MAX_UID_CHARS).collect()
+}
+
+/// The text of an object with an id in it: in the place of one that says nothing, else before all other
+/// members. All the rest stays to the letter.
+fn with_member(text: &str, uid: &str) -> Option<String> {
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
+    let uid = json!(uid);
+    if let Some(empty) = members.get("uid") {
+        // It is a part of the text: where it begins is how far it is from the text's begin.
+        let start = (empty.get().as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
+        let (before, after) = (text.get(..start)?, text.get(start + empty.get().len()..)?);
+        return Some(format!("{before}{uid}{after}"));
     }
-    Ok(uid)
+    let rest = text.trim_start().strip_prefix('{')?;
+    let comma = if members.is_empty() { "" } else { "," };
+    Some(format!("{{\"uid\":{uid}{comma}{rest}"))
 }
 
 /// `DELETE /api/dashboards/{uid}`

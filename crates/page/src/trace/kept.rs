@@ -15,6 +15,7 @@ use kymo_traceview::TraceTree;
 use super::limits::{
     RECENT_MAX, RECENT_MAX_AGE, RECENT_MAX_BYTES, UPLOAD_MAX_AGE, UPLOADS_MAX, UPLOADS_MAX_BYTES,
 };
+use crate::aging;
 
 /// A trace, laid out.
 #[derive(Debug, Clone)]
@@ -68,20 +69,14 @@ fn locked(shelf: &Mutex<Shelf>) -> std::sync::MutexGuard<'_, Shelf> {
     shelf.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps a trace, and lets go of it when it is too old. What waits until then holds nothing.
+/// Keeps a trace, and lets go of it when it is too old.
 fn add(shelf: &Arc<Mutex<Shelf>>, tenants: &Tenants, loaded: Loaded) {
     let max_age = {
         let mut shelf = locked(shelf);
         shelf.add(tenants, loaded);
         shelf.max_age
     };
-    let shelf = Arc::downgrade(shelf);
-    tokio::spawn(async move {
-        tokio::time::sleep(max_age).await;
-        if let Some(shelf) = shelf.upgrade() {
-            locked(&shelf).drop_old();
-        }
-    });
+    aging::later(shelf, max_age, Shelf::drop_old);
 }
 
 /// Traces, the newest at the front.

@@ -33,7 +33,8 @@ impl Parameters {
     /// The search that is asked for.
     pub(super) fn search(&self) -> Result<Search, Failed> {
         let mut query = parse(self.q.as_deref())?;
-        let mut selected = attributes("select", self.select.as_deref(), SELECT_MAX)?;
+        let selected = self.selected()?.into_iter().map(|(_, attribute)| attribute);
+        let mut selected: Vec<Attribute> = selected.collect();
         if !selected.is_empty() || matches!(query.body, Body::Spans(_)) {
             // People know spans by their names.
             selected.push(Attribute { of_parent: false, name: Name::Intrinsic(Intrinsic::Name) });
@@ -57,6 +58,11 @@ impl Parameters {
             sort: self.sort()?,
             after: after.transpose()?,
         })
+    }
+
+    /// The attributes that spans are to be answered with, each as it was asked for.
+    pub(super) fn selected(&self) -> Result<Vec<(&str, Attribute)>, Failed> {
+        attributes("select", self.select.as_deref(), SELECT_MAX)
     }
 
     fn sort(&self) -> Result<Sort, Failed> {
@@ -109,24 +115,52 @@ pub(super) fn spans_of(query: &mut Query) -> Result<&mut Pipeline, Failed> {
     }
 }
 
-/// Attributes, with commas between them.
-pub(super) fn attributes(
+/// Attributes with commas between them, each as it was written and as it was read.
+pub(super) fn attributes<'t>(
     name: &str,
-    text: Option<&str>,
+    text: Option<&'t str>,
     max: usize,
-) -> Result<Vec<Attribute>, Failed> {
-    let keys: Vec<&str> =
-        text.unwrap_or_default().split(',').map(str::trim).filter(|key| !key.is_empty()).collect();
+) -> Result<Vec<(&'t str, Attribute)>, Failed> {
+    let keys = split(text.unwrap_or_default());
     if keys.len() > max {
         return Err(Failed::Invalid(format!(
             "{name} has {} attributes: expected at most {max}",
             keys.len()
         )));
     }
-    let parse = |key: &&str| {
-        kymo_traceql::parse_attribute(key).map_err(|error| {
-            Failed::Invalid(format!("{name} has {key:?}, which is no attribute: {error}"))
-        })
+    let parse = |key: &'t str| match kymo_traceql::parse_attribute(key) {
+        Ok(attribute) => Ok((key, attribute)),
+        Err(error) => {
+            Err(Failed::Invalid(format!("{name} has {key:?}, which is no attribute: {error}")))
+        }
     };
-    keys.iter().map(parse).collect()
+    keys.into_iter().map(parse).collect()
+}
+
+/// The parts of a text between commas, without those that are empty. A comma in a quoted name is none.
+fn split(text: &str) -> Vec<&str> {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let is_between = |letter: char| {
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            _ => {}
+        }
+        letter == ',' && !is_quoted
+    };
+    text.split(is_between).map(str::trim).filter(|key| !key.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_in_quoted_names_divide_nothing() {
+        let text = r#" name, span."a,b" ,,span."say \",\"",.c"#;
+        assert_eq!(split(text), ["name", r#"span."a,b""#, r#"span."say \",\"""#, ".c"]);
+        assert_eq!(split(r#"span."a,b"#), [r#"span."a,b"#]);
+        assert_eq!(split(" , "), [""; 0]);
+    }
 }

@@ -59,7 +59,7 @@ pub(super) async fn facets(
     let time = times::range(start.as_deref(), end.as_deref(), USUAL_NANOS)?;
     let keys = given(&asked.keys).unwrap_or_else(|| USUAL_KEYS.to_owned());
     let mut found = Vec::new();
-    for attribute in attributes("keys", Some(&keys), FACETS_MAX)? {
+    for (_, attribute) in attributes("keys", Some(&keys), FACETS_MAX)? {
         let metrics = MetricsQuery {
             query: kymo_traceql::Query {
                 body: Body::Metrics(Metrics::Query {

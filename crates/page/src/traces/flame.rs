@@ -1,7 +1,8 @@
 //! `GET /api/traces/flame`: traces that match, merged by path.
 //!
 //! `q` names those of side A. With `qb`, or with `startb` and `endb`, there is a side B: the same query
-//! or another, at the same time or another. Answers `{"flame":{…},"a":{"matched","merged","truncated"},
+//! or another, at the same time or another. What is wrong is told with the side that it is of:
+//! `{"error":"…","position":{…},"parameter":"qb"}`. Answers `{"flame":{…},"a":{"matched","merged","truncated"},
 //! "b":…}`, where `flame` is `kymo_traceview::flame`, and `truncated` says that more match or that there was
 //! no time to read all.
 
@@ -44,7 +45,10 @@ pub(super) async fn flame(
     Query(asked): Query<Parameters>,
 ) -> Result<Response, Failed> {
     let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-    let a = search(&asked, asked.q.as_deref(), asked.start.as_deref(), asked.end.as_deref())?;
+    let of_a = |failed: Failed| failed.of("q");
+    let of_b = |failed: Failed| failed.of("qb");
+    let a = search(&asked, asked.q.as_deref(), asked.start.as_deref(), asked.end.as_deref());
+    let a = a.map_err(of_a)?;
     let (query_b, start_b, end_b) = (given(&asked.qb), given(&asked.startb), given(&asked.endb));
     let has_b = query_b.is_some() || start_b.is_some() || end_b.is_some();
     let b = search(
@@ -53,12 +57,12 @@ pub(super) async fn flame(
         start_b.as_deref().or(asked.start.as_deref()),
         end_b.as_deref().or(asked.end.as_deref()),
     );
-    let b = if has_b { Some(b?) } else { None };
+    let b = if has_b { Some(b.map_err(of_b)?) } else { None };
     let mut merging =
         Merging { page, tenants, flames: Flames::default(), began: Instant::now(), spans: 0 };
-    let a = merging.add(a, Side::A).await?;
+    let a = merging.add(a, Side::A).await.map_err(of_a)?;
     let b = match b {
-        Some(search) => Some(merging.add(search, Side::B).await?),
+        Some(search) => Some(merging.add(search, Side::B).await.map_err(of_b)?),
         None => None,
     };
     let Merging { page, flames, .. } = merging;

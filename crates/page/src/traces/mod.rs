@@ -15,10 +15,12 @@
 //! |---|---|
 //! | `asked` | parameters, and queries with what is added to them |
 //! | `search`, `flame`, `facets` | the answers |
+//! | `columns` | values of spans under their full names |
 //! | `value` | values of TraceQL as JSON, with their types |
 //! | `limits` | every limit, with its reason |
 
 mod asked;
+mod columns;
 mod facets;
 mod flame;
 mod limits;

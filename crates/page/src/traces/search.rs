@@ -13,7 +13,9 @@
 //! A trace is `{"id","rootService","rootName","start","durationNanos","spanCount","errorCount","orphans",
 //! "matched","services":[{"name","spans","errors"}],"spanSets":[{"matched","attributes":[…],"spans":[{"id",
 //! "name","start","durationNanos","attributes":[{"key","type","value"}]}]}]}`; `rootService` and `rootName`
-//! are `null` while there is no root, `start` is nanoseconds since 1970 as text.
+//! are `null` while there is no root, `start` is nanoseconds since 1970 as text. Attributes of spans are
+//! those of `select`, with the keys that it has, then what else the query names, with scopes: `span.a` and
+//! `resource.a` are two.
 
 use std::time::Instant;
 
@@ -28,10 +30,12 @@ use kymo_engine::EngineError;
 use kymo_engine::traceql::{
     Cursor, Found, FoundSet, FoundSpan, FoundTrace, SearchStats, Searching,
 };
+use kymo_traceql::OwnedValue;
 use kymo_traceview::hex;
 use serde::Serialize;
 
 use super::asked::Parameters;
+use super::columns::Columns;
 use super::value::Typed;
 use crate::Page;
 use crate::answer::{Failed, Query, Whose, typed};
@@ -42,6 +46,7 @@ pub(super) async fn search(
     Query(asked): Query<Parameters>,
 ) -> Result<Response, Failed> {
     let search = asked.search()?;
+    let columns = Columns::of(asked.selected()?);
     let searching = page.engine.search(&tenants, search).await?;
     let answer = Answer {
         searching,
@@ -49,6 +54,7 @@ pub(super) async fn search(
         traces: 0,
         next: None,
         stats: SearchStats::default(),
+        columns,
         page,
         is_done: false,
     };
@@ -78,6 +84,7 @@ struct Answer {
     traces: usize,
     next: Option<Cursor>,
     stats: SearchStats,
+    columns: Columns,
     page: Page,
     is_done: bool,
 }
@@ -129,8 +136,8 @@ impl Answer {
         };
         (self.next, self.stats) = (found.next, found.stats);
         self.traces += found.traces.len();
-        let progress = self.progress();
-        match self.page.engine.blocking(move || part(found, progress)).await {
+        let (progress, columns) = (self.progress(), self.columns.clone());
+        match self.page.engine.blocking(move || part(found, progress, &columns)).await {
             Ok(lines) => Some(lines),
             Err(error) => Some(self.failed(&error)),
         }
@@ -169,12 +176,12 @@ impl Answer {
     }
 }
 
-fn part(found: Found, progress: Progress) -> Bytes {
+fn part(found: Found, progress: Progress, columns: &Columns) -> Bytes {
     let progress = Line::Progress(progress);
     if found.traces.is_empty() {
         return written(&[progress]);
     }
-    let traces = found.traces.into_iter().map(Trace::of).collect();
+    let traces = found.traces.into_iter().map(|trace| Trace::of(trace, columns)).collect();
     written(&[Line::Traces(traces), progress])
 }
 
@@ -229,7 +236,9 @@ struct Span {
 }
 
 impl Trace {
-    fn of(found: FoundTrace) -> Self {
+    fn of(found: FoundTrace, columns: &Columns) -> Self {
+        let span_set = |set: &FoundSet| SpanSet::of(set, &found, columns);
+        let span_sets: Vec<SpanSet> = found.span_sets.iter().map(span_set).collect();
         let service = |stats: kymo_engine::traceql::ServiceStats| Service {
             name: stats.service,
             spans: stats.spans,
@@ -244,35 +253,36 @@ impl Trace {
             span_count: found.services.iter().map(|service| service.spans).sum(),
             error_count: found.services.iter().map(|service| service.errors).sum(),
             orphans: found.orphans,
-            matched: found.span_sets.iter().map(|set| set.matched).sum(),
+            matched: span_sets.iter().map(|set| set.matched).sum(),
             services: found.services.into_iter().map(service).collect(),
-            span_sets: found.span_sets.into_iter().map(SpanSet::of).collect(),
+            span_sets,
         }
     }
 }
 
 impl SpanSet {
-    fn of(found: FoundSet) -> Self {
+    fn of(found: &FoundSet, trace: &FoundTrace, columns: &Columns) -> Self {
+        let span = |span: &FoundSpan| Span::of(span, trace, columns);
         Self {
             matched: found.matched,
-            attributes: typed_values(found.attributes),
-            spans: found.spans.into_iter().map(Span::of).collect(),
+            attributes: found.attributes.iter().map(typed_value).collect(),
+            spans: found.spans.iter().map(span).collect(),
         }
     }
 }
 
 impl Span {
-    fn of(found: FoundSpan) -> Self {
+    fn of(found: &FoundSpan, trace: &FoundTrace, columns: &Columns) -> Self {
         Self {
             id: hex(&found.span_id),
-            name: found.name,
+            name: found.name.clone(),
             start: found.start_nanos.to_string(),
             duration_nanos: found.duration_nanos,
-            attributes: typed_values(found.attributes),
+            attributes: columns.values(trace, found),
         }
     }
 }
 
-fn typed_values(values: Vec<(String, kymo_traceql::OwnedValue)>) -> Vec<Typed> {
-    values.into_iter().map(|(key, value)| Typed::of(key, &value)).collect()
+fn typed_value((key, value): &(String, OwnedValue)) -> Typed {
+    Typed::of(key.clone(), value)
 }

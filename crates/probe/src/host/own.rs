@@ -7,9 +7,10 @@ use procfs::FromRead;
 use procfs::process::{LimitValue, Limits, Stat};
 
 use crate::error::ProbeError;
-use crate::files::{KeptFile, number};
+use crate::files::KeptFile;
 use crate::model::{Builder, Metric};
 use crate::probe::Collector;
+use crate::process::boot_secs;
 
 const CPU: Metric = Metric::counter("process_cpu_seconds_total", "Processor time of this program.");
 const MAX_FDS: Metric =
@@ -30,7 +31,7 @@ const VIRTUAL_MAX: Metric = Metric::gauge(
 pub(super) struct OwnProcess {
     directory: PathBuf,
     stat: KeptFile,
-    kernel_stat: PathBuf,
+    proc: PathBuf,
     /// Limits do not change unless this program changes them, which it does at its start.
     limits: Option<(f64, f64)>,
     /// Unix time, once it is known.
@@ -42,7 +43,7 @@ impl OwnProcess {
         let directory = proc.join("self");
         Self {
             stat: KeptFile::new(directory.join("stat")),
-            kernel_stat: proc.join("stat"),
+            proc: proc.to_owned(),
             directory,
             limits: None,
             boot_secs: None,
@@ -61,12 +62,6 @@ impl OwnProcess {
         let space = limits.max_address_space.soft_limit;
         Ok((value(limits.max_open_files.soft_limit), value(space)))
     }
-
-    fn read_boot_secs(&self) -> Option<f64> {
-        let mut file = KeptFile::new(&self.kernel_stat);
-        let text = file.read().ok()?;
-        number(text.lines().find_map(|line| line.strip_prefix("btime "))?)
-    }
 }
 
 impl Collector for OwnProcess {
@@ -84,7 +79,7 @@ impl Collector for OwnProcess {
         out.value(&RESIDENT, stat.rss as f64 * rustix::param::page_size() as f64);
         out.value(&VIRTUAL, stat.vsize as f64);
         if self.boot_secs.is_none() {
-            self.boot_secs = self.read_boot_secs();
+            self.boot_secs = boot_secs(&self.proc);
         }
         if let Some(boot_secs) = self.boot_secs {
             out.value(&START, boot_secs + stat.starttime as f64 / ticks_per_sec);

@@ -16,7 +16,7 @@ use procfs::FromRead;
 use procfs::process::{Io, Stat, Status};
 
 use crate::error::ProbeError;
-use crate::files::names_in;
+use crate::files::{names_in, number};
 pub use tree::{NetworkProbe, TreeProbe, TreeUsage, Waited};
 pub(crate) use watched::watched;
 
@@ -124,6 +124,12 @@ impl Processes {
         Some(total)
     }
 
+    /// When a process started, in milliseconds since 1970.
+    fn start_millis(&self, stat: &Stat, boot_secs: Option<f64>) -> Option<i64> {
+        let secs = boot_secs? + stat.starttime as f64 / self.ticks_per_sec;
+        Some((secs * 1_000.0) as i64).filter(|millis| *millis > 0)
+    }
+
     fn usage_of(&self, pid: u32, stat: &Stat, with_ended: bool) -> Usage {
         let directory = self.proc.join(pid.to_string());
         let secs = |ticks: u64, ended: i64| {
@@ -187,6 +193,12 @@ fn read_as<T: FromRead>(path: &Path) -> Option<T> {
     let bytes = std::fs::read(path).ok()?;
     // A process may have a name that is no text.
     T::from_read(String::from_utf8_lossy(&bytes).as_bytes()).ok()
+}
+
+/// When the machine started, Unix time; none if the kernel does not say it.
+pub(crate) fn boot_secs(proc: &Path) -> Option<f64> {
+    let text = std::fs::read_to_string(proc.join("stat")).ok()?;
+    number(text.lines().find_map(|line| line.strip_prefix("btime "))?)
 }
 
 /// The state of every process; those that go meanwhile are left out.

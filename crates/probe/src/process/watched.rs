@@ -1,7 +1,9 @@
 //! Processes that are watched: by their ids, by their names, and this program itself.
 //!
 //! All of `/proc` is read once for all of them, and at a bounded pace: a machine may have
-//! thousands of processes. A process that is gone has no numbers; that is what watching it is for.
+//! thousands of processes. This program by itself is four files, and read each time. A process that is
+//! gone has no numbers; that is what watching it is for. Counters are said to count since the start of
+//! their process, so that what it did before it was first seen is part of rates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,7 +11,7 @@ use std::path::Path;
 use procfs::process::Stat;
 
 use super::totals::Totals;
-use super::{Processes, Table, Usage, all_stats, read_as};
+use super::{Processes, Table, Usage, all_stats, boot_secs, read_as};
 use crate::error::ProbeError;
 use crate::limits::MAX_NAMED_PROCESSES;
 use crate::model::{Builder, Metric};
@@ -62,18 +64,54 @@ const OF_TREE: Families = Families {
 /// The kernel cuts the names of processes after so many bytes.
 const NAME_BYTES: usize = 15;
 
-/// The collector of the processes that the options name; none if they name none.
-pub(crate) fn watched(options: &ProbeOptions) -> Option<Box<dyn Collector>> {
+/// The collectors of the processes that the options name; none if they name none.
+pub(crate) fn watched(options: &ProbeOptions) -> Vec<Box<dyn Collector>> {
+    let mut collectors: Vec<Box<dyn Collector>> = Vec::new();
+    if let Some(pid) = options.own_process.then(|| own_pid(&options.proc_root)).flatten() {
+        let processes = Processes::new(&options.proc_root);
+        collectors.push(Box::new(ThisProgram { processes, pid, boot_secs: None }));
+    }
     let is_any = options.own_process
         || !options.processes.is_empty()
         || !options.process_trees.is_empty()
         || !options.watched_names.is_empty();
-    is_any.then(|| Box::new(WatchedProcesses::new(options)) as Box<dyn Collector>)
+    if is_any {
+        collectors.push(Box::new(WatchedProcesses::new(options)));
+    }
+    collectors
+}
+
+/// Emits the usage of this program by itself as `kymo_process_*`.
+struct ThisProgram {
+    processes: Processes,
+    pid: i32,
+    /// Unix time, once it is known. It is not read again: a start that moves would seem to be another.
+    boot_secs: Option<f64>,
+}
+
+impl Collector for ThisProgram {
+    fn name(&self) -> &'static str {
+        "own_process"
+    }
+
+    fn collect(&mut self, out: &mut Builder) -> Result<(), ProbeError> {
+        let path = self.processes.proc.join(self.pid.to_string()).join("stat");
+        let Some(stat) = read_as::<Stat>(&path) else {
+            return Err(ProbeError::malformed(path, "the state of a process"));
+        };
+        self.boot_secs = self.boot_secs.or_else(|| boot_secs(&self.processes.proc));
+        let start_millis = self.processes.start_millis(&stat, self.boot_secs);
+        let usage = self.processes.usage_of(self.pid.unsigned_abs(), &stat, false);
+        emit(out, &OF_ONE, &usage, start_millis);
+        Ok(())
+    }
 }
 
 /// Emits the usage of processes as `kymo_process_*` and `kymo_process_tree_*`.
 struct WatchedProcesses {
     processes: Processes,
+    /// This program, which is watched by itself elsewhere.
+    own: Option<i32>,
     /// Those given by their ids.
     pids: BTreeSet<i32>,
     roots: BTreeSet<i32>,
@@ -81,21 +119,25 @@ struct WatchedProcesses {
     names: Vec<Vec<u8>>,
     /// What trees have used so far, by their roots: a process is known by its id and its start.
     totals: BTreeMap<(i32, u64), Totals>,
+    /// Unix time, once it is known.
+    boot_secs: Option<f64>,
 }
 
 impl WatchedProcesses {
     fn new(options: &ProbeOptions) -> Self {
         let own = options.own_process.then(|| own_pid(&options.proc_root)).flatten();
         let pids = |given: &[u32]| -> BTreeSet<i32> {
-            given.iter().filter_map(|pid| i32::try_from(*pid).ok()).chain(own).collect()
+            given.iter().filter_map(|pid| i32::try_from(*pid).ok()).collect()
         };
         let name = |name: &String| name.bytes().take(NAME_BYTES).collect();
         Self {
             processes: Processes::new(&options.proc_root),
+            own,
             pids: pids(&options.processes),
-            roots: pids(&options.process_trees),
+            roots: pids(&options.process_trees).into_iter().chain(own).collect(),
             names: options.watched_names.iter().map(name).collect(),
             totals: BTreeMap::new(),
+            boot_secs: None,
         }
     }
 
@@ -157,36 +199,43 @@ impl Collector for WatchedProcesses {
     fn collect(&mut self, out: &mut Builder) -> Result<(), ProbeError> {
         let table = self.table()?;
         let named = self.named(&table);
-        for pid in self.pids.union(&named) {
+        self.boot_secs = self.boot_secs.or_else(|| boot_secs(&self.processes.proc));
+        for pid in self.pids.union(&named).filter(|pid| self.own != Some(**pid)) {
             if let Some(stat) = table.stats.get(pid) {
                 let usage = self.processes.usage_of(pid.unsigned_abs(), stat, false);
-                emit(out, &OF_ONE, &usage);
+                let start_millis = self.processes.start_millis(stat, self.boot_secs);
+                emit(out, &OF_ONE, &usage, start_millis);
             }
         }
         let roots: BTreeSet<i32> = self.roots.iter().copied().chain(tops(&table, &named)).collect();
         let mut before = std::mem::take(&mut self.totals);
         for root in roots {
             if let Some(usage) = self.tree(&table, root, &mut before) {
-                emit(out, &OF_TREE, &usage);
+                let stat = table.stats.get(&root);
+                let start_millis =
+                    stat.and_then(|stat| self.processes.start_millis(stat, self.boot_secs));
+                emit(out, &OF_TREE, &usage, start_millis);
             }
         }
         Ok(())
     }
 }
 
-fn emit(out: &mut Builder, families: &Families, usage: &Usage) {
+fn emit(out: &mut Builder, families: &Families, usage: &Usage, start_millis: Option<i64>) {
     let pid = usage.pid.to_string();
     let labels = [("pid", pid.as_str()), ("process", usage.name.as_str())];
     let [pid, process] = labels;
     out.with(&families.processes, &labels, f64::from(usage.processes));
-    out.with(&families.cpu, &[pid, process, ("mode", "user")], usage.cpu_user_secs);
-    out.with(&families.cpu, &[pid, process, ("mode", "system")], usage.cpu_system_secs);
+    for (mode, secs) in [("user", usage.cpu_user_secs), ("system", usage.cpu_system_secs)] {
+        out.since(&families.cpu, &[pid, process, ("mode", mode)], secs, start_millis);
+    }
     out.with(&families.resident, &labels, usage.resident_bytes as f64);
     out.with(&families.peak_resident, &labels, usage.peak_resident_bytes as f64);
     out.with(&families.threads, &labels, usage.threads as f64);
     for (direction, bytes) in [("read", usage.read_bytes), ("write", usage.written_bytes)] {
         if let Some(bytes) = bytes {
-            out.with(&families.io, &[pid, process, ("direction", direction)], bytes as f64);
+            let labels = [pid, process, ("direction", direction)];
+            out.since(&families.io, &labels, bytes as f64, start_millis);
         }
     }
     if let Some(open_fds) = usage.open_fds {
@@ -265,12 +314,40 @@ mod tests {
 
     #[test]
     fn this_program_is_watched_with_its_tree_if_asked() {
-        let options = ProbeOptions { own_process: true, ..ProbeOptions::default() };
-        let snapshot = collect(&mut WatchedProcesses::new(&options));
         let own = std::process::id().to_string();
-        for family in ["kymo_process_up", "kymo_process_tree_processes"] {
+        // Also if it is named, it is there once.
+        let processes = vec![std::process::id()];
+        let options = ProbeOptions { own_process: true, processes, ..ProbeOptions::default() };
+        let mut collectors = watched(&options);
+        assert_eq!(collectors.len(), 2);
+        let families = ["kymo_process_up", "kymo_process_tree_processes"];
+        for (place, family) in families.into_iter().enumerate() {
+            let snapshot = collect(collectors[place].as_mut());
             assert!(snapshot.value(family, &[("pid", &own)]) >= Some(1.0), "{family}");
+            let other = families[1 - place];
+            assert_eq!(snapshot.value(other, &[("pid", &own)]), None, "{other}");
         }
-        assert!(watched(&ProbeOptions::default()).is_none());
+        assert_eq!(collectors[0].pace(), Pace::Always);
+        assert!(watched(&ProbeOptions::default()).is_empty());
+    }
+
+    #[test]
+    fn counters_count_since_the_start_of_their_process() {
+        let tree = Tree::new(&[
+            ("stat", "cpu 1 2\nbtime 1700000000\n"),
+            ("5/stat", &stat_line(5, "root", 'S', 1, 2)),
+        ]);
+        let options =
+            ProbeOptions { processes: vec![5], process_trees: vec![5], ..ProbeOptions::default() };
+        let snapshot = collect(&mut watching(&tree, options));
+        let starts = |name: &str| -> Vec<Option<i64>> {
+            let samples = &snapshot.family(name).unwrap().samples;
+            samples.iter().map(|sample| sample.start_millis).collect()
+        };
+        // It started 100 ticks after the machine.
+        for counter in ["kymo_process_cpu_seconds_total", "kymo_process_tree_cpu_seconds_total"] {
+            assert_eq!(starts(counter), [Some(1_700_000_001_000); 2], "{counter}");
+        }
+        assert_eq!(starts("kymo_process_threads"), [None]);
     }
 }

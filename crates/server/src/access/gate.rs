@@ -18,6 +18,7 @@ use kymo_identity::{
 
 use super::needs::{Need, need};
 use super::record::Failures;
+use super::request_id;
 use crate::alias;
 use crate::answer::Code;
 use crate::body;
@@ -78,6 +79,8 @@ async fn pass(State(gate): State<Arc<Gate>>, mut request: Request<Body>, next: N
     let address = peer.as_ref().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |p| p.address.ip());
     let is_secure = peer.as_ref().is_some_and(|peer| peer.is_secure);
     let (uri, headers) = (request.uri(), request.headers());
+    let request_id = request_id::of(headers);
+    let (method, asked_uri) = (request.method().clone(), uri.clone());
     let origin = ClientOrigin::of(address, is_secure, uri, headers, &gate.entrance.trusted);
     request.extensions_mut().insert(origin.clone());
     let asked = Asked::of(&request);
@@ -92,6 +95,8 @@ async fn pass(State(gate): State<Arc<Gate>>, mut request: Request<Body>, next: N
         }
     };
     gate.entrance.headers.apply(asked, response.headers_mut());
+    request_id::note(&request_id, &method, asked_uri.path(), response.status());
+    response.headers_mut().insert(request_id::HEADER, request_id);
     response
 }
 

@@ -17,6 +17,7 @@
 //! | `gate` | the decision on a request |
 //! | `needs` | which role a path needs |
 //! | `record` | what is written down of it |
+//! | `request_id` | how a request is called, in its answer and in what is written down |
 //! | `tokens` | tokens over our API |
 //! | `provider` | keys of an identity provider, over HTTP |
 
@@ -25,6 +26,7 @@ mod needs;
 mod options;
 mod provider;
 pub(crate) mod record;
+pub(crate) mod request_id;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tokens;

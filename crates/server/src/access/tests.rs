@@ -13,6 +13,7 @@ use tower::ServiceExt;
 
 use super::gate::{Behind, Entrance, guarded};
 use super::record::Failures;
+use super::request_id;
 use crate::tenant;
 
 const USERS: &str = "
@@ -178,4 +179,30 @@ async fn grpc_is_told_in_its_own_words() {
     let refused = main.clone().oneshot(asked("nobody", Method::POST, "/api/sql")).await.unwrap();
     assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
     assert!(refused.headers()["www-authenticate"].to_str().unwrap().starts_with("Basic "));
+}
+
+#[tokio::test]
+async fn every_answer_names_its_request() {
+    let main = gate("/kymo", Behind::Main, false);
+    let sent = |user: &str, path: &str, name: Option<&'static str>| {
+        let mut request = asked(user, Method::GET, path);
+        if let Some(name) = name {
+            request.headers_mut().insert(request_id::HEADER, HeaderValue::from_static(name));
+        }
+        main.clone().oneshot(request)
+    };
+    for (user, path, expected) in [
+        ("reader", "/kymo/tempo/api/echo", 200),
+        ("nobody", "/kymo/tempo/api/echo", 401),
+        ("sender", "/kymo/api/tokens", 403),
+        ("reader", "/elsewhere", 404),
+    ] {
+        let answer = sent(user, path, Some("of-a.proxy_1")).await.unwrap();
+        assert_eq!(answer.status(), expected, "{path}");
+        assert_eq!(answer.headers()[request_id::HEADER], "of-a.proxy_1", "{path}");
+        let made = sent(user, path, Some("not <harmless>")).await.unwrap();
+        let other = sent(user, path, None).await.unwrap();
+        assert_ne!(made.headers()[request_id::HEADER], "not <harmless>");
+        assert_ne!(made.headers()[request_id::HEADER], other.headers()[request_id::HEADER]);
+    }
 }

@@ -1,6 +1,6 @@
 //! Blocks and bytes by tenant, signal and day; what is still in memory; the journal; retention.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::extract::State;
 use axum::response::Response;
@@ -40,14 +40,15 @@ async fn storage(shared: &Shared) -> Result<Value, EngineError> {
     shared.engine.blocking(reading).await?.map_err(EngineError::Store)
 }
 
-type Partitions = BTreeMap<(String, &'static str, i64), Partition>;
+/// By day first, so that the last ones are the newest, whoever's they are.
+type Partitions = BTreeMap<(i64, String, &'static str), Partition>;
 
 fn partitions(store: &Store) -> Result<Partitions, StoreError> {
     let mut all = Partitions::new();
     for tenant in store.tenants()? {
         for signal in Signal::ALL {
             for block in store.snapshot(&tenant, signal)?.blocks() {
-                let key = (tenant.clone(), name(signal), block.day);
+                let key = (block.day, tenant.clone(), name(signal));
                 let is_new = !all.contains_key(&key);
                 let partition = all.entry(key).or_default();
                 partition.blocks += 1;
@@ -66,11 +67,39 @@ fn partitions(store: &Store) -> Result<Partitions, StoreError> {
     Ok(all)
 }
 
+/// The newest partitions, and at most so many.
+fn newest(partitions: &Partitions, most: usize) -> Value {
+    let shown = partitions.iter().rev().take(most);
+    let described = shown.map(|((day, tenant, signal), partition)| {
+        json!({
+            "tenant": tenant,
+            "signal": signal,
+            "day": day,
+            "blocks": partition.blocks,
+            "compacted": partition.compacted,
+            "rows": partition.rows,
+            "bytes": partition.bytes,
+            "from_nanos": partition.from_nanos.to_string(),
+            "to_nanos": partition.to_nanos.to_string(),
+        })
+    });
+    described.collect()
+}
+
+/// What all partitions come to, also those that are not shown.
+fn totals(partitions: &Partitions) -> Value {
+    let sum = |of: fn(&Partition) -> u64| -> u64 { partitions.values().map(of).sum() };
+    json!({
+        "blocks": sum(|partition| partition.blocks),
+        "rows": sum(|partition| partition.rows),
+        "bytes": sum(|partition| partition.bytes),
+    })
+}
+
 fn document(store: &Store, about: &About, partitions: &Partitions) -> Value {
     let status = store.status();
     let counts = store.counters();
     let journal = store.journal().stats();
-    let shown = partitions.iter().rev().take(ADMIN_MAX_PARTITIONS);
     let heads = status.signals.iter().map(|signal| {
         json!({
             "signal": name(signal.signal),
@@ -81,17 +110,8 @@ fn document(store: &Store, about: &About, partitions: &Partitions) -> Value {
     });
     json!({
         "data": about.data,
-        "partitions": shown.map(|((tenant, signal, day), partition)| json!({
-            "tenant": tenant,
-            "signal": signal,
-            "day": day,
-            "blocks": partition.blocks,
-            "compacted": partition.compacted,
-            "rows": partition.rows,
-            "bytes": partition.bytes,
-            "from_nanos": partition.from_nanos.to_string(),
-            "to_nanos": partition.to_nanos.to_string(),
-        })).collect::<Vec<_>>(),
+        "totals": totals(partitions),
+        "partitions": newest(partitions, ADMIN_MAX_PARTITIONS),
         "partitions_left_out": partitions.len().saturating_sub(ADMIN_MAX_PARTITIONS),
         "heads": heads.collect::<Vec<_>>(),
         "journal": {
@@ -122,8 +142,7 @@ fn document(store: &Store, about: &About, partitions: &Partitions) -> Value {
 
 /// What holds for the tenants that there are, as far as anything is given up.
 fn retention(about: &About, partitions: &Partitions) -> Value {
-    let mut tenants: Vec<&String> = partitions.keys().map(|(tenant, ..)| tenant).collect();
-    tenants.dedup();
+    let tenants: BTreeSet<&String> = partitions.keys().map(|(_, tenant, _)| tenant).collect();
     let of = |tenant: &String| {
         Signal::ALL.map(|signal| {
             let retention = about.retention.of(tenant, signal);
@@ -144,5 +163,39 @@ fn name(signal: Signal) -> &'static str {
         Signal::Spans => "traces",
         Signal::Logs => "logs",
         Signal::Series => "metrics",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made() -> Partitions {
+        let mut partitions = Partitions::new();
+        for day in 0..10 {
+            for tenant in ["ada", "zoe"] {
+                let partition = Partition { blocks: 2, rows: 3, bytes: 5, ..Partition::default() };
+                partitions.insert((day, tenant.to_owned(), "traces"), partition);
+            }
+        }
+        partitions
+    }
+
+    #[test]
+    fn the_newest_days_of_all_tenants_are_shown() {
+        let shown = newest(&made(), 4);
+        let kept: Vec<_> = shown
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| (one["day"].as_i64().unwrap(), one["tenant"].as_str().unwrap()))
+            .collect();
+        assert_eq!(kept, [(9, "zoe"), (9, "ada"), (8, "zoe"), (8, "ada")]);
+    }
+
+    #[test]
+    fn totals_are_of_all_days() {
+        let totals = totals(&made());
+        assert_eq!(totals, json!({ "blocks": 40, "rows": 60, "bytes": 100 }));
     }
 }

@@ -244,7 +244,7 @@ impl Collecting {
         };
         let scraper = match &settings {
             Some((_, settings)) if options.scrape => {
-                let sink = Arc::new(ScrapeSink::new(own.clone()));
+                let sink = Arc::new(ScrapeSink::new(Own::of_targets(receiver.clone())));
                 let started = Scraper::start(settings, sink, ScraperOptions::default()).await;
                 Some(started.map_err(|error| ServerError::Setting(error.to_string()))?)
             }

@@ -15,11 +15,18 @@ use crate::tenant;
 #[derive(Clone)]
 pub(super) struct Own {
     receiver: Arc<Receiver>,
+    protocol: Protocol,
 }
 
 impl Own {
+    /// Of what the server knows by itself.
     pub(super) fn new(receiver: Arc<Receiver>) -> Self {
-        Self { receiver }
+        Self { receiver, protocol: Protocol::Own }
+    }
+
+    /// Of what targets told.
+    pub(super) fn of_targets(receiver: Arc<Receiver>) -> Self {
+        Self { receiver, protocol: Protocol::Scraped }
     }
 
     /// Makes samples durable. What is not accepted is counted, as any sender's.
@@ -27,7 +34,7 @@ impl Own {
         let incoming = Incoming {
             tenant: tenant::DEFAULT,
             signal: Signal::Metrics,
-            protocol: Protocol::Own,
+            protocol: self.protocol,
             content: Content::RemoteWrite(Version::Two),
             compression: Compression::None,
             body: Bytes::from(request.finish()),

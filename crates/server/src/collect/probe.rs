@@ -219,7 +219,9 @@ fn write_family(
         let labels: Vec<(&str, &str)> =
             own.chain(target).chain([("__name__", &*family.name)]).collect();
         writer.series(labels, Some(metadata), |series| {
-            series.sample(sample.value, time_millis, 0);
+            // A clock that was set back would make it begin later than now.
+            let start = sample.start_millis.filter(|start| *start < time_millis).unwrap_or(0);
+            series.sample(sample.value, time_millis, start);
         });
     }
 }
@@ -237,6 +239,7 @@ fn write_end(
 
 #[cfg(test)]
 mod tests {
+    use kymo_probe::Sample;
     use kymo_wire::View;
     use kymo_wire::remote_write::RequestView;
 
@@ -278,5 +281,24 @@ mod tests {
         assert_eq!(labels, expected.map(|(name, value)| (name.as_bytes(), value.as_bytes())));
         let sample = series.samples.into_iter().next().unwrap().unwrap();
         assert_eq!((sample.value.to_bits(), sample.time_millis), (STALE_NAN.to_bits(), 5));
+    }
+
+    #[test]
+    fn counters_say_since_when_they_count() {
+        let start = |start_millis: Option<i64>| {
+            let sample = Sample { labels: Vec::new(), value: 2.0, start_millis };
+            let family = Family {
+                name: "c_total".into(),
+                help: "Counted.".into(),
+                kind: Kind::Counter,
+                samples: vec![sample],
+            };
+            let snapshot = Snapshot { families: vec![family], ended: Vec::new() };
+            let body = request(&snapshot, Some("here"), 5).finish();
+            let view = RequestView::parse(&body).unwrap();
+            let series = view.series.into_iter().next().unwrap().unwrap();
+            series.samples.into_iter().next().unwrap().unwrap().start_time_millis
+        };
+        assert_eq!([start(Some(3)), start(None), start(Some(9))], [3, 0, 0]);
     }
 }

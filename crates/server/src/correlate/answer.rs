@@ -123,6 +123,8 @@ pub struct Measure {
     pub unit: &'static str,
     /// The expression that was asked.
     pub query: String,
+    /// Seconds from one point to the next: a point stands for so long.
+    pub step: f64,
     /// Series: their labels and points (seconds since 1970, value).
     pub series: Vec<Points>,
 }
@@ -156,8 +158,12 @@ impl Correlated {
         self.traces.iter().map(|trace| trace.trace_id.clone()).collect()
     }
 
-    /// The time from the first to the last of what was found, if anything was; of a span its own.
-    pub(super) fn window(&self) -> Option<Range<i64>> {
+    /// The time from the first to the last of what was found, if anything was; of a span its own, of
+    /// hosts the one that is asked about.
+    pub(super) fn window(&self, question: &Question) -> Option<Range<i64>> {
+        if let Subject::Hosts { .. } = &self.subject {
+            return Some(question.time.clone());
+        }
         if let (Subject::Span { .. }, [trace]) = (&self.subject, &self.traces[..])
             && trace.matched_nanos.is_some()
         {
@@ -171,20 +177,25 @@ impl Correlated {
 
     /// Says of what there may be more.
     pub(super) fn settle_bounds(&mut self, question: &Question) {
+        // Hosts that are named are all there are.
+        let max_hosts = match question.subject {
+            Subject::Hosts { .. } => usize::MAX,
+            _ => CORRELATE_MAX_HOSTS,
+        };
         let bounds = [
             ("traces", self.traces.len(), question.max_traces),
             ("logs", self.logs.len(), question.max_logs),
             ("exceptions", self.exceptions.len(), CORRELATE_MAX_EXCEPTIONS),
             ("exemplars", self.exemplars.len(), CORRELATE_MAX_EXEMPLARS),
-            ("hosts", self.hosts.len(), CORRELATE_MAX_HOSTS),
+            ("hosts", self.hosts.len(), max_hosts),
         ];
         let full = bounds.iter().filter(|(_, found, most)| found >= most);
         self.truncated = full.map(|(name, ..)| *name).collect();
     }
 
     /// Says when all that was.
-    pub(super) fn settle_window(&mut self) {
-        if let Some(window) = self.window() {
+    pub(super) fn settle_window(&mut self, question: &Question) {
+        if let Some(window) = self.window(question) {
             self.start_time_unix_nano = Some(window.start.to_string());
             self.end_time_unix_nano = Some(window.end.to_string());
         }

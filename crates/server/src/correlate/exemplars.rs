@@ -73,6 +73,7 @@ impl Asked<'_> {
                 });
                 has_key || ids.iter().any(is_of)
             }
+            Subject::Hosts { .. } => false,
         }
     }
 }

@@ -32,6 +32,7 @@ impl Asked<'_> {
                     None => of_key,
                 }
             }
+            Subject::Hosts { .. } => return Ok(Vec::new()),
         };
         let log = LogExpr { matchers: Vec::new(), stages: vec![Stage::Labels(filter)] };
         let time = &self.question.time;

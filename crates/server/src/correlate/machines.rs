@@ -65,6 +65,9 @@ impl Told {
 impl Asked<'_> {
     /// Hosts that spans of some traces ran on, or the span that is asked about.
     pub(super) async fn hosts(&self, ids: &[String]) -> Result<Vec<String>, EngineError> {
+        if let Subject::Hosts { hosts } = &self.question.subject {
+            return Ok(hosts.clone());
+        }
         if ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -85,7 +88,8 @@ impl Asked<'_> {
         Ok(hosts.into_iter().collect())
     }
 
-    /// What hosts and GPUs did within a time; measures without any series are left out.
+    /// What hosts and GPUs did within a time, and a step before and after it; measures without any
+    /// series are left out.
     pub(super) async fn machines(
         &self,
         hosts: &[String],
@@ -95,28 +99,27 @@ impl Asked<'_> {
         if hosts.is_empty() {
             return Ok(measures);
         }
+        let times = times(window);
         for told in TOLD {
             let part = if told.of == "gpu" { Part::Gpu } else { Part::Host };
             if !self.question.wants(part) {
                 continue;
             }
             let query = told.query(hosts)?;
-            let series = self.series(&query, window).await?;
+            let series = self.series(&query, times).await?;
             if !series.is_empty() {
                 let Told { of, name, unit, .. } = told;
-                measures.push(Measure { of, name, unit, query, series });
+                let step = times.step as f64 / 1e3;
+                measures.push(Measure { of, name, unit, query, step, series });
             }
         }
         Ok(measures)
     }
 
-    async fn series(&self, query: &str, window: &Range<i64>) -> Result<Vec<Points>, EngineError> {
+    async fn series(&self, query: &str, times: Times) -> Result<Vec<Points>, EngineError> {
         let expr = kymo_promql::parser::parse(query)
             .map_err(|error| EngineError::Internal(format!("{query}: {error}")))?;
-        let (start, end) = (window.start / NANOS_PER_MILLI, window.end / NANOS_PER_MILLI + 1);
-        let step = ((end - start) / CORRELATE_POINTS).max(LEAST_STEP_MILLIS);
-        let query =
-            PromQuery { expr, times: Times { start, end, step }, lookback: None, timeout: None };
+        let query = PromQuery { expr, times, lookback: None, timeout: None };
         let found = self.engine.promql(self.tenants, query).await?;
         let Outcome::Matrix(series) = found.outcome else { return Ok(Vec::new()) };
         Ok(series
@@ -140,9 +143,28 @@ impl Asked<'_> {
     }
 }
 
+/// The moments that machines are asked about: those of a time, and one more on both sides. Many a time
+/// is shorter than a step, and what stands beside it says what was between.
+fn times(window: &Range<i64>) -> Times {
+    let (start, end) = (window.start / NANOS_PER_MILLI, window.end / NANOS_PER_MILLI + 1);
+    let step = (end.saturating_sub(start) / CORRELATE_POINTS).max(LEAST_STEP_MILLIS);
+    // Nothing was measured before 1970.
+    Times { start: start.saturating_sub(step).max(0), end: end.saturating_add(step), step }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_has_a_moment_on_both_sides_however_short_it_is() {
+        let second = 1_000 * NANOS_PER_MILLI;
+        let short = times(&(10 * second..10 * second + 5 * NANOS_PER_MILLI));
+        assert_eq!(short, Times { start: 9_000, end: 11_006, step: 1_000 });
+        let long = times(&(600 * second..1_800 * second));
+        assert_eq!(long, Times { start: 590_000, end: 1_810_001, step: 10_000 });
+        assert_eq!(times(&(0..0)), Times { start: 0, end: 1_001, step: 1_000 });
+    }
 
     #[test]
     fn all_that_is_told_of_machines_is_measured() {

@@ -3,8 +3,8 @@
 //! ```text
 //!  trace=ID ──┐            ┌─> traces      (TraceQL)
 //!  span=ID ───┼─> Subject ─┼─> exceptions  (events of spans, whatever the status of the span is)
-//!  key=value ─┘            ├─> logs        (LogQL: by trace, span or key)
-//!                          ├─> exemplars   (of metrics: by trace, span or key)
+//!  key=value ─┤            ├─> logs        (LogQL: by trace, span or key)
+//!  hosts=A,B ─┘            ├─> exemplars   (of metrics: by trace, span or key)
 //!                          └─> host, gpu   (PromQL: of the machines that the spans ran on, in their time)
 //! ```
 //!
@@ -87,21 +87,14 @@ pub async fn correlate(
 ) -> Result<Correlated, EngineError> {
     let mut found = Correlated::of(question);
     let asked = traces::Asked { engine, tenants, question };
-    found.traces = asked.traces().await?;
-    let ids = found.trace_ids();
-    if question.wants(Part::Exceptions) {
-        found.exceptions = asked.exceptions(&ids).await?;
+    // Of hosts nothing is told but what they did.
+    if !matches!(question.subject, Subject::Hosts { .. }) {
+        asked.records(&mut found).await?;
     }
-    if question.wants(Part::Logs) {
-        found.logs = asked.logs(&ids).await?;
-    }
-    found.settle_window();
-    if question.wants(Part::Exemplars) {
-        found.exemplars = asked.exemplars(&ids, found.window()).await?;
-    }
+    found.settle_window(question);
     let wants_machines = question.wants(Part::Host) || question.wants(Part::Gpu);
-    if let (true, Some(window)) = (wants_machines, found.window()) {
-        found.hosts = asked.hosts(&ids).await?;
+    if let (true, Some(window)) = (wants_machines, found.window(question)) {
+        found.hosts = asked.hosts(&found.trace_ids()).await?;
         found.machines = asked.machines(&found.hosts, &window).await?;
     }
     found.settle_bounds(question);
@@ -109,4 +102,22 @@ pub async fn correlate(
         found.traces.clear();
     }
     Ok(found)
+}
+
+impl traces::Asked<'_> {
+    /// Finds what was recorded: traces, and what belongs to them.
+    async fn records(&self, found: &mut Correlated) -> Result<(), EngineError> {
+        found.traces = self.traces().await?;
+        let ids = found.trace_ids();
+        if self.question.wants(Part::Exceptions) {
+            found.exceptions = self.exceptions(&ids).await?;
+        }
+        if self.question.wants(Part::Logs) {
+            found.logs = self.logs(&ids).await?;
+        }
+        if self.question.wants(Part::Exemplars) {
+            found.exemplars = self.exemplars(&ids, found.window(self.question)).await?;
+        }
+        Ok(())
+    }
 }

@@ -1,10 +1,13 @@
-//! What can be asked: about a trace, a span, or a share key.
+//! What can be asked: about a trace, a span, a share key, or some hosts.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde::Serialize;
 
-use crate::limits::{CORRELATE_LOGS, CORRELATE_MAX_LOGS, CORRELATE_MAX_TRACES, CORRELATE_TRACES};
+use crate::limits::{
+    CORRELATE_LOGS, CORRELATE_MAX_HOSTS, CORRELATE_MAX_LOGS, CORRELATE_MAX_TRACES, CORRELATE_TRACES,
+};
 use crate::parameters::{Parameters, invalid};
 use crate::times;
 
@@ -33,6 +36,11 @@ pub enum Subject {
         key: String,
         /// Its value.
         value: String,
+    },
+    /// Hosts in some time. It tells what machines did while something ran that is not stored here.
+    Hosts {
+        /// Their names.
+        hosts: Vec<String>,
     },
 }
 
@@ -91,7 +99,8 @@ pub struct Question {
 
 const ANY_TIME: Range<i64> = 0..i64::MAX;
 /// Names of parameters that are no keys.
-const NAMES: [&str; 9] = ["trace", "span", "key", "value", "start", "end", "with", "limit", "logs"];
+const NAMES: [&str; 10] =
+    ["trace", "span", "key", "value", "hosts", "start", "end", "with", "limit", "logs"];
 
 impl Question {
     /// Everything about a subject, at any time.
@@ -128,6 +137,10 @@ impl Question {
         let moment = |name: &str| parameters.read(name, times::TIME, times::timestamp);
         question.time =
             moment("start")?.unwrap_or(ANY_TIME.start)..moment("end")?.unwrap_or(ANY_TIME.end);
+        let is_open = question.time.start == ANY_TIME.start || question.time.end == ANY_TIME.end;
+        if matches!(question.subject, Subject::Hosts { .. }) && is_open {
+            return Err("hosts are asked about with a time: add start=TIME and end=TIME".to_owned());
+        }
         if question.time.end < question.time.start {
             return Err("end is before start".to_owned());
         }
@@ -165,15 +178,29 @@ fn subject(parameters: &Parameters) -> Result<Subject, String> {
             Some((of_trace.or_else(|| trace.clone()), span))
         }
     };
-    match (trace, span, &keys[..]) {
-        (_, Some((trace, span)), []) => Ok(Subject::Span { trace, span }),
-        (Some(trace), None, []) => Ok(Subject::Trace { trace }),
-        (None, None, [(key, value)]) => Ok(Subject::Key { key: key.clone(), value: value.clone() }),
-        (None, None, []) => Err("say what to look for: trace=ID, span=ID, or a share key such as \
-                                 session.id=VALUE"
+    match (trace, span, &keys[..], hosts(parameters)?) {
+        (None, None, [], Some(hosts)) => Ok(Subject::Hosts { hosts }),
+        (_, Some((trace, span)), [], None) => Ok(Subject::Span { trace, span }),
+        (Some(trace), None, [], None) => Ok(Subject::Trace { trace }),
+        (None, None, [(key, value)], None) => {
+            Ok(Subject::Key { key: key.clone(), value: value.clone() })
+        }
+        (None, None, [], None) => Err("say what to look for: trace=ID, span=ID, or a share key \
+                                       such as session.id=VALUE"
             .to_owned()),
         _ => Err("one trace, one span or one share key is looked for at a time".to_owned()),
     }
+}
+
+/// Hosts that are named, each once, if any are.
+fn hosts(parameters: &Parameters) -> Result<Option<Vec<String>>, String> {
+    let named = parameters.all("hosts").flat_map(|names| names.split(',')).map(str::trim);
+    let hosts: BTreeSet<&str> = named.filter(|name| !name.is_empty()).collect();
+    if hosts.len() > CORRELATE_MAX_HOSTS {
+        let given = hosts.len();
+        return Err(format!("{given} hosts are named: at most {CORRELATE_MAX_HOSTS} are told of"));
+    }
+    Ok((!hosts.is_empty()).then(|| hosts.into_iter().map(str::to_owned).collect()))
 }
 
 /// Share keys: `key=NAME&value=TEXT`, `key=NAME=TEXT`, or a name of their own.
@@ -225,6 +252,14 @@ mod tests {
     }
 
     #[test]
+    fn hosts_are_subjects_each_once() {
+        let found = asked("hosts=b,a&hosts=+a+,&start=10&end=20").unwrap();
+        let hosts = vec!["a".to_owned(), "b".to_owned()];
+        assert_eq!(found.subject, Subject::Hosts { hosts });
+        assert_eq!(found.time, 10_000_000_000..20_000_000_000);
+    }
+
+    #[test]
     fn what_is_unclear_is_refused_with_what_to_do() {
         for (query, part) in [
             ("", "say what to look for"),
@@ -238,9 +273,15 @@ mod tests {
             ("trace=1&limit=0", "between 1 and"),
             ("trace=1&start=20&end=10", "end is before start"),
             ("trace=1&start=yesterday", "start"),
+            ("trace=1&hosts=a&start=1&end=2", "one trace, one span or one share key"),
+            ("hosts=a", "add start=TIME and end=TIME"),
+            ("hosts=a&start=1", "add start=TIME and end=TIME"),
         ] {
             let error = asked(query).unwrap_err();
             assert!(error.contains(part), "{query}: {error}");
         }
+        let names: Vec<String> = (0..=CORRELATE_MAX_HOSTS).map(|host| host.to_string()).collect();
+        let error = asked(&format!("hosts={}&start=1&end=2", names.join(","))).unwrap_err();
+        assert!(error.contains("at most"), "{error}");
     }
 }

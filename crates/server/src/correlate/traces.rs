@@ -27,6 +27,7 @@ impl Asked<'_> {
                 format!("{{ {}span:id = \"{span}\" }}", of_trace.unwrap_or_default())
             }
             Subject::Key { key, value } => format!("{{ {} }}", attribute_is(key, value)),
+            Subject::Hosts { .. } => return Ok(Vec::new()),
         };
         let query = kymo_traceql::parse(&text).map_err(|error| {
             EngineError::Invalid(format!("no share key that can be looked for: {error}").into())

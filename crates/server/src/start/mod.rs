@@ -5,6 +5,7 @@
 //! | `GET /api/start` | version, who asks and what he may, parts that are on, addresses that listen, whether anything was recorded |
 //! | `GET /api/live` | records of each second, as server-sent events ([`live`]) |
 
+mod first;
 mod live;
 
 use std::net::SocketAddr;
@@ -26,6 +27,7 @@ use crate::reply::{failed, json_error, typed};
 use crate::router::Shared;
 use crate::server::Addresses;
 
+pub(crate) use first::{note, was_noted};
 pub(crate) use live::Listeners;
 
 /// What a server is, as far as people who use it want to know.
@@ -45,7 +47,8 @@ pub(crate) struct About {
     pub(crate) config: Option<String>,
     /// Where data and blocks are, without secrets.
     pub(crate) data: String,
-    /// Whether something was found in the store that the server did not gather itself.
+    /// Whether something was received before the start, or found in the store, that the server did
+    /// not tell of itself.
     pub(crate) has_stored: AtomicBool,
 }
 
@@ -130,8 +133,9 @@ fn addresses(addresses: &Addresses) -> Value {
     })
 }
 
-/// Whether anything was recorded that the server did not gather itself: metrics of its own machine
-/// are always there.
+/// Whether anything was recorded that the server did not tell of itself: metrics of its own machine
+/// are always there. Others of the tenant that has those are not looked for in the store: that they
+/// came was noted ([`first`]).
 pub(crate) async fn has_data(shared: &Shared) -> Result<bool, EngineError> {
     let about = &shared.about;
     if shared.telemetry.totals().read().any() || about.has_stored.load(Ordering::Relaxed) {

@@ -39,10 +39,19 @@ pub(crate) enum Protocol {
     Loki,
     /// Events of other systems.
     Webhook,
-    /// What the server gathers itself.
+    /// What the server makes: of its machine, of itself, and of what is stored.
     Own,
+    /// What targets told that the server asked.
+    Scraped,
     /// A demo that runs in the server.
     Demo,
+}
+
+impl Protocol {
+    /// Whether nobody sent it: the server gathered it.
+    pub(crate) fn is_gathered(self) -> bool {
+        matches!(self, Self::Own | Self::Scraped)
+    }
 }
 
 impl EncodeLabelValue for Protocol {
@@ -55,6 +64,7 @@ impl EncodeLabelValue for Protocol {
             Self::Loki => "loki",
             Self::Webhook => "webhook",
             Self::Own => "own",
+            Self::Scraped => "scraped",
             Self::Demo => "demo",
         };
         name.encode(encoder)
@@ -283,7 +293,7 @@ impl Telemetry {
         self.queries.get_or_create(&Query { kind, outcome }).observe(took.as_secs_f64());
     }
 
-    /// What senders sent, over all.
+    /// What senders sent and targets told, over all.
     pub(crate) fn totals(&self) -> &Counting {
         &self.totals
     }

@@ -1,8 +1,10 @@
-//! What senders sent since the start, over all tenants: for the page, which shows it each second.
+//! What senders sent and targets told since the start, over all tenants: for the page, which shows
+//! it each second.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kymo_admit::Signal;
+use tokio::sync::Notify;
 
 /// Counts that go on.
 #[derive(Debug, Default)]
@@ -10,9 +12,12 @@ pub(crate) struct Counting {
     /// Traces, metrics, logs.
     records: [AtomicU64; 3],
     refused: AtomicU64,
+    /// Told when the first of a signal is there.
+    arrived: Notify,
 }
 
-/// What was counted until some moment. What the server gathers itself is left out.
+/// What was counted until some moment. What the server tells of its machine and of itself is left
+/// out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     /// Spans, points and log records.
@@ -28,11 +33,21 @@ impl Counting {
             Signal::Metrics => 1,
             Signal::Logs => 2,
         };
-        self.records[nth].fetch_add(records, Ordering::Relaxed);
+        let before = self.records[nth].fetch_add(records, Ordering::Relaxed);
+        if before == 0 && records > 0 {
+            self.arrived.notify_one();
+        }
     }
 
     pub(super) fn refused(&self, count: u64) {
         self.refused.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Returns when something was received. For one who waits, and no more.
+    pub(crate) async fn first(&self) {
+        while !self.read().any() {
+            self.arrived.notified().await;
+        }
     }
 
     /// How it stands.

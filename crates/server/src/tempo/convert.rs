@@ -239,6 +239,7 @@ pub(super) mod tests {
             start_nanos: START + 1,
             duration_nanos: 1_500_000,
             attributes: attributes.map(|(key, value)| (key.to_owned(), value)).into(),
+            names: Vec::new(),
         };
         let set = FoundSet {
             matched: 3,

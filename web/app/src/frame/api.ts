@@ -7,6 +7,7 @@ import { href } from "./base";
 import { found, lost } from "./connection";
 import { type Params, tenant } from "./router";
 import { isRefused, refused, taken, token } from "./token";
+import { underWay } from "./underway";
 
 export { connection } from "./connection";
 
@@ -20,6 +21,10 @@ export class ApiError extends Error {
     readonly position?: number,
     /** What was asked. */
     readonly asked?: string,
+    /** The parameter that it is about, if the server said which of several. */
+    readonly parameter?: string,
+    /** What the server calls the request in its log. */
+    readonly requestId?: string,
   ) {
     super(message);
   }
@@ -103,13 +108,15 @@ function isDocument(headers: Headers): boolean {
 
 async function failure(response: Response, path: string): Promise<ApiError> {
   const { status } = response;
-  const { message, position } = words(await whole(response.text(), path));
+  const { message, position, parameter } = words(await whole(response.text(), path));
   const isSaid = message !== "" && !isDocument(response.headers);
-  return new ApiError(isSaid ? message : `the server refused, with status ${status}`, status, position, path);
+  const told = isSaid ? message : `the server refused, with status ${status}`;
+  const requestId = response.headers.get("X-Request-Id") ?? undefined;
+  return new ApiError(told, status, position, path, parameter, requestId);
 }
 
 /** What an answer says that is wrong: JSON of one of the interfaces, or plain text as it is. */
-function words(text: string): { message: string; position?: number } {
+function words(text: string): { message: string; position?: number; parameter?: string } {
   let said: unknown;
   try {
     said = JSON.parse(text);
@@ -117,12 +124,13 @@ function words(text: string): { message: string; position?: number } {
     return { message: text.trim() };
   }
   if (typeof said !== "object" || said === null) return { message: typeof said === "string" ? said : "" };
-  const { error, message, position } = said as Record<string, unknown>;
+  const { error, message, position, parameter } = said as Record<string, unknown>;
   const inner = (error as { message?: unknown } | undefined | null)?.message;
   const offset = (position as { offset?: unknown } | undefined | null)?.offset ?? position;
   return {
     message: [error, inner, message].find((one) => typeof one === "string") ?? "",
     position: typeof offset === "number" ? offset : undefined,
+    parameter: typeof parameter === "string" ? parameter : undefined,
   };
 }
 
@@ -163,22 +171,31 @@ export async function sendJson<T>(
   return whole(document, path);
 }
 
-/** Text of an answer as it comes, until `take` wants no more. */
+/** Text of an answer as it comes, until `take` wants no more. For answers that have an end. */
 export async function eachPiece(
   path: string,
   init: RequestInit,
   take: (piece: string) => boolean,
 ): Promise<void> {
+  const end = underWay();
+  try {
+    await pieces(path, init, take);
+  } finally {
+    end();
+  }
+}
+
+async function pieces(path: string, init: RequestInit, take: (piece: string) => boolean): Promise<void> {
   const response = await ask(path, init);
-  const pieces = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   try {
     for (;;) {
-      const { value, done } = await whole(pieces.read(), path);
+      const { value, done } = await whole(reader.read(), path);
       if (done || !take(value)) return;
     }
   } finally {
     // What is left is not wanted; what broke off has said so already.
-    pieces.cancel().catch(() => {});
+    reader.cancel().catch(() => {});
   }
 }
 

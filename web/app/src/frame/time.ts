@@ -5,6 +5,7 @@
 import { computed, signal } from "@preact/signals";
 import { fullTime } from "../ui/format";
 import { param, setParams } from "./router";
+import { type QuickRange, type TimeRules, timeRules } from "./timerules";
 
 /** A range as it is written. */
 export interface RangeText {
@@ -31,8 +32,7 @@ const UNITS: Record<string, number> = {
 
 const DEFAULT: RangeText = { from: "now-1h", to: "now" };
 
-/** Ranges that can be picked. */
-export const QUICK: readonly (readonly [string, string])[] = [
+const QUICK: readonly (readonly [string, string])[] = [
   ["now-5m", "Last 5 minutes"],
   ["now-15m", "Last 15 minutes"],
   ["now-1h", "Last hour"],
@@ -45,6 +45,11 @@ export const QUICK: readonly (readonly [string, string])[] = [
   ["now-90d", "Last 90 days"],
 ];
 
+/** Ranges that can be picked: those of the page that is shown, or the usual ones. */
+export const quickRanges = computed<readonly QuickRange[]>(
+  () => timeRules.value.quick ?? QUICK.map(([from, label]) => ({ from, to: "now", label })),
+);
+
 /** The milliseconds of a duration such as `90s`, `6h`; `undefined` if it is none. */
 export function durationMillis(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d|w|M|y)$/.exec(text.trim());
@@ -54,6 +59,9 @@ export function durationMillis(text: string): number | undefined {
 /** So far from 1970, either way, go the dates of browsers. */
 const LAST_MILLIS = 8.64e15;
 
+/** The months of units that are made of such; a year has twelve whichever it begins with. */
+const MONTHS: Record<string, number> = { M: 1, Q: 3, fQ: 3, y: 12, fy: 12 };
+
 /** A time so many units later: by the calendar, as days of 23 hours and months of 28 days want it. */
 function moved(millis: number, amount: number, unit: string): number {
   const date = new Date(millis);
@@ -61,41 +69,52 @@ function moved(millis: number, amount: number, unit: string): number {
     date.setDate(date.getDate() + amount * (unit === "w" ? 7 : 1));
     return date.getTime();
   }
-  if (unit !== "M" && unit !== "y") return millis + amount * UNITS[unit]!;
+  const months = MONTHS[unit];
+  if (months === undefined) return millis + amount * UNITS[unit]!;
   const day = date.getDate();
   date.setDate(1);
-  date.setMonth(date.getMonth() + amount * (unit === "y" ? 12 : 1));
+  date.setMonth(date.getMonth() + amount * months);
   const days = new Date(date.getFullYear(), date.getMonth() + 1, 0).getDate();
   date.setDate(Math.min(day, days));
   return date.getTime();
 }
 
-function startOf(millis: number, unit: string): number {
+function startOf(millis: number, unit: string, rules: TimeRules): number {
   const date = new Date(millis);
-  if (unit === "w") date.setDate(date.getDate() - ((date.getDay() + 6) % 7));
-  const ranks = ["s", "m", "h", "d", "M", "y"];
-  const rank = ranks.indexOf(unit === "w" ? "d" : unit);
+  const { weekStart = 1, fiscalMonth = 0 } = rules;
+  if (unit === "w") date.setDate(date.getDate() - ((date.getDay() + 7 - weekStart) % 7));
+  const months = MONTHS[unit];
+  if (months !== undefined) {
+    const first = unit.startsWith("f") ? fiscalMonth : 0;
+    date.setDate(1);
+    date.setMonth(date.getMonth() - ((date.getMonth() + 12 - first) % months));
+  }
+  const ranks = ["s", "m", "h", "d"];
+  const rank = unit === "w" || months !== undefined ? ranks.length - 1 : ranks.indexOf(unit);
   date.setMilliseconds(0);
   if (rank >= 1) date.setSeconds(0);
   if (rank >= 2) date.setMinutes(0);
   if (rank >= 3) date.setHours(0);
-  if (rank >= 4) date.setDate(1);
-  if (rank >= 5) date.setMonth(0);
   return date.getTime();
 }
 
-const RELATIVE = /^now((?:[+-]\d*(?:ms|s|m|h|d|w|M|y)|\/(?:s|m|h|d|w|M|y))*)$/;
-const STEPS = /([+-])(\d*)(ms|s|m|h|d|w|M|y)|\/(s|m|h|d|w|M|y)/g;
+const RELATIVE = /^now((?:[+-]\d*(?:ms|s|m|h|d|w|M|f?Q|f?y)|\/(?:s|m|h|d|w|M|f?Q|f?y))*)$/;
+const STEPS = /([+-])(\d*)(ms|s|m|h|d|w|M|f?Q|f?y)|\/(s|m|h|d|w|M|f?Q|f?y)/g;
 const DATE =
   /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)\d*\s*(Z|[+-]\d{2}:?\d{2})?)?$/i;
 
 /** Milliseconds since 1970 of a time as it is written; `undefined` if it cannot be read. */
-export function parseTime(text: string, now: number, end = false): number | undefined {
-  const millis = read(text.trim(), now, end);
+export function parseTime(
+  text: string,
+  now: number,
+  end = false,
+  rules = timeRules.value,
+): number | undefined {
+  const millis = read(text.trim(), now, end, rules);
   return Math.abs(millis) <= LAST_MILLIS ? millis : undefined;
 }
 
-function read(text: string, now: number, end: boolean): number {
+function read(text: string, now: number, end: boolean, rules: TimeRules): number {
   if (/^-?\d+(\.\d+)?$/.test(text)) {
     const value = Number(text);
     // Seconds, as others write them, are ten digits.
@@ -106,7 +125,10 @@ function read(text: string, now: number, end: boolean): number {
     let at = now;
     for (const [, sign, amount, unit, rounded] of relative[1]!.matchAll(STEPS)) {
       if (unit) at = moved(at, (sign === "-" ? -1 : 1) * Number(amount || 1), unit);
-      else at = end ? moved(startOf(at, rounded!), 1, rounded!) - 1 : startOf(at, rounded!);
+      else {
+        const start = startOf(at, rounded!, rules);
+        at = end ? moved(start, 1, rounded!) - 1 : start;
+      }
     }
     return at;
   }
@@ -137,14 +159,25 @@ export const rangeText = computed<RangeText>(() => ({
 /** Counts what asked for new data: the refresh button, live mode, a new range. */
 export const refreshes = signal(0);
 
-/** The range now. It changes with the address and with every refresh, and not by itself. */
+/** The range that was last told, and the refreshes until then. */
+let told: { range: Range; turn: number } | undefined;
+
+/**
+ * The range now. It changes with the address and with every refresh, and not by itself. After a refresh it is
+ * another object, also where it is fixed and its numbers are the same: what asks about a range depends on the
+ * object, and so asks again.
+ */
 export const range = computed<Range>(() => {
-  refreshes.value;
+  const turn = refreshes.value;
   const now = Date.now();
   const { from, to } = rangeText.value;
-  const end = parseTime(to, now, true) ?? now;
+  const delay = to === "now" ? (timeRules.value.nowDelayMillis ?? 0) : 0;
+  const end = (parseTime(to, now, true) ?? now) - delay;
   const start = parseTime(from, now) ?? end - 3_600_000;
-  return start < end ? { from: start, to: end } : { from: end - 1, to: end };
+  const next = start < end ? { from: start, to: end } : { from: end - 1, to: end };
+  const isSame = told?.turn === turn && told.range.from === next.from && told.range.to === next.to;
+  if (!told || !isSame) told = { range: next, turn };
+  return told.range;
 });
 
 /** Sets the range: as written, or in milliseconds. */
@@ -174,9 +207,9 @@ export function widenRange(): void {
 
 /** How a range is named. */
 export function rangeLabel({ from, to }: RangeText): string {
+  const quick = quickRanges.value.find((one) => one.from === from && one.to === to);
+  if (quick) return quick.label;
   if (to === "now") {
-    const quick = QUICK.find(([value]) => value === from);
-    if (quick) return quick[1];
     if (/^now-\d+\w+$/.test(from)) return `Last ${from.slice(4)}`;
   }
   return `${typedTime(from)} to ${typedTime(to)}`;

@@ -11,7 +11,7 @@ import {
   addressTime,
   liveMillis,
   parseTime,
-  QUICK,
+  quickRanges,
   rangeLabel,
   rangeText,
   refresh,
@@ -19,6 +19,7 @@ import {
   setRange,
   typedTime,
 } from "./time";
+import { timeRules } from "./timerules";
 import { logOut, token } from "./token";
 
 const LIVE = ["1s", "5s", "15s", "1m", "5m"] as const;
@@ -32,8 +33,12 @@ export function Top({ onSearch, onHelp }: { onSearch: () => void; onHelp: () => 
         <kbd>/</kbd>
       </button>
       <div class="top-right">
-        <RangePicker />
-        <LivePicker />
+        {!timeRules.value.isHidden && (
+          <>
+            <RangePicker />
+            <LivePicker />
+          </>
+        )}
         <SharePicker />
         <Button
           kind="quiet"
@@ -66,14 +71,14 @@ function RangePicker() {
         <div class="range-grid">
           <RangeForm close={close} />
           <div class="range-quick">
-            {QUICK.map(([from, label]) => (
+            {quickRanges.value.map(({ from, to, label }) => (
               <button
-                key={from}
+                key={`${from} ${to}`}
                 type="button"
                 class="menu-item"
-                aria-pressed={rangeText.value.from === from && rangeText.value.to === "now"}
+                aria-pressed={rangeText.value.from === from && rangeText.value.to === to}
                 onClick={() => {
-                  setRange(from, "now");
+                  setRange(from, to);
                   close();
                 }}
               >
@@ -135,7 +140,7 @@ function LivePicker() {
       >
         {(close) => (
           <div>
-            {["off", ...LIVE].map((every) => (
+            {["off", ...(timeRules.value.refreshes ?? LIVE)].map((every) => (
               <button
                 key={every}
                 type="button"

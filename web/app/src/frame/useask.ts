@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "./api";
 import { returns } from "./connection";
 import { token } from "./token";
+import { underWay } from "./underway";
 
 /** How a question stands. */
 export interface Asked<T> {
@@ -15,13 +16,6 @@ export interface Asked<T> {
   loading: boolean;
   /** Asks again. */
   again: () => void;
-}
-
-let onTheirWay = 0;
-
-/** Whether questions of components wait for their answers. */
-export function isAsking(): boolean {
-  return onTheirWay > 0;
 }
 
 /**
@@ -43,12 +37,7 @@ export function useAsk<T>(
       return;
     }
     const controller = new AbortController();
-    let isOver = false;
-    const end = () => {
-      if (!isOver) onTheirWay -= 1;
-      isOver = true;
-    };
-    onTheirWay += 1;
+    const end = underWay();
     setState((before) => ({ ...before, loading: true }));
     question(controller.signal)
       .then(

@@ -1,8 +1,9 @@
 /** Bars of named things, upright or lying, beside each other or stacked. */
 import { useMemo, useState } from "preact/hooks";
 import { theme } from "../frame/theme";
+import { highest } from "../ui/ends";
 import { formatWith, units } from "../ui/units";
-import { type Bar, type Bars, barsOf } from "./bars";
+import { type Bar, type Bars, barsOf, cutOf } from "./bars";
 import { seriesColor } from "./colors";
 import { display, whole } from "./display";
 import { withoutExemplars } from "./exemplars";
@@ -35,6 +36,7 @@ export function BarChart({ panel, frames: given, width, height }: PanelProps) {
   const isLying = orientation === "horizontal" || (orientation === "auto" && width < height);
   const items = all.fields.map((field) => ({ key: nameOf(field), field, color: seriesColor(field) }));
   const legend = legendOptions(panel.options);
+  const cut = cutOf(bars);
   return (
     <div class={`chart-box ${legend.isShown && legend.isRight ? "chart-box-right" : ""}`}>
       <div class="chart-plot" ref={box}>
@@ -42,10 +44,11 @@ export function BarChart({ panel, frames: given, width, height }: PanelProps) {
           bars={bars}
           options={panel.options}
           width={size.width}
-          height={size.height}
+          height={size.height - (cut ? CUT_HEIGHT : 0)}
           isLying={isLying}
           title={panel.title}
         />
+        {cut && <p class="muted panel-cut">{cut}</p>}
       </div>
       <Legend
         items={items}
@@ -75,6 +78,8 @@ interface DrawingProps {
 }
 
 const LABEL_WIDTH = 6.4;
+/** Of the line that says what is not drawn, as the style sheet has it. */
+const CUT_HEIGHT = 18;
 
 function Drawing({ bars, options, width, height, isLying, title }: DrawingProps) {
   const { hovered, enter, leave, keep } = useHover();
@@ -89,7 +94,11 @@ function Drawing({ bars, options, width, height, isLying, title }: DrawingProps)
   const most = option(options, "xTickLabelMaxLength", 0) || (isLying ? 28 : 24);
   const rotation = isLying ? 0 : option(options, "xTickLabelRotation", 0);
   const names = bars.names.map((name) => (name.length > most ? `${name.slice(0, most)}…` : name));
-  const longest = Math.max(1, ...names.map(({ length }) => length)) * LABEL_WIDTH;
+  const longest =
+    highest(
+      names.map(({ length }) => length),
+      1,
+    ) * LABEL_WIDTH;
   const values = ticks(bars.low, bars.high, isLying ? width / 110 : height / 45);
   const valueRoom = Math.max(...values.map((value) => tickText(value).length)) * LABEL_WIDTH + 10;
   const angle = Math.abs(Math.sin((rotation * Math.PI) / 180));
@@ -97,7 +106,10 @@ function Drawing({ bars, options, width, height, isLying, title }: DrawingProps)
     ? Math.min(longest + 10, width * 0.4)
     : Math.min(18 + angle * longest, height * 0.45);
   // What stands behind a bar has to fit in too.
-  const longestText = Math.max(0, ...bars.groups.flat().map(({ text }) => text.length));
+  const longestText = highest(
+    bars.groups.flat().map(({ text }) => text.length),
+    0,
+  );
   const isBehind = !bars.isStacked && option(options, "showValue", "auto") !== "never";
   const valueEnd = isBehind ? longestText * LABEL_WIDTH + 8 : 14;
   const area = isLying

@@ -24,9 +24,14 @@ export interface Bars {
   high: number;
   isStacked: boolean;
   isPercent: boolean;
+  /** How many groups and series there are, drawn or not. */
+  allGroups: number;
+  allSeries: number;
 }
 
+/** Each bar is an element of its own: more than these are no picture, and keep the browser busy. */
 const MOST_GROUPS = 2000;
+const MOST_BARS = 5000;
 
 /** What a bar chart draws of frames; `undefined` if there is nothing. */
 export function barsOf(frames: readonly Frame[], options: Record<string, unknown>): Bars | undefined {
@@ -34,11 +39,13 @@ export function barsOf(frames: readonly Frame[], options: Record<string, unknown
   const frame = joined(frames, wanted);
   if (!frame) return undefined;
   const x = xField(frame, wanted);
-  const fields = frame.fields.filter(
+  const drawable = frame.fields.filter(
     (field) => field !== x && field.type === "number" && !isHiddenFrom(field, "viz"),
   );
-  if (fields.length === 0) return undefined;
-  const rows = Math.min(rowsOf(frame), MOST_GROUPS);
+  if (drawable.length === 0) return undefined;
+  const fields = drawable.slice(0, MOST_BARS);
+  const allGroups = rowsOf(frame);
+  const rows = Math.min(allGroups, MOST_GROUPS, Math.max(1, Math.floor(MOST_BARS / fields.length)));
   const show = x ? display(x) : undefined;
   const names = Array.from({ length: rows }, (_, row) =>
     x && show ? whole(show(x.values[row])) : String(row + 1),
@@ -67,7 +74,18 @@ export function barsOf(frames: readonly Frame[], options: Record<string, unknown
     ...bounds(fields, groups, stacking === "percent"),
     isStacked,
     isPercent: stacking === "percent",
+    allGroups,
+    allSeries: drawable.length,
   };
+}
+
+/** What is not drawn of bars, if anything is not. */
+export function cutOf({ names, fields, allGroups, allSeries }: Bars): string | undefined {
+  const cut = [
+    ...(names.length < allGroups ? [`the first ${names.length} groups of ${allGroups}`] : []),
+    ...(fields.length < allSeries ? [`the first ${fields.length} series of ${allSeries}`] : []),
+  ];
+  return cut.length === 0 ? undefined : `Shown are ${cut.join(" and ")}.`;
 }
 
 /** One table of all frames that have numbers: rows are joined by the field that names their groups. */

@@ -3,7 +3,18 @@ import type { JSX } from "preact";
 import { Spark } from "../ui/spark";
 import { faded, legible, textOn } from "./colors";
 import { type Shown, whole } from "./display";
-import { type Cell, customOf, type Field, isFrame, numberOf, option, part, textOf } from "./frame";
+import {
+  type Cell,
+  customOf,
+  type Field,
+  framesIn,
+  isFrame,
+  isTrend,
+  numberOf,
+  option,
+  part,
+  textOf,
+} from "./frame";
 import { Linked } from "./linked";
 import { linksOf } from "./links";
 
@@ -48,11 +59,12 @@ function Content({ field, row, show, width }: TableCellProps) {
   const cell = field.values[row];
   const { type, mode } = cellKind(field);
   const shown = show(cell);
-  if (type === "sparkline" || (isFrame(cell) && cell.fields.some(({ type }) => type === "number"))) {
+  if (type === "sparkline" || (isFrame(cell) && isTrend(cell))) {
     return <Sparkline cell={cell} shown={shown} width={width} />;
   }
   if (type === "gauge" && shown.number !== null) return <GaugeCell shown={shown} mode={mode} />;
-  if (type === "json" || (cell !== null && typeof cell === "object" && type !== "auto")) {
+  const holdsRows = framesIn(cell).length > 0;
+  if (type === "json" || (cell !== null && typeof cell === "object" && type !== "auto" && !holdsRows)) {
     return (
       <code class="ellipsis" title={textOf(cell)}>
         {textOf(cell)}

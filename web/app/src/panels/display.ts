@@ -4,7 +4,7 @@
  */
 import { type Formatted, findUnit, formatWith, units } from "../ui/units";
 import { color, colorOfValue } from "./colors";
-import { type Cell, type Field, isFrame, type Mapping, type MappingResult, textOf } from "./frame";
+import { type Cell, type Field, framesIn, type Mapping, type MappingResult, rowsOf, textOf } from "./frame";
 import { inZone } from "./zone";
 
 export interface Shown extends Formatted {
@@ -72,13 +72,18 @@ function written(
   if (cell === null || cell === undefined || cell === "") return plain(field.config?.noValue ?? "");
   if (typeof cell === "boolean" && !field.config?.unit) return plain(cell ? "True" : "False");
   if (number !== null) return Number.isNaN(number) ? plain(field.config?.noValue ?? "NaN") : format(number);
-  if (isFrame(cell)) return plain(`${cell.fields[0]?.values.length ?? 0} rows`);
+  const within = framesIn(cell);
+  if (within.length > 0) return plain(countOf(within.reduce((sum, frame) => sum + rowsOf(frame), 0)));
   const text = textOf(cell);
   const unit = field.config?.unit ?? "";
   // A text has no scale, but may have something before or behind it.
   if (unit.startsWith("suffix:")) return { ...plain(text), suffix: unit.slice(7) };
   if (unit.startsWith("prefix:")) return { ...plain(text), prefix: unit.slice(7) };
   return plain(text);
+}
+
+function countOf(rows: number): string {
+  return rows === 1 ? "1 row" : `${rows} rows`;
 }
 
 function plain(text: string): Formatted {

@@ -41,6 +41,8 @@ export interface FieldConfig {
   max?: number | null;
   noValue?: string;
   displayName?: string;
+  /** What the query calls it. */
+  displayNameFromDS?: string;
   description?: string;
   color?: { mode?: string; fixedColor?: string; seriesBy?: "last" | "min" | "max" };
   thresholds?: { mode?: "absolute" | "percentage"; steps?: ThresholdStep[] };
@@ -102,10 +104,14 @@ const WORDS: Record<string, number> = {
   "-Infinity": Number.NEGATIVE_INFINITY,
 };
 
-/** Makes numbers of the words that stand for those JSON has not. Changes the frames it is given. */
+/**
+ * Makes numbers of the words that stand for those JSON has not, in frames within cells too. Changes the
+ * frames it is given.
+ */
 export function decode(frames: Frame[]): Frame[] {
   for (const frame of frames) {
     for (const field of frame.fields) {
+      if (field.type === "frame") for (const cell of field.values) decode(framesIn(cell));
       if (field.type !== "number" && field.type !== "time") continue;
       const { values } = field;
       for (let row = 0; row < values.length; row += 1) {
@@ -159,6 +165,18 @@ export function textOf(cell: Cell): string {
 /** Whether a cell holds a frame of its own. */
 export function isFrame(cell: Cell): cell is Frame {
   return typeof cell === "object" && cell !== null && Array.isArray((cell as Frame).fields);
+}
+
+/** The frames that a cell holds: one, several, or none. */
+export function framesIn(cell: Cell): Frame[] {
+  if (isFrame(cell)) return [cell];
+  return Array.isArray(cell) ? (cell as Cell[]).filter(isFrame) : [];
+}
+
+/** Whether a frame is a series, which a cell draws as a line. */
+export function isTrend({ fields }: Frame): boolean {
+  const isOne = fields.every(({ type }) => type === "time" || type === "number");
+  return isOne && fields.some(({ type }) => type === "number");
 }
 
 /** A member of an open object, if it is of the type of the default. */

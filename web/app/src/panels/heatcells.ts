@@ -2,8 +2,8 @@
  * The cells of a heat map: from buckets that came as series (`le` or names as bounds), or counted here from
  * values over time.
  */
+import { endsOf } from "../ui/ends";
 import { type Field, type Frame, nameOf, numberOf, option, part, timeOf } from "./frame";
-import { endsOf } from "./ticks";
 
 export interface HeatRow {
   name: string;

@@ -1,6 +1,7 @@
 /** How often values lay where, over time: darker cells hold more. */
 import { useMemo } from "preact/hooks";
 import { token } from "../frame/theme";
+import { highest } from "../ui/ends";
 import { count, fullTime } from "../ui/format";
 import { formatWith, units } from "../ui/units";
 import { Canvas } from "./canvas";
@@ -24,7 +25,13 @@ export function Heatmap({ panel, frames, width, height, range, onZoom }: PanelPr
   const names = cells.rows.map((row) =>
     row.to === undefined ? row.name : row.to === Number.POSITIVE_INFINITY ? "+Inf" : format(row.to),
   );
-  const left = Math.max(...names.map(({ length }) => length)) * 6.4 + 12;
+  const left =
+    highest(
+      names.map(({ length }) => length),
+      0,
+    ) *
+      6.4 +
+    12;
   const area = { left, top: 4, width: width - left - 8, height: height - 44 };
   const most = greatest(cells);
   const stops = scaleOf(option(part(panel.options, "color"), "scheme", "Oranges"));

@@ -1,5 +1,6 @@
 /** How values are distributed: counts of values in ranges of the same size. */
 import { useMemo } from "preact/hooks";
+import { endsOf } from "../ui/ends";
 import { units } from "../ui/units";
 import { BarChart } from "./barchart";
 import { display, whole } from "./display";
@@ -7,7 +8,6 @@ import { withoutExemplars } from "./exemplars";
 import { type Field, type Frame, isHiddenFrom, nameOf, numberOf, option } from "./frame";
 import type { PanelProps } from "./kinds";
 import { NoData } from "./nodata";
-import { endsOf } from "./ticks";
 
 export function Histogram(props: PanelProps) {
   const { frames, panel } = props;

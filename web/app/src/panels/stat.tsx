@@ -1,5 +1,6 @@
 /** Large values with their names, in the colours of their thresholds, with a small line of how they came. */
 import type { JSX } from "preact";
+import { endsOf } from "../ui/ends";
 import { color, faded, legible, textOn } from "./colors";
 import { option } from "./frame";
 import type { PanelProps } from "./kinds";
@@ -7,7 +8,6 @@ import { Linked } from "./linked";
 import { columnsFor, fitting } from "./measure";
 import { NoData } from "./nodata";
 import { type Reduced, reduced } from "./reduced";
-import { endsOf } from "./ticks";
 
 export function Stat({ panel, frames, shown = [], width, height }: PanelProps) {
   const values = reduced(shown, frames);

@@ -5,6 +5,7 @@
 import { useMemo } from "preact/hooks";
 import { theme, token } from "../frame/theme";
 import { colorOf } from "../ui/colors";
+import { highest } from "../ui/ends";
 import { duration, fullTime } from "../ui/format";
 import { units } from "../ui/units";
 import { Canvas } from "./canvas";
@@ -66,7 +67,15 @@ function Lanes({
     lanes.flatMap(({ pieces }) => pieces.map(({ text, color }) => [text, color] as const)),
   );
   const showsLegend = legend.isShown && states.size <= 24;
-  const left = Math.min(width * 0.35, Math.max(...lanes.map(({ name }) => name.length)) * 6.6 + 14);
+  const left = Math.min(
+    width * 0.35,
+    highest(
+      lanes.map(({ name }) => name.length),
+      0,
+    ) *
+      6.6 +
+      14,
+  );
   const area = {
     left,
     top: 4,

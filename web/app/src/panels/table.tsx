@@ -6,12 +6,15 @@ import { SelectField } from "../ui/field";
 import { Icon } from "../ui/icon";
 import { type Column, Table } from "../ui/table";
 import { units } from "../ui/units";
-import { cellKind, TableCell } from "./cell";
+import { TableCell } from "./cell";
 import { display, whole } from "./display";
+import { columnsOf, useFolds } from "./folds";
 import { type Cell, customOf, type Field, type Frame, nameOf, option, part, rowsOf, textOf } from "./frame";
 import type { PanelProps } from "./kinds";
+import { FOLD_PIXELS, type Item, itemsOf } from "./nested";
 import { NoData } from "./nodata";
 import { alignOf, Filters, Footer, footerOf } from "./tableparts";
+import { columnWidths, leastWidth } from "./tablewidths";
 import { zone } from "./zone";
 
 export function TablePanel(props: PanelProps) {
@@ -20,7 +23,8 @@ export function TablePanel(props: PanelProps) {
   const [chosen, setChosen] = useState<number | undefined>(undefined);
   const at = Math.min(chosen ?? first, frames.length - 1);
   const frame = frames[at];
-  if (!frame || frame.fields.length === 0) return <NoData frames={frames} />;
+  const isEmpty = frames.every((one) => rowsOf(one) === 0);
+  if (!frame || frame.fields.length === 0 || isEmpty) return <NoData frames={frames} />;
   const names = frames.map(
     (one, index) => [String(index), one.name || one.refId || `Result ${index + 1}`] as const,
   );
@@ -55,7 +59,8 @@ function FrameTable({ frame, panel, width, height }: PanelProps & { frame: Frame
   const [filters, setFilters] = useState<Record<string, string>>({});
   const [open, setOpen] = useState<string | undefined>(undefined);
   const [page, setPage] = useState(0);
-  const fields = useMemo(() => frame.fields.filter((field) => !isHidden(field)), [frame]);
+  const [fields, nested] = useMemo(() => columnsOf(frame), [frame]);
+  const folds = useFolds(frame, nested, width);
   const shows = useMemo(() => fields.map(display), [fields, units.value, theme.value, zone.value]);
   const rows = useMemo(() => arrange(frame, fields, sorting, filters), [frame, fields, sorting, filters]);
   const widths = useMemo(() => columnWidths(frame, fields, width), [fields, width, units.value, zone.value]);
@@ -70,7 +75,8 @@ function FrameTable({ frame, panel, width, height }: PanelProps & { frame: Frame
   const lastPage = Math.max(0, Math.ceil(rows.length / pageSize) - 1);
   const current = Math.min(page, lastPage);
   const shown = isPaged ? rows.slice(current * pageSize, (current + 1) * pageSize) : rows;
-  const columns: Column<number>[] = fields.map((field, index) => ({
+  const items = itemsOf(shown, folds.isOpen, folds.tables);
+  const columns: Column<Item>[] = fields.map((field, index) => ({
     id: String(index),
     width: widths[index]!.css,
     align: alignOf(field),
@@ -88,18 +94,26 @@ function FrameTable({ frame, panel, width, height }: PanelProps & { frame: Frame
         onFilter={isFilterable(field) ? () => setOpen(nameOf(field)) : undefined}
       />
     ),
-    render: (row) => <TableCell field={field} row={row} show={shows[index]!} width={widths[index]!.pixels} />,
+    render: ({ row }) => (
+      <TableCell field={field} row={row} show={shows[index]!} width={widths[index]!.pixels} />
+    ),
   }));
+  if (nested.length > 0) columns.unshift(folds.column(fields[0]));
+  const template = columns.map((column) => column.width);
+  const least = leastWidth(widths) + (nested.length > 0 ? FOLD_PIXELS : 0);
   return (
     <>
       {isFiltering && <Filters filters={filters} open={open} onChange={setFilters} onOpen={setOpen} />}
       <div class="table-scroll">
-        <div style={{ minWidth: sum(widths.map(({ least }) => least)) + 14 }}>
+        <div style={{ minWidth: Math.max(least, folds.leastWidth(items)) + 14 }}>
           <Table
             label={panel.title || "Table"}
             columns={columns}
-            rows={shown}
-            rowKey={(row) => row}
+            columnsOf={folds.columnsOf}
+            rows={items}
+            // A row may hold several tables: places among what is folded out tell them apart.
+            rowKey={({ row, inner }, index) => (inner ? `${row} ${index}` : row)}
+            rowClass={({ inner }) => (inner ? "table-nested" : undefined)}
             rowHeight={rowHeight}
             height={Math.max(60, bodyHeight - (isPaged ? 34 : 0))}
           />
@@ -108,7 +122,8 @@ function FrameTable({ frame, panel, width, height }: PanelProps & { frame: Frame
               fields={fields}
               rows={rows}
               footer={footer}
-              template={widths.map(({ css }) => css).join(" ")}
+              isIndented={nested.length > 0}
+              template={template.join(" ")}
             />
           )}
         </div>
@@ -139,45 +154,8 @@ function FrameTable({ frame, panel, width, height }: PanelProps & { frame: Frame
   );
 }
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
-}
-
-function isHidden(field: Field): boolean {
-  const custom = customOf(field);
-  const hidden = part(custom, "hideFrom");
-  return custom.hidden === true || hidden.viz === true;
-}
-
 function isFilterable(field: Field): boolean {
   return field.config?.filterable === true || customOf(field).filterable === true;
-}
-
-/** Widths that are set, and for the others what their contents need. */
-interface ColumnWidth {
-  css: string;
-  pixels: number;
-  least: number;
-}
-
-function columnWidths(frame: Frame, fields: readonly Field[], width: number): ColumnWidth[] {
-  const rows = Math.min(rowsOf(frame), 60);
-  return fields.map((field) => {
-    const custom = customOf(field);
-    if (typeof custom.width === "number" && custom.width > 0)
-      return { css: `${custom.width}px`, pixels: custom.width, least: custom.width };
-    const show = display(field);
-    let longest = nameOf(field).length + 3;
-    for (let row = 0; row < rows; row += 1)
-      longest = Math.max(longest, whole(show(field.values[row])).length);
-    const wanted = cellKind(field).type === "gauge" ? 170 : Math.min(360, longest * 7.6 + 22);
-    const least = Math.max(option(custom, "minWidth", 60), wanted);
-    return {
-      css: `minmax(${least}px, ${Math.min(longest, 60)}fr)`,
-      pixels: Math.max(least, width / fields.length),
-      least,
-    };
-  });
 }
 
 /** Rows that pass the filters, in order. */

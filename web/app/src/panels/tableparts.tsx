@@ -68,11 +68,14 @@ export function Footer({
   fields,
   rows,
   footer,
+  isIndented,
   template,
 }: {
   fields: readonly Field[];
   rows: readonly number[];
   footer: FooterOptions;
+  /** Whether a column without values stands before the others. */
+  isIndented: boolean;
   template: string;
 }) {
   const wanted = (field: Field) =>
@@ -89,6 +92,7 @@ export function Footer({
   };
   return (
     <div class="table-foot" style={{ gridTemplateColumns: template }}>
+      {isIndented && <div class="cell" />}
       {fields.map((field, index) => (
         <div key={index} class={`cell cell-${alignOf(field)}`}>
           {text(field, index)}

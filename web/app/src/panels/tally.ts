@@ -2,8 +2,8 @@
  * The few reducers that the page needs itself, over rows that a filter of the page has left. All others
  * are the server's.
  */
+import { endsOf } from "../ui/ends";
 import type { Cell } from "./frame";
-import { endsOf } from "./ticks";
 
 export function tally(values: readonly Cell[], id: string): number | null {
   const numbers = values.filter(

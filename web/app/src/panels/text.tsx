@@ -1,11 +1,12 @@
 /**
- * Text that somebody wrote: markdown or HTML, cleaned of everything that could act. What makes and cleans
- * it is loaded when a text is first shown.
+ * Text that somebody wrote: markdown or HTML, cleaned of everything that could act. Values that were put
+ * into it are no markup. What makes and cleans it is loaded when a text is first shown.
  */
 import { useEffect, useState } from "preact/hooks";
 import { option } from "./frame";
 import type { PanelProps } from "./kinds";
 import { linkOf } from "./links";
+import { fillIn, heldBack, plainly } from "./values";
 
 export function TextPanel({ panel }: PanelProps) {
   return (
@@ -26,15 +27,19 @@ export function Marked({ text, mode }: { text: string; mode: string }) {
       isWanted = false;
     };
   }, [text, mode]);
-  if (mode === "code" || html === undefined) return <pre class="text-panel">{text}</pre>;
+  if (mode === "code" || html === undefined) return <pre class="text-panel">{plainly(text)}</pre>;
   // DOMPurify has cleaned it.
   return <div class="text-panel" dangerouslySetInnerHTML={{ __html: html }} />;
 }
 
 async function clean(text: string, mode: string): Promise<string> {
   const [{ default: purify }, { marked }] = await Promise.all([import("dompurify"), import("marked")]);
-  const html = mode === "html" ? text : await marked.parse(text, { gfm: true, breaks: true });
-  const cleaned = purify.sanitize(html, {
+  const held = heldBack(text);
+  const html = mode === "html" ? held.text : await marked.parse(held.text, { gfm: true, breaks: true });
+  // Values are in their places before it is cleaned: addresses are judged with them.
+  const made = new DOMParser().parseFromString(html, "text/html").body;
+  fillIn(made, held.filled);
+  const cleaned = purify.sanitize(made, {
     FORBID_TAGS: ["style", "form", "input", "button", "textarea", "select", "iframe", "object", "embed"],
     // Classes and names of the page's own would let a text look like a part of it, or lie over it.
     FORBID_ATTR: ["style", "srcset", "class", "id", "name", "background", "poster"],

@@ -1,15 +1,4 @@
-/** The ends of numbers, and round numbers along a scale, for what uPlot does not draw. */
-
-/** The least and the greatest of numbers, however many; `undefined` of none. */
-export function endsOf(values: readonly number[]): [low: number, high: number] | undefined {
-  if (values.length === 0) return undefined;
-  let [low, high] = [values[0]!, values[0]!];
-  for (const value of values) {
-    if (value < low) low = value;
-    if (value > high) high = value;
-  }
-  return [low, high];
-}
+/** Round numbers along a scale, for what uPlot does not draw. */
 
 /** About `count` round numbers between two values. */
 export function ticks(low: number, high: number, count: number): number[] {

@@ -1,34 +1,35 @@
-/** Traces that were found, as a list that leads to each of them. */
-import { useMemo } from "preact/hooks";
-import { type Field, type Frame, nameOf, textOf } from "./frame";
+/** Traces: those that were found as a list that leads to each of them, a single one as its spans over time. */
+import { useMemo, useState } from "preact/hooks";
+import { SelectField } from "../ui/field";
 import type { PanelProps } from "./kinds";
 import { NoData } from "./nodata";
+import { OneTrace } from "./onetrace";
+import { spanTree } from "./spantree";
 import { TablePanel } from "./table";
+import { withLinks } from "./tracelinks";
 
 export function Traces(props: PanelProps) {
-  const frames = useMemo(() => props.frames.map(withLinks), [props.frames]);
+  const { frames, panel, width, height } = props;
+  const trees = useMemo(() => frames.flatMap((frame) => spanTree(frame) ?? []), [frames]);
+  const linked = useMemo(() => frames.map(withLinks), [frames]);
+  const [chosen, setChosen] = useState(0);
   if (!frames.some(({ fields }) => fields.some(({ values }) => values.length > 0)))
-    return <NoData frames={props.frames} />;
-  return <TablePanel {...props} frames={frames} />;
-}
-
-/** The columns that hold ids of traces lead to them. */
-export function withLinks(frame: Frame): Frame {
-  const trace = frame.fields.find(isTraceId);
-  if (!trace) return frame;
-  const linked = (field: Field) =>
-    (isTraceId(field) || /^span ?id$/i.test(nameOf(field))) && !field.state?.links?.length;
-  const links = trace.values.map((id) => [
-    { title: "Open the trace", url: `/trace/${encodeURIComponent(textOf(id))}` },
-  ]);
-  return {
-    ...frame,
-    fields: frame.fields.map((field) =>
-      linked(field) ? { ...field, state: { ...field.state, links } } : field,
-    ),
-  };
-}
-
-function isTraceId(field: Field): boolean {
-  return /^trace[ _]?id(hidden)?$/i.test(field.name) || /^trace ?id$/i.test(nameOf(field));
+    return <NoData frames={frames} />;
+  const tree = trees[Math.min(chosen, trees.length - 1)];
+  if (!tree) return <TablePanel {...props} frames={linked} />;
+  const names = trees.map(({ traceId }, at) => [String(at), `Trace ${traceId}`] as const);
+  return (
+    <div class="table-panel">
+      <OneTrace tree={tree} title={panel.title} width={width} height={height - (trees.length > 1 ? 34 : 0)} />
+      {trees.length > 1 && (
+        <SelectField
+          label="Trace"
+          hideLabel
+          value={String(trees.indexOf(tree))}
+          options={names}
+          onChange={(value) => setChosen(Number(value))}
+        />
+      )}
+    </div>
+  );
 }

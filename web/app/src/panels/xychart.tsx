@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { theme, token } from "../frame/theme";
 import { colorAt } from "../ui/colors";
+import { endsOf } from "../ui/ends";
 import { Canvas } from "./canvas";
 import { color, faded } from "./colors";
 import { display, whole } from "./display";
@@ -12,7 +13,7 @@ import type { PanelProps } from "./kinds";
 import { legendOptions } from "./legend";
 import { linksOf } from "./links";
 import { NoData } from "./nodata";
-import { endsOf, ticks } from "./ticks";
+import { ticks } from "./ticks";
 
 interface Cloud {
   name: string;

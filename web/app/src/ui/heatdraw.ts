@@ -18,10 +18,11 @@ export function drawHeat(
   format: (bound: number) => string,
   selection?: HeatBox,
   drag?: { x: number; y: number; toX: number; toY: number },
+  cursor?: HeatBox,
 ): HeatLook {
   const context = surface.clear();
   context.font = paint.font;
-  const labels = data.bounds.map(format);
+  const labels = data.bounds.map((bound) => (Number.isFinite(bound) ? format(bound) : "∞"));
   const left = 10 + Math.max(24, ...labels.map((label) => context.measureText(label).width));
   const look: HeatLook = {
     left,
@@ -33,6 +34,7 @@ export function drawHeat(
   drawCells(context, paint, data, look);
   drawAxes(context, paint, data, look, labels, surface.height);
   if (selection) outline(context, paint, boxPixels(data, look, selection));
+  if (cursor) outline(context, paint, boxPixels(data, look, cursor));
   if (drag) outline(context, paint, [drag.x, drag.y, drag.toX, drag.toY]);
   return look;
 }

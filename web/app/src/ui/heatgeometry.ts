@@ -4,9 +4,9 @@ export interface HeatData {
   /** Where steps begin, in milliseconds, ascending. */
   times: readonly number[];
   stepMillis: number;
-  /** Upper bounds of buckets, ascending. */
+  /** Upper bounds of buckets, ascending; the last may be infinite. */
   bounds: readonly number[];
-  /** Where the lowest bucket begins. */
+  /** Where the lowest bucket begins, which may be nowhere. */
   lowest: number;
   /** By bucket, then by step. */
   counts: readonly (readonly number[])[];
@@ -18,6 +18,12 @@ export interface HeatBox {
   to: number;
   low: number;
   high: number;
+}
+
+/** A cell, by its place from the left and from the bottom. */
+export interface HeatCell {
+  column: number;
+  row: number;
 }
 
 /** Where things were drawn. */
@@ -32,6 +38,13 @@ export interface HeatLook {
 /** The sizes that a bucket holds. */
 export function rowSpan({ bounds, lowest }: HeatData, row: number): [number, number] {
   return [row === 0 ? lowest : bounds[row - 1]!, bounds[row]!];
+}
+
+/** The sizes that a bucket holds, in words. */
+export function spanWords([low, high]: readonly [number, number], format: (bound: number) => string): string {
+  if (high === Number.POSITIVE_INFINITY) return `more than ${format(low)}`;
+  if (low === Number.NEGATIVE_INFINITY) return `at most ${format(high)}`;
+  return `${format(low)} to ${format(high)}`;
 }
 
 /** Corners of a box in pixels. */
@@ -63,12 +76,18 @@ export function boxAt(
   const within = (value: number, most: number) => Math.max(0, Math.min(most - 1, Math.floor(value)));
   const column = (x: number) => within((x - look.left) / look.cellWidth, columns);
   const row = (y: number) => rows - 1 - within((y - look.top) / look.cellHeight, rows);
-  const [first, last] = [column(Math.min(corners.x, corners.toX)), column(Math.max(corners.x, corners.toX))];
-  const [bottom, top] = [row(Math.max(corners.y, corners.toY)), row(Math.min(corners.y, corners.toY))];
+  const cell = (x: number, y: number) => ({ column: column(x), row: row(y) });
+  return boxOfCells(data, cell(corners.x, corners.y), cell(corners.toX, corners.toY));
+}
+
+/** The box that has two cells in its corners. There may be fewer cells by now. */
+export function boxOfCells(data: HeatData, one: HeatCell, other: HeatCell): HeatBox {
+  const column = (at: number) => Math.min(at, data.times.length - 1);
+  const row = (at: number) => Math.min(at, data.bounds.length - 1);
   return {
-    from: data.times[first]!,
-    to: data.times[last]! + data.stepMillis,
-    low: rowSpan(data, bottom)[0],
-    high: rowSpan(data, top)[1],
+    from: data.times[column(Math.min(one.column, other.column))]!,
+    to: data.times[column(Math.max(one.column, other.column))]! + data.stepMillis,
+    low: rowSpan(data, row(Math.min(one.row, other.row)))[0],
+    high: rowSpan(data, row(Math.max(one.row, other.row)))[1],
   };
 }

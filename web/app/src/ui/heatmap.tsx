@@ -1,15 +1,24 @@
 /**
  * Counts over time and size, as shades: one column for each step of time, one row for each bucket. Dragging
- * chooses a box. What is below the pointer is told beside it; what the whole shows, in words for those who
- * cannot see it.
+ * chooses a box, as keys do (`boxkeys`). What is below the pointer is told beside it; what the whole shows, in
+ * words for those who cannot see it.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { theme } from "../frame/theme";
+import { cellsText, useBoxKeys } from "./boxkeys";
 import { paint } from "./canvas/paint";
 import { Surface } from "./canvas/surface";
 import { count, time } from "./format";
 import { drawHeat } from "./heatdraw";
-import { boxAt, type HeatBox, type HeatData, type HeatLook, rowSpan } from "./heatgeometry";
+import {
+  boxAt,
+  boxOfCells,
+  type HeatBox,
+  type HeatData,
+  type HeatLook,
+  rowSpan,
+  spanWords,
+} from "./heatgeometry";
 
 export type { HeatBox, HeatData } from "./heatgeometry";
 
@@ -23,6 +32,8 @@ interface HeatmapProps {
   unit?: string;
   selection?: HeatBox;
   onSelect?: (box: HeatBox) => void;
+  /** Takes back what was selected. */
+  onClear?: () => void;
 }
 
 interface Drag {
@@ -32,6 +43,7 @@ interface Drag {
   toY: number;
 }
 
+const HINT = " Arrows go to a cell, with Shift they make a box of it, Enter chooses.";
 /** Movements below this are clicks. */
 const DRAG_PIXELS = 4;
 
@@ -44,17 +56,26 @@ export function Heatmap(props: HeatmapProps) {
   const redraw = useRef(() => {});
   const [hover, setHover] = useState<{ x: number; y: number; text: string }>();
   const colors = theme.value;
+  const { cells, onKeyDown, onBlur } = useBoxKeys(
+    props.data,
+    props.onSelect,
+    props.selection && props.onClear,
+  );
+  const marked = useRef(cells);
+  marked.current = cells;
+  const cursorText = cells && cellsText(props.data, cells, props.format, props.unit ?? "");
   useEffect(() => {
     const draw = () => {
       const { data, selection, format } = newest.current;
-      look.current = drawHeat(surface, paint(), data, format, selection, drag.current);
+      const cursor = marked.current && boxOfCells(data, marked.current.cursor, marked.current.anchor);
+      look.current = drawHeat(surface, paint(), data, format, selection, drag.current, cursor);
     };
     const surface = new Surface(canvas.current!, draw);
     redraw.current = draw;
     draw();
     return () => surface.close();
   }, []);
-  useEffect(() => redraw.current(), [props.data, props.selection, props.height, colors]);
+  useEffect(() => redraw.current(), [props.data, props.selection, props.height, colors, cells]);
   const at = (event: PointerEvent) => {
     const bounds = canvas.current!.getBoundingClientRect();
     return { x: event.clientX - bounds.left, y: event.clientY - bounds.top };
@@ -93,14 +114,24 @@ export function Heatmap(props: HeatmapProps) {
       <canvas
         ref={canvas}
         role="img"
-        aria-label={summary(props)}
+        tabIndex={props.onSelect && 0}
+        aria-label={
+          cursorText ? `${props.label}. ${cursorText}.` : `${summary(props)}${props.onSelect ? HINT : ""}`
+        }
         class={props.onSelect ? "heatmap-canvas heatmap-choosing" : "heatmap-canvas"}
         onPointerDown={down}
         onPointerMove={move}
         onPointerUp={up}
         onPointerCancel={drop}
         onPointerLeave={() => setHover(undefined)}
+        onKeyDown={onKeyDown}
+        onBlur={onBlur}
       />
+      {cursorText && (
+        <div class="chart-tooltip heatmap-cursor" role="status">
+          {cursorText}
+        </div>
+      )}
       {hover && (
         <div
           class="chart-tooltip"
@@ -131,8 +162,7 @@ function cellText(
   const start = data.times[column];
   const value = data.counts[row]?.[column];
   if (start === undefined || value === undefined || x < look.left) return undefined;
-  const [low, high] = rowSpan(data, row);
-  return `${time(start)}, ${format(low)} to ${format(high)}: ${count(value)} ${unit}`;
+  return `${time(start)}, ${spanWords(rowSpan(data, row), format)}: ${count(value)} ${unit}`;
 }
 
 function summary({ data, label, format, unit = "" }: HeatmapProps): string {
@@ -140,6 +170,6 @@ function summary({ data, label, format, unit = "" }: HeatmapProps): string {
   const total = sums.reduce((sum, value) => sum + value, 0);
   const most = sums.indexOf(Math.max(...sums, 0));
   if (total === 0) return `${label}. Nothing.`;
-  const [low, high] = rowSpan(data, Math.max(0, most));
-  return `${label}. ${count(total)} ${unit} in ${data.times.length} steps of time; most between ${format(low)} and ${format(high)}.`;
+  const span = spanWords(rowSpan(data, Math.max(0, most)), format);
+  return `${label}. ${count(total)} ${unit} in ${data.times.length} steps of time; most are of ${span}.`;
 }

@@ -1,4 +1,6 @@
 /** A small line or bars without axes, beside a number. */
+import { highest } from "./ends";
+
 interface SparkProps {
   values: readonly (number | null)[];
   label: string;
@@ -22,7 +24,7 @@ export function Spark({
   max,
 }: SparkProps) {
   const known = values.filter((value): value is number => value !== null);
-  const top = Math.max(max ?? 0, ...known, Number.MIN_VALUE);
+  const top = highest(known, Math.max(max ?? 0, Number.MIN_VALUE));
   const step = width / Math.max(1, bars ? values.length : values.length - 1);
   const y = (value: number) => height - (value / top) * (height - 2) - 1;
   return (

@@ -43,7 +43,7 @@ export function Empty({ title, children }: { title: string; children?: Component
 export function ErrorBox({ error, again }: { error: Error; again?: () => void }) {
   const isForbidden = error instanceof ApiError && error.status === 403;
   const status = error instanceof ApiError && error.status > 0 ? ` (${error.status})` : "";
-  const asked = error instanceof ApiError ? error.asked : undefined;
+  const { asked, requestId } = error instanceof ApiError ? error : {};
   return (
     <div class="notice notice-error" role="alert">
       <Icon name="error" />
@@ -51,7 +51,7 @@ export function ErrorBox({ error, again }: { error: Error; again?: () => void })
         <p class="notice-text">{error.message + status}</p>
         {asked && (
           <details class="notice-asked">
-            <summary>What was asked</summary>
+            <summary>What was asked{requestId && <span class="muted"> · request {requestId}</span>}</summary>
             <code>{asked}</code>
           </details>
         )}

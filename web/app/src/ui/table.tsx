@@ -37,6 +37,8 @@ interface TableProps<Row> {
   onOpen?: (row: Row, event: Event) => void;
   isSelected?: (row: Row) => boolean;
   rowClass?: (row: Row) => string | undefined;
+  /** The columns of a row that has others than the table's: one of what is within another row. */
+  columnsOf?: (row: Row) => readonly Column<Row>[] | undefined;
 }
 
 const OVERSCAN = 8;
@@ -65,7 +67,7 @@ export function Table<Row>(props: TableProps<Row>) {
   }, []);
   const first = Math.max(0, Math.floor(view.top / rowHeight) - OVERSCAN);
   const last = Math.min(sorted.length, Math.ceil((view.top + view.height) / rowHeight) + OVERSCAN);
-  const template = columns.map(({ width }) => width ?? "minmax(80px, 1fr)").join(" ");
+  const template = templateOf(columns);
   const pick = (column: Column<Row>) => {
     if (!column.value) return;
     const descending = sorting?.column === column.id ? !sorting.descending : true;
@@ -139,6 +141,7 @@ export function Table<Row>(props: TableProps<Row>) {
           {sorted.slice(first, last).map((row, offset) => {
             const index = first + offset;
             const classes = ["table-row", rowClass?.(row), index === focused ? "table-focused" : ""];
+            const own = props.columnsOf?.(row);
             return (
               <div
                 key={rowKey(row, index)}
@@ -147,14 +150,18 @@ export function Table<Row>(props: TableProps<Row>) {
                 aria-selected={isSelected?.(row)}
                 class={classes.filter(Boolean).join(" ")}
                 tabIndex={-1}
-                style={{ gridTemplateColumns: template, top: index * rowHeight, height: rowHeight }}
+                style={{
+                  gridTemplateColumns: own ? templateOf(own) : template,
+                  top: index * rowHeight,
+                  height: rowHeight,
+                }}
                 // Before the click: to draw again between it and its change would undo a box's tick.
                 onPointerDown={() => setFocused(index)}
                 onClick={(event) => {
                   if (!(event.target as Element).closest("a, button, input")) onOpen?.(row, event);
                 }}
               >
-                {columns.map((column) => (
+                {(own ?? columns).map((column) => (
                   <div key={column.id} role="gridcell" class={`cell cell-${column.align ?? "left"}`}>
                     {column.render(row, index)}
                   </div>
@@ -166,6 +173,10 @@ export function Table<Row>(props: TableProps<Row>) {
       </div>
     </div>
   );
+}
+
+function templateOf<Row>(columns: readonly Column<Row>[]): string {
+  return columns.map(({ width }) => width ?? "minmax(80px, 1fr)").join(" ");
 }
 
 /** Rows in the order of a column; those that are equal stay as they were. */

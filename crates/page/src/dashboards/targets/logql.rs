@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kymo_dash::frame::{Field, Frame, Kind, Notice, Value as Cell};
-use kymo_dash::interpolate::interval::{interval, parse, short};
+use kymo_dash::interpolate::interval::{LONGEST_MILLIS, interval, parse, short};
 use kymo_dash::interpolate::{Held, Style};
 use kymo_dash::model::Language;
 use kymo_dash::model::read;
@@ -22,7 +22,8 @@ const NANOS_PER_MILLI: i64 = 1_000_000;
 pub(super) async fn ask(question: &mut Question<'_>) -> Result<Given, Wrong> {
     let least = question.least_interval().unwrap_or(1_000);
     let factor = read::integer(question.query(), "resolution").unwrap_or(1).clamp(1, 100);
-    let interval_millis = interval(question.range_millis(), question.points, least) * factor;
+    let interval_millis = interval(question.range_millis(), question.points, least);
+    let interval_millis = interval_millis.saturating_mul(factor).min(LONGEST_MILLIS);
     question.context.interval_millis = interval_millis;
     question.context.rate_interval_millis = interval_millis;
     let step = parse(&question.context.fill(question.text("step"), Style::Glob));

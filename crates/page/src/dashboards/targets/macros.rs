@@ -1,12 +1,20 @@
 //! Macros of Grafana's SQL data sources: `$__timeFilter(column)` and the like.
+//!
+//! They are put in before variables are, and thus only where the author wrote them: what a variable
+//! holds comes from data, and is a value whatever it looks like.
 
-use kymo_dash::interpolate::TimeRange;
 use kymo_dash::interpolate::interval::parse;
+use kymo_dash::interpolate::{Context, Style};
 
 use crate::sql::moment;
 
-/// A query with its macros put in.
-pub(in crate::dashboards) fn expand(query: &str, time: TimeRange) -> Result<String, String> {
+/// A query with its macros put in, and its variables after them.
+pub(in crate::dashboards) fn filled(query: &str, context: &Context) -> Result<String, String> {
+    Ok(context.fill(&expand(query, context)?, Style::Sql))
+}
+
+/// A query with its macros put in. Their arguments keep their variables.
+fn expand(query: &str, context: &Context) -> Result<String, String> {
     let mut expanded = String::with_capacity(query.len());
     let mut rest = query;
     while let Some(start) = rest.find("$__") {
@@ -14,14 +22,19 @@ pub(in crate::dashboards) fn expand(query: &str, time: TimeRange) -> Result<Stri
         let name_length = rest[start + 3..]
             .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
             .unwrap_or(rest.len() - start - 3);
-        let name = &rest[start + 3..start + 3 + name_length];
-        let after = &rest[start + 3 + name_length..];
-        let (arguments, after) = arguments(after);
-        match one(name, &arguments, time)? {
-            Some(text) => expanded.push_str(&text),
-            None => return Err(format!("the macro $__{name} is not known")),
+        let written = &rest[start..start + 3 + name_length];
+        let name = &written[3..];
+        rest = &rest[start + 3 + name_length..];
+        let (arguments, after) = arguments(rest);
+        if let Some(text) = one(name, &arguments, context)? {
+            expanded.push_str(&text);
+            rest = after;
+        } else if context.fill(written, Style::Sql) != written {
+            // A variable such as $__interval, which is put in with the others.
+            expanded.push_str(written);
+        } else {
+            return Err(format!("the macro $__{name} is not known"));
         }
-        rest = after;
     }
     expanded.push_str(rest);
     Ok(expanded)
@@ -49,7 +62,8 @@ fn arguments(text: &str) -> (Vec<&str>, &str) {
     (Vec::new(), text)
 }
 
-fn one(name: &str, arguments: &[&str], time: TimeRange) -> Result<Option<String>, String> {
+fn one(name: &str, arguments: &[&str], context: &Context) -> Result<Option<String>, String> {
+    let time = context.time;
     let at = |millis: i64| format!("TIMESTAMP '{}'", moment(millis.saturating_mul(1_000_000)));
     let (from, to) = (at(time.from_millis), at(time.to_millis));
     let column = || {
@@ -65,12 +79,12 @@ fn one(name: &str, arguments: &[&str], time: TimeRange) -> Result<Option<String>
         "timeEpoch" => format!("extract(epoch from {}) AS \"time\"", column()?),
         "timeGroup" | "timeGroupAlias" => {
             let alias = if name == "timeGroupAlias" { " AS \"time\"" } else { "" };
-            format!("{}{alias}", group(column()?, arguments)?)
+            format!("{}{alias}", group(column()?, arguments, context)?)
         }
         "unixEpochFilter" => format!("{0} >= {from_secs} AND {0} <= {to_secs}", column()?),
         "unixEpochGroup" | "unixEpochGroupAlias" => {
             let alias = if name == "unixEpochGroupAlias" { " AS \"time\"" } else { "" };
-            let (column, step) = (column()?, step(arguments)?);
+            let (column, step) = (column()?, step(arguments, context)?);
             let secs = (step / 1000).max(1);
             format!("floor(({column}) / {secs}) * {secs}{alias}")
         }
@@ -81,25 +95,36 @@ fn one(name: &str, arguments: &[&str], time: TimeRange) -> Result<Option<String>
 }
 
 /// The length of the steps that times are grouped in.
-fn step(arguments: &[&str]) -> Result<i64, String> {
-    let written = arguments.get(1).map(|argument| argument.trim_matches(['\'', '"']));
-    let step = written.and_then(parse);
+fn step(arguments: &[&str], context: &Context) -> Result<i64, String> {
+    let written = arguments.get(1).map(|argument| context.fill(argument, Style::Sql));
+    let step = written.and_then(|written| parse(written.trim_matches(['\'', '"'])));
     step.ok_or_else(|| "a group needs a duration: $__timeGroup(start_time, '5m')".to_owned())
 }
 
 /// Times in steps.
-fn group(column: &str, arguments: &[&str]) -> Result<String, String> {
-    let millis = step(arguments)?;
+fn group(column: &str, arguments: &[&str], context: &Context) -> Result<String, String> {
+    let millis = step(arguments, context)?;
     Ok(format!("time_bucket(INTERVAL '{millis} milliseconds', {column})"))
 }
 
 #[cfg(test)]
 mod tests {
+    use kymo_dash::interpolate::{Held, TimeRange};
+
     use super::*;
+
+    fn context(variables: &[(&str, &str)]) -> Context {
+        let held = |(name, value): &(&str, &str)| ((*name).to_owned(), Held::one(*value));
+        Context {
+            time: TimeRange { from_millis: 1_000, to_millis: 2_500 },
+            interval_millis: 60_000,
+            variables: variables.iter().map(held).collect(),
+            ..Context::default()
+        }
+    }
 
     #[test]
     fn macros_are_put_in() {
-        let time = TimeRange { from_millis: 1_000, to_millis: 2_500 };
         let from = "TIMESTAMP '1970-01-01T00:00:01.000000000Z'";
         let to = "TIMESTAMP '1970-01-01T00:00:02.500000000Z'";
         for (query, expected) in [
@@ -116,10 +141,32 @@ mod tests {
             ("$__unixEpochFilter(t)", "t >= 1 AND t <= 2".to_owned()),
             ("$__unixEpochGroup(t, '5m')", "floor((t) / 300) * 300".to_owned()),
         ] {
-            assert_eq!(expand(query, time).unwrap(), expected);
+            assert_eq!(filled(query, &context(&[])).unwrap(), expected);
         }
         for bad in ["$__timeFilter()", "$__unheardOf(a)", "$__timeGroup(a)"] {
-            assert!(expand(bad, time).is_err(), "{bad}");
+            assert!(filled(bad, &context(&[])).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn macros_and_variables_may_stand_within_each_other_and_values_are_values() {
+        let with = context(&[
+            ("column", "start_time"),
+            ("step", "5m"),
+            ("service", "x$__y"),
+            ("other", "$__timeFrom()"),
+        ]);
+        for (query, expected) in [
+            (
+                "$__timeGroup($column, '$step')",
+                "time_bucket(INTERVAL '300000 milliseconds', start_time)",
+            ),
+            ("$__timeGroup(t, $__interval)", "time_bucket(INTERVAL '60000 milliseconds', t)"),
+            ("$__unixEpochGroup(${column}, '${step}')", "floor((start_time) / 300) * 300"),
+            ("a = '$service' AND b = '$other'", "a = 'x$__y' AND b = '$__timeFrom()'"),
+            ("$__interval_ms ${__from} $__to", "60000 1000 2500"),
+        ] {
+            assert_eq!(filled(query, &with).unwrap(), expected);
         }
     }
 }

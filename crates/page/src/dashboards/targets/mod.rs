@@ -3,6 +3,7 @@
 //! | module | what it answers |
 //! |---|---|
 //! | `promql` | series and tables of PromQL, heat maps, exemplars |
+//! | `paces` | how often metrics come |
 //! | `traceql`, `found` | searches as tables of spans or traces; series of TraceQL; one trace |
 //! | `search` | the forms of Tempo's and Jaeger's search, as TraceQL |
 //! | `logql` | lines and series of LogQL |
@@ -12,6 +13,7 @@
 mod found;
 mod logql;
 mod macros;
+mod paces;
 mod promql;
 mod search;
 mod series;
@@ -31,7 +33,8 @@ use super::limits::{MAX_POINTS_ASKED, USUAL_POINTS};
 use crate::Page;
 use crate::answer::Position;
 
-pub(super) use macros::expand as expand_macros;
+pub(super) use macros::filled as filled_sql;
+pub(super) use paces::Paces;
 pub(super) use series::filled as with_labels;
 pub(super) use sql::columns as sql_columns;
 
@@ -88,6 +91,16 @@ impl Wrong {
         let message = error.to_string();
         let status = crate::answer::Failed::from(error).status().as_u16();
         Self { status, ..Self::invalid(query, message) }
+    }
+
+    /// Of SQL, whose errors name their place in their words.
+    fn of_sql(query: &str, error: EngineError) -> Self {
+        let place = match &error {
+            EngineError::Invalid(fault) | EngineError::NotAllowed(fault) => fault.place(),
+            _ => None,
+        };
+        let position = place.map(|(line, column)| Position::of(query, line, column).offset);
+        Self { position, place, ..Self::of(query, error) }
     }
 }
 

@@ -16,16 +16,23 @@ use kymo_promql::walk::selectors;
 use serde_json::json;
 
 use super::series::{self, Series};
-use super::{Given, Question, RATE_INTERVAL, Wrong};
+use super::{Given, Question, RATE_INTERVAL, Wrong, paces};
 use crate::dashboards::limits::{MAX_EXEMPLARS, MAX_WARNINGS};
 
 pub(super) async fn ask(question: &mut Question<'_>) -> Result<Given, Wrong> {
-    let step_millis = intervals(question);
+    let mut step_millis = intervals(question, 0);
     let mut text = question.context.fill(question.text("expr"), Style::Promql);
     if text.trim().is_empty() {
         return Ok(Given::default());
     }
     let mut expr = parsed(&text)?;
+    if names_rate_interval(question)
+        && let Some(pace_millis) = paces::pace(question, &expr).await
+    {
+        step_millis = intervals(question, pace_millis);
+        text = question.context.fill(question.text("expr"), Style::Promql);
+        expr = parsed(&text)?;
+    }
     if !question.filters.is_empty() {
         text = question.with_conditions(&text, Language::Promql)?;
         expr = parsed(&text)?;
@@ -51,8 +58,18 @@ fn parsed(text: &str) -> Result<Expr, Wrong> {
         .map_err(|error| Wrong::at(text, &error.message, error.line, error.column))
 }
 
-/// Puts the intervals of the query into its context and gives its step.
-fn intervals(question: &mut Question<'_>) -> i64 {
+/// Whether the query is asked over what its metrics' pace says.
+fn names_rate_interval(question: &Question<'_>) -> bool {
+    let is_named = |key: &str| {
+        let names = names(question.text(key));
+        names.contains(RATE_INTERVAL) || names.contains("__rate_interval_ms")
+    };
+    is_named("expr") || is_named("interval")
+}
+
+/// Puts the intervals of the query into its context and gives its step. Its metrics come that often, 0 if
+/// that is not known; who says a longer interval knows better.
+fn intervals(question: &mut Question<'_>, pace_millis: i64) -> i64 {
     let range_millis = question.range_millis();
     let least = question.least_interval();
     // What is scraped less often than the step is asked as often as it is scraped.
@@ -60,7 +77,7 @@ fn intervals(question: &mut Question<'_>) -> i64 {
     let interval_millis = interval(range_millis, question.points, scrape_millis);
     let factor = read::integer(question.query(), "intervalFactor").unwrap_or(1);
     let mut step_millis = prometheus_step(interval_millis, factor, range_millis);
-    let rate_millis = rate_interval(step_millis, scrape_millis);
+    let rate_millis = rate_interval(step_millis, scrape_millis.max(pace_millis));
     if names(question.text("interval")).contains(RATE_INTERVAL) {
         step_millis = rate_millis;
     }

@@ -9,7 +9,6 @@ use arrow_cast::cast;
 use arrow_schema::{DataType, TimeUnit};
 use futures::StreamExt;
 use kymo_dash::frame::{Field, Frame, Kind, Notice, Value};
-use kymo_dash::interpolate::Style;
 use kymo_dash::interpolate::interval::interval;
 use kymo_engine::Tenants;
 
@@ -30,14 +29,13 @@ pub(super) async fn ask(question: &mut Question<'_>) -> Result<Given, Wrong> {
         "" => question.text("query"),
         text => text,
     };
-    let filled = question.context.fill(written, Style::Sql);
-    if filled.trim().is_empty() {
+    let query = macros::filled(written, &question.context);
+    let query = query.map_err(|why| Wrong::invalid(written, why))?;
+    if query.trim().is_empty() {
         return Ok(Given::default());
     }
-    let query =
-        macros::expand(&filled, question.time()).map_err(|why| Wrong::invalid(&filled, why))?;
     let read = read(question.page, question.tenants, &query).await;
-    let (frame, is_cut) = read.map_err(|error| Wrong::of(&query, error))?;
+    let (frame, is_cut) = read.map_err(|error| Wrong::of_sql(&query, error))?;
     let mut notices = Vec::new();
     if !question.filters.is_empty() {
         notices.push(Notice::warning("the dashboard's conditions are not added to SQL"));

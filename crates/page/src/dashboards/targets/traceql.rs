@@ -16,6 +16,8 @@ use super::{Given, Question, Wrong, search, sql};
 use crate::dashboards::limits::{MAX_TRACE_SPANS, MAX_TRACES, USUAL_SPANS_PER_SET, USUAL_TRACES};
 
 const NANOS_PER_MILLI: i64 = 1_000_000;
+/// The label of `histogram_over_time` that says the bucket.
+const BUCKET: &str = "__bucket";
 
 /// A query of Tempo's data source.
 pub(super) async fn ask(question: &mut Question<'_>) -> Result<Given, Wrong> {
@@ -159,10 +161,14 @@ async fn metrics(question: &Question<'_>, query: Query, text: &str) -> Result<Gi
         series::cut(&mut series).into_iter().map(Notice::warning).collect();
     let legend = legend(question, &series);
     let step_millis = if is_instant { 0 } else { step_millis };
-    let mut frames = match (question.text("tableType"), is_instant) {
-        ("heatmap", _) => vec![series::heat_map(series)],
-        _ => series::frames(series, &legend, text, step_millis),
-    };
+    let are_buckets = series.iter().all(|series| series.labels.contains_key(BUCKET));
+    let mut frames = series::frames(series, &legend, text, step_millis);
+    if are_buckets {
+        // Each holds what is in it alone, unlike PromQL's, and must not be taken apart again.
+        for frame in &mut frames {
+            frame.meta.insert("type".to_owned(), json!("heatmap-rows"));
+        }
+    }
     frames.extend(found::exemplars(&done.series));
     if done.stats.damaged_blocks > 0 {
         notices.push(Notice::warning("some data is damaged and was left out"));

@@ -282,6 +282,100 @@ async fn intervals_may_be_named_in_intervals() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn rates_are_over_as_long_as_their_metrics_need() {
+    let place = Place::new();
+    fill(&place);
+    let points: Vec<Value> = (0..10)
+        .map(|n| {
+            json!({"timeUnixNano": ((BEGIN_SECS + n * 60) * 1_000_000_000).to_string(), "asDouble": 1.0})
+        })
+        .collect();
+    let slow = json!([{"metrics": [{"name": "slow", "gauge": {"dataPoints": points}}]}]);
+    place.send_json(
+        Signal::Metrics,
+        &json!({"resourceMetrics": [{"resource": {"attributes": []}, "scopeMetrics": slow}]}),
+    );
+    let query = |expr: &str, interval: &str| json!({"expr": expr, "interval": interval});
+    let dashboard = json!({"title": "T", "panels": [
+        panel(1, "timeseries", "prometheus", query("max_over_time(slow[$__rate_interval])", "")),
+        panel(2, "timeseries", "prometheus", query("max_over_time(gpu_temp[$__rate_interval])", "")),
+        panel(3, "timeseries", "prometheus", query("max_over_time(slow[$__rate_interval])", "2m")),
+        panel(4, "timeseries", "prometheus", query("max_over_time(none[$__rate_interval])", "")),
+    ]});
+    let lines = panels(&place, question(&dashboard), &["1", "2", "3", "4"]).await;
+    let asked = |at: usize| lines[at]["queries"][0]["query"].as_str().unwrap_or_default();
+    assert_eq!(asked(0), "max_over_time(slow[4m])", "it comes every minute");
+    assert_eq!(asked(1), "max_over_time(gpu_temp[1m])");
+    assert_eq!(asked(2), "max_over_time(slow[8m])", "who says more knows better");
+    assert_eq!(asked(3), "max_over_time(none[1m])");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_of_sql_have_a_place_and_values_are_no_macros() {
+    let place = Place::new();
+    fill(&place);
+    let dashboard = json!({"title": "T",
+    "templating": {"list": [{"name": "service", "type": "textbox", "query": "x$__y"}]},
+    "panels": [
+        panel(1, "table", "postgres", json!({"rawSql": "SELECT name\nFROM spans WHERE ) = 1"})),
+        panel(2, "table", "postgres",
+            json!({"rawSql": "SELECT '$service' AS n FROM spans WHERE $__timeFilter(start_time) LIMIT 1"})),
+    ]});
+    let lines = panels(&place, question(&dashboard), &["1", "2"]).await;
+    let error = &lines[0]["error"];
+    assert_eq!((&error["position"], &error["place"]), (&json!(29), &json!([2, 18])), "{error}");
+    assert_eq!(lines[1]["frames"][0]["fields"][0]["values"], json!(["x$__y"]), "{}", lines[1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn buckets_of_spans_are_said_to_be_apart() {
+    let place = Place::new();
+    fill(&place);
+    let buckets = json!({"queryType": "traceql", "query": "{ } | histogram_over_time(duration)", "step": "1m"});
+    let counts = json!({"queryType": "traceql", "query": "{ } | count_over_time()", "step": "1m"});
+    let dashboard = json!({"title": "T", "panels": [
+        panel(1, "heatmap", "tempo", buckets), panel(2, "timeseries", "tempo", counts)]});
+    let lines = panels(&place, question(&dashboard), &["1", "2"]).await;
+    assert_eq!(lines[0]["frames"][0]["meta"]["type"], "heatmap-rows", "{}", lines[0]);
+    assert!(lines[1]["frames"][0]["meta"]["type"].is_null(), "{}", lines[1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panel_has_its_own_time_and_says_what_it_does_not_understand() {
+    let place = Place::new();
+    fill(&place);
+    let stat = |id: i64, from: &str, shift: &str| {
+        let mut panel =
+            panel(id, "stat", "prometheus", json!({"expr": "vector(${__from}) + 0 * $__to"}));
+        (panel["timeFrom"], panel["timeShift"]) = (json!(from), json!(shift));
+        panel
+    };
+    let dashboard = json!({"title": "T", "panels": [stat(1, "now/d", ""), stat(2, "soon", "1x")]});
+    let lines = panels(&place, question(&dashboard), &["1", "2"]).await;
+    // The day of 2023-11-14, in which the data is.
+    let asked = lines[0]["queries"][0]["query"].as_str().unwrap_or_default();
+    assert!(asked.starts_with("vector(1699920000000)"), "{asked}");
+    assert_eq!(lines[0]["notices"], json!([]));
+    let notices = lines[1]["notices"].to_string();
+    assert!(notices.contains("soon") && notices.contains("1x"), "{notices}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conditions_say_which_data_source_they_are_about() {
+    let place = Place::new();
+    fill(&place);
+    let dashboard = json!({"title": "T", "panels": [], "templating": {"list": [
+        {"name": "source", "type": "datasource", "query": "loki"},
+        {"name": "lines", "type": "adhoc", "datasource": {"type": "loki", "uid": "theirs"}},
+        {"name": "any", "type": "adhoc"}]}});
+    let (_, layout) = post(&place, "/api/dashboards/layout", &question(&dashboard)).await;
+    let source = |at: usize| &layout["variables"][at]["datasource"];
+    assert!(source(0).is_null());
+    assert_eq!(source(1), &json!({"type": "loki", "uid": "kymo-loki"}));
+    assert_eq!(source(2), &json!({"type": "prometheus", "uid": "kymo-prometheus"}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn annotations_are_marks_over_the_panels() {
     let place = Place::new();
     fill(&place);

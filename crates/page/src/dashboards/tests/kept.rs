@@ -90,6 +90,12 @@ async fn a_resource_has_the_name_beside_its_spec() {
     let (status, saved) = post(&place, "/api/dashboards", &json!({"dashboard": resource})).await;
     assert_eq!((status, &saved["uid"]), (StatusCode::OK, &json!("abc")), "{saved}");
     assert_eq!(place.get("/api/dashboards/abc/export").await, resource);
+    // What the page loads and sends back after an edit is the same dashboard.
+    let mut model = place.get("/api/dashboards/abc").await["model"].clone();
+    model["title"] = json!("Edited");
+    let edit = json!({"dashboard": model, "version": 1});
+    let (status, saved) = post(&place, "/api/dashboards", &edit).await;
+    assert_eq!((status, &saved), (StatusCode::OK, &json!({"uid": "abc", "version": 2})));
     // One without a name is given an id, which it keeps.
     let nameless = json!({"spec": {"title": "N", "panels": []}});
     let (_, first) = post(&place, "/api/dashboards", &json!({"dashboard": nameless})).await;
@@ -98,6 +104,35 @@ async fn a_resource_has_the_name_beside_its_spec() {
     let again = json!({"dashboard": kept, "version": 1});
     let (_, second) = post(&place, "/api/dashboards", &again).await;
     assert_eq!((&second["uid"], &second["version"]), (&json!(uid), &json!(2)), "{second}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dashboard_is_kept_to_the_letter() {
+    let place = Place::new();
+    let get = async |path: &str| send(&place, Method::GET, path, "").await.1;
+    let text = "{\"uid\": \"raw\",\n  \"title\": \"R\", \"z\": 1.0, \"a\": 12345678901234567890123, \"e\": 1e2}";
+    let body = format!("{{\"dashboard\": {text}}}");
+    let (status, answer) = send(&place, Method::POST, "/api/dashboards", &body).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    assert_eq!(get("/api/dashboards/raw/export").await, text);
+    assert!(get("/api/dashboards/raw").await.contains(text));
+    assert!(get("/api/dashboards/raw/versions/1").await.contains(text));
+    let file = text.replace("raw", "file");
+    let (status, answer) = send(&place, Method::POST, "/api/dashboards/import", &file).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    assert_eq!(get("/api/dashboards/file/export").await, file);
+    // Only the id that was missing is added; one that says nothing gives way to it.
+    for (text, before, after) in [
+        ("{\"z\": 1.0, \"title\": \"R\"}", "{\"uid\":\"", "\",\"z\": 1.0, \"title\": \"R\"}"),
+        ("{\"title\": \"R\", \"uid\": null }", "{\"title\": \"R\", \"uid\": \"", "\" }"),
+    ] {
+        let body = format!("{{\"dashboard\": {text}}}");
+        let (_, answer) = send(&place, Method::POST, "/api/dashboards", &body).await;
+        let saved: Value = serde_json::from_str(&answer).unwrap();
+        let uid = saved["uid"].as_str().unwrap();
+        let kept = get(&format!("/api/dashboards/{uid}/export")).await;
+        assert_eq!(kept, format!("{before}{uid}{after}"));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,6 +3,7 @@
 mod asked;
 mod ci;
 mod kept;
+mod shipped;
 
 use axum::body::{Body, to_bytes};
 use http::{Method, Request, StatusCode};

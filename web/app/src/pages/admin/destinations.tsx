@@ -6,7 +6,13 @@ import { Answer, Empty } from "../../ui/states";
 import type { Destination } from "./types";
 import { useEvery } from "./useevery";
 
-const TONES: Record<string, string> = { sending: "good", idle: "good", retrying: "warn", failing: "bad" };
+/** States as the server names them, with what they mean for who looks after it. */
+const TONES: Record<string, string> = {
+  sending: "good",
+  idle: "good",
+  "waiting-to-retry": "warn",
+  stopped: "bad",
+};
 
 export function Destinations() {
   const asked = useEvery(3, (signal) =>
@@ -36,7 +42,10 @@ export function Destinations() {
 function Shown({ destination }: { destination: Destination }) {
   const { name, target, protocol, state, lag_bytes, oldest_age_millis, last_error, retries } = destination;
   return (
-    <Card title={name} actions={<span class={`badge badge-${TONES[state] ?? ""}`}>{state}</span>}>
+    <Card
+      title={name}
+      actions={<span class={`badge badge-${TONES[state] ?? ""}`}>{state.replaceAll("-", " ")}</span>}
+    >
       <p>
         <code>{target}</code>{" "}
         <span class="muted">

@@ -31,7 +31,7 @@ export function Overview() {
         />
         <Figure
           label="Stored"
-          value={storage.data ? bytes(storage.data.partitions.reduce((all, one) => all + one.bytes, 0)) : "–"}
+          value={storage.data ? bytes(storage.data.totals.bytes) : "–"}
           hint={<a href={href(pageLink("/admin/storage"))}>Storage</a>}
         />
         <Figure

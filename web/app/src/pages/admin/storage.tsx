@@ -4,6 +4,7 @@ import { ago, bytes, count, duration, millisOf, time } from "../../ui/format";
 import { Card, Figure } from "../../ui/page";
 import { Answer, Empty, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
+import { ByService } from "./byservice";
 import type { Partition, StorageState } from "./types";
 import { useEvery } from "./useevery";
 
@@ -58,8 +59,7 @@ export function Storage() {
 }
 
 function Shown({ state }: { state: StorageState }) {
-  const total = (of: (row: Partition) => number) => state.partitions.reduce((all, row) => all + of(row), 0);
-  const { journal, compaction } = state;
+  const { journal, compaction, totals } = state;
   const inMemory = state.heads.reduce((all, head) => all + head.bytes, 0);
   return (
     <div class="stack">
@@ -73,12 +73,8 @@ function Shown({ state }: { state: StorageState }) {
         <Warning>{state.flushes_failed} flushes failed and were tried again.</Warning>
       )}
       <div class="figures">
-        <Figure
-          label="In blocks"
-          value={bytes(total((row) => row.bytes))}
-          hint={`${count(total((row) => row.rows))} rows`}
-        />
-        <Figure label="Blocks" value={count(total((row) => row.blocks))} hint={state.data} />
+        <Figure label="In blocks" value={bytes(totals.bytes)} hint={`${count(totals.rows)} rows`} />
+        <Figure label="Blocks" value={count(totals.blocks)} hint={state.data} />
         <Figure
           label="In memory"
           value={bytes(inMemory)}
@@ -111,9 +107,12 @@ function Shown({ state }: { state: StorageState }) {
           />
         )}
         {state.partitions_left_out > 0 && (
-          <Warning>{state.partitions_left_out} earlier days are left out.</Warning>
+          <Warning>
+            {count(state.partitions_left_out)} rows of earlier days are left out; the sums above have them.
+          </Warning>
         )}
       </Card>
+      <ByService state={state} />
       <Retention state={state} />
       <Card title="Journal">
         <p>

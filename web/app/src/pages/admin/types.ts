@@ -15,6 +15,9 @@ export interface Partition {
 
 export interface StorageState {
   data: string;
+  /** Of all partitions, also those that are left out. */
+  totals: { blocks: number; rows: number; bytes: number };
+  /** The newest ones. */
   partitions: Partition[];
   partitions_left_out: number;
   heads: { signal: string; rows: number; bytes: number; since_nanos: string | null }[];

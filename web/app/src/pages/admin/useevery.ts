@@ -2,8 +2,7 @@
  * A question that is asked again a few seconds after it was answered, while its page is shown. A server that
  * is slow is not asked anew before it has answered: that would call off every answer.
  */
-import { useEffect } from "preact/hooks";
-import { connection } from "../../frame/connection";
+import { useEverySeen } from "../../frame/seen";
 import { refreshes } from "../../frame/time";
 import { type Asked, useAsk } from "../../frame/useask";
 
@@ -13,13 +12,6 @@ export function useEvery<T>(
   about: readonly unknown[] = [],
 ): Asked<T> {
   const asked = useAsk(question, [...about, refreshes.value]);
-  const { again, loading } = asked;
-  useEffect(() => {
-    if (loading) return;
-    const timer = setInterval(() => {
-      if (!document.hidden && !connection.peek().lost) again();
-    }, seconds * 1000);
-    return () => clearInterval(timer);
-  }, [seconds, loading]);
+  useEverySeen(asked.loading ? 0 : seconds * 1000, asked.again);
   return asked;
 }

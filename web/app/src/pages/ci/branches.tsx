@@ -99,7 +99,7 @@ export function Branches({ workflow }: { workflow: string }) {
             signal,
           )
       : undefined,
-    [workflow, a, b, repository, to],
+    [workflow, a, b, repository, range.value],
   );
   const known = async () => {
     const times = { start: Math.round(from), end: Math.round(to) };

@@ -17,6 +17,10 @@ import type { Leaf, RunDocument } from "./types";
 
 const NAMES = { queue: "waited for a runner", dispatch: "runner got ready", run: "ran" } as const;
 
+function verb(segment: Segment): string {
+  return segment.isOpen ? "runs for" : NAMES[segment.kind];
+}
+
 interface Leaves {
   found: ReadonlyMap<string, readonly Leaf[]>;
   error?: Error;
@@ -68,9 +72,9 @@ function Bar({ row, run }: { row: Row; run: RunDocument["run"] }) {
           key={`${segment.kind}${segment.line ?? ""}`}
           class={`gantt-part gantt-${segment.kind} ${segment.kind === "run" ? `gantt-${tone(segment)}` : ""} gantt-of-${row.kind}${
             row.isOnPath && row.kind !== "group" && segment.kind === "run" ? " gantt-critical" : ""
-          }`}
+          }${segment.isOpen ? " gantt-open" : ""}`}
           style={place(segment)}
-          title={`${row.name}: ${NAMES[segment.kind]} ${seconds((segment.to - segment.from) / 1000)}, from ${fullTime(segment.from)}`}
+          title={`${row.name}: ${verb(segment)} ${seconds((segment.to - segment.from) / 1000)}, from ${fullTime(segment.from)}`}
         />
       ))}
     </>

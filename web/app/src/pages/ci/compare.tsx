@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { getJson } from "../../frame/api";
 import { param, setParams } from "../../frame/router";
+import { refreshes } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { TextField } from "../../ui/field";
@@ -113,7 +114,7 @@ function Which({ run, name }: { run: Run; name: string }) {
       hint={
         <>
           <a class="told-link" href={runLink(run.trace_id)}>
-            {run.workflow} #{run.run_id}
+            {run.workflow ?? "Run"} {run.run_id && `#${run.run_id}`}
           </a>{" "}
           {run.branch} {fullTime(run.start_ms)} <Ended conclusion={run.conclusion} />
         </>
@@ -152,7 +153,7 @@ function Runs() {
   const isChosen = Boolean(a && b);
   const asked = useAsk(
     isChosen ? (signal) => getJson<Comparison>("/api/ci/compare", { a, b }, signal) : undefined,
-    [a, b],
+    [a, b, refreshes.value],
   );
   return (
     <PageBody

@@ -13,6 +13,8 @@ export interface Segment {
   /** Which of several lines of the row, and how its job ended: where a row stands for several. */
   line?: number;
   conclusion?: string | null;
+  /** Whether it goes on beyond its end. */
+  isOpen?: boolean;
 }
 
 /** A row. */
@@ -51,16 +53,16 @@ export function together(ends: readonly (string | null)[]): string | null {
   return ends.includes("success") ? "success" : (ends[0] ?? null);
 }
 
-/** The parts of a job's time. */
+/** The parts of a job's time. What goes on is there from its first moment. */
 export function segmentsOf(job: Job): Segment[] {
   if (job.taken_ms === null) return [{ kind: "queue", from: job.created_ms, to: job.end_ms }];
   const ready = job.ready_ms ?? job.taken_ms;
   const parts: Segment[] = [
     { kind: "queue", from: job.created_ms, to: job.taken_ms },
     { kind: "dispatch", from: job.taken_ms, to: ready },
-    { kind: "run", from: ready, to: job.end_ms },
+    { kind: "run", from: ready, to: job.end_ms, ...(job.is_running && { isOpen: true }) },
   ];
-  return parts.filter((part) => part.to > part.from);
+  return parts.filter((part) => part.to > part.from || part.isOpen);
 }
 
 /** Several jobs in one row: each has a line of its own, as thin as need be. */

@@ -90,7 +90,7 @@ const COLUMNS: Column<Pipeline>[] = [
 /** Workflows whose name or repository has what was typed. */
 function found(pipelines: readonly Pipeline[], wanted: string): readonly Pipeline[] {
   const text = wanted.toLowerCase();
-  return pipelines.filter((row) => `${row.repository} ${row.workflow}`.toLowerCase().includes(text));
+  return pipelines.filter((row) => `${row.repository ?? ""} ${row.workflow}`.toLowerCase().includes(text));
 }
 
 function Figures({ rows }: { rows: readonly Pipeline[] }) {
@@ -132,7 +132,7 @@ export default function Page() {
         { start: Math.round(from), end: Math.round(to), repository, branch },
         signal,
       ),
-    [from, to, repository, branch],
+    [range.value, repository, branch],
   );
   const wanted = param("find") ?? "";
   useKeys("CI", [

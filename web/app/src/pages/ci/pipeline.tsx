@@ -21,31 +21,39 @@ import { Choices } from "./choices";
 import { FAILED, searchFor, slowest } from "./differences";
 import { hasFailed } from "./gantt";
 import { CACHES, FAILURES, JOBS, RUNNERS, RUNS } from "./tables";
+import { type HAS, timeOf, told } from "./trends";
 import type { TrendBin, Workflow } from "./types";
 
 const TABS = ["runs", "jobs", "runners", "caches", "failures"] as const;
 
+/** A line of a chart, by what it shows of a part of the time. */
+type TrendLine = Omit<Line, "values"> & { of: (bin: TrendBin) => number | null };
+
 function Trend({
   title,
   bins,
+  has,
   lines,
   format,
   max,
 }: {
   title: string;
   bins: readonly TrendBin[];
-  lines: readonly Line[];
+  has: keyof typeof HAS;
+  lines: readonly TrendLine[];
   format: (value: number) => string;
   max?: number;
 }) {
+  const shown = told(bins, has);
   return (
     <Card title={title}>
       <TimeChart
-        times={bins.map((bin) => bin.start_ms)}
-        lines={lines}
+        times={shown.map((bin) => bin.start_ms)}
+        lines={lines.map(({ of, ...line }) => ({ ...line, values: shown.map(of) }))}
         height={130}
         label={title}
         format={format}
+        range={timeOf(bins)}
         min={0}
         max={max}
         sync="ci"
@@ -56,62 +64,56 @@ function Trend({
 }
 
 function Trends({ bins }: { bins: readonly TrendBin[] }) {
-  // Lines go from run to run; parts of the time without any are left out.
-  const told = bins.filter((bin) => bin.runs > 0);
-  const of = (pick: (bin: TrendBin) => number | null) => told.map(pick);
-  const hasCache = bins.some((bin) => bin.hit_rate !== null);
+  const hasCache = told(bins, "cache").length > 0;
   return (
     <div class="ci-trends">
       <Trend
         title="Duration: median, p95"
-        bins={told}
+        bins={bins}
+        has="duration"
         format={seconds}
         lines={[
-          { label: "median", color: colorAt(0), values: of((bin) => bin.median_seconds), points: true },
-          {
-            label: "p95",
-            color: colorAt(1),
-            values: of((bin) => bin.p95_seconds),
-            dash: [4, 3],
-            points: true,
-          },
+          { label: "median", color: colorAt(0), of: (bin) => bin.median_seconds, points: true },
+          { label: "p95", color: colorAt(1), of: (bin) => bin.p95_seconds, dash: [4, 3], points: true },
         ]}
       />
       <Trend
         title="Runs and failures"
-        bins={told}
+        bins={bins}
+        has="runs"
         format={(value) => String(Math.round(value))}
         lines={[
-          { label: "runs", color: colorAt(14), values: of((bin) => bin.runs), bars: true, fill: 0.4 },
-          { label: "failed", color: colorAt(9), values: of((bin) => bin.failures), bars: true, fill: 0.9 },
+          { label: "runs", color: colorAt(14), of: (bin) => bin.runs, bars: true, fill: 0.4 },
+          { label: "failed", color: colorAt(9), of: (bin) => bin.failures, bars: true, fill: 0.9 },
         ]}
       />
       <Trend
         title="Waiting for runners, p95"
-        bins={told}
+        bins={bins}
+        has="queue"
         format={seconds}
-        lines={[
-          { label: "queue p95", color: colorAt(4), values: of((bin) => bin.queue_p95_seconds), points: true },
-        ]}
+        lines={[{ label: "queue p95", color: colorAt(4), of: (bin) => bin.queue_p95_seconds, points: true }]}
       />
       {hasCache ? (
         <Trend
           title="Cache hits"
-          bins={told}
+          bins={bins}
+          has="cache"
           max={1}
           format={percent}
-          lines={[{ label: "hit rate", color: colorAt(2), values: of((bin) => bin.hit_rate), points: true }]}
+          lines={[{ label: "hit rate", color: colorAt(2), of: (bin) => bin.hit_rate, points: true }]}
         />
       ) : (
         <Trend
           title="Runner minutes"
-          bins={told}
+          bins={bins}
+          has="minutes"
           format={(value) => duration(value * 60e9)}
           lines={[
             {
               label: "runner minutes",
               color: colorAt(3),
-              values: of((bin) => bin.runner_minutes),
+              of: (bin) => bin.runner_minutes,
               bars: true,
               fill: 0.5,
             },
@@ -123,7 +125,7 @@ function Trends({ bins }: { bins: readonly TrendBin[] }) {
 }
 
 function Figures({ data }: { data: Workflow }) {
-  const pipeline = data.pipelines[0];
+  const pipeline = data.figures;
   if (!pipeline) return null;
   const minutes = data.runners.reduce((sum, row) => sum + row.runner_minutes, 0);
   return (
@@ -265,7 +267,7 @@ export default function Page() {
         { start: Math.round(from), end: Math.round(to), repository, branch },
         signal,
       ),
-    [from, to, workflow, repository, branch],
+    [range.value, workflow, repository, branch],
   );
   useKeys(
     "Workflow",

@@ -1,8 +1,8 @@
 /** One run: its chart, what decided how long it took, runners, caches, failures, and earlier runs. */
-import { useEffect } from "preact/hooks";
 import { getJson } from "../../frame/api";
 import { href } from "../../frame/base";
 import { link, param, setParams } from "../../frame/router";
+import { useEverySeen } from "../../frame/seen";
 import { refreshes } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
@@ -56,10 +56,12 @@ function Figures({ told }: { told: RunDocument }) {
   return (
     <div class="figures">
       <Figure
-        label="Took"
+        label={run.is_running ? "Runs for" : "Took"}
         value={seconds(run.seconds)}
         hint={
-          earlier.runs > 0 ? (
+          earlier.runs > 0 && run.is_running ? (
+            `${seconds(earlier.median_seconds)} in the middle of ${earlier.runs} earlier`
+          ) : earlier.runs > 0 ? (
             <>
               <Change value={earlier.change} /> against {earlier.runs} earlier
             </>
@@ -184,11 +186,7 @@ export default function Page({ params }: PageProps) {
     [id, refreshes.value],
   );
   const isRunning = asked.data?.run.is_running;
-  useEffect(() => {
-    if (!isRunning || asked.loading) return;
-    const timer = setTimeout(asked.again, RUNNING_MILLIS);
-    return () => clearTimeout(timer);
-  }, [isRunning, asked.loading]);
+  useEverySeen(isRunning && !asked.loading ? RUNNING_MILLIS : 0, asked.again);
   // What is asked again while it runs is not dimmed every time.
   const shown = isRunning ? { ...asked, loading: false } : asked;
   const run = asked.data?.run;

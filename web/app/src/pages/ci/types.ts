@@ -109,6 +109,8 @@ export interface Failing {
 export interface Workflow {
   start_ms: number;
   end_ms: number;
+  /** All of it, of whatever repositories; `null` if it did not run. */
+  figures: Pipeline | null;
   pipelines: Pipeline[];
   runs: ListedRun[];
   trend: TrendBin[];
@@ -136,6 +138,7 @@ export interface Run {
   conclusion: string | null;
   is_running: boolean;
   start_ms: number;
+  /** Now, while it goes on. */
   end_ms: number;
   seconds: number;
 }

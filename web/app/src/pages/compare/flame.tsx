@@ -1,6 +1,7 @@
 /** Both traces in one flame: red is slower in B, blue is faster; the width is the time of both. */
 import { useMemo } from "preact/hooks";
 import { theme } from "../../frame/theme";
+import { useAddressWindow } from "../../ui/canvas/addresswindow";
 import { Flame } from "../../ui/canvas/flame";
 import { boxesOf, change, type FlameAnswer } from "../../ui/canvas/flamenodes";
 import { count, duration } from "../../ui/format";
@@ -10,6 +11,7 @@ import { changeColor, Delta } from "./delta";
 export function DeltaFlame({ flame }: { flame: FlameAnswer }) {
   const { nodes, traces } = flame;
   const boxes = useMemo(() => boxesOf(nodes), [nodes]);
+  const looking = useAddressWindow("close", boxes.length);
   const colors = useMemo(
     () => nodes.map((node) => changeColor(change(node, traces))),
     [nodes, traces, theme.value],
@@ -25,6 +27,7 @@ export function DeltaFlame({ flame }: { flame: FlameAnswer }) {
       {flame.truncated && <Warning>There are more paths than are shown.</Warning>}
       <Flame
         boxes={boxes}
+        looking={looking}
         label="Both traces"
         text={(box) => {
           const { name, a, b } = nodes[box]!;

@@ -106,7 +106,8 @@ function Shown({ comparison, a, b }: Compared) {
       <Tabs
         tabs={tabs}
         current={view}
-        onChange={(next) => setParams({ view: next === "tree" ? null : next })}
+        // The tables of views have columns of their own.
+        onChange={(next) => setParams({ view: next === "tree" ? null : next, sort: null })}
         label="Views"
       />
       {view === "tree" && <DeltaTree flame={comparison.flame} />}

@@ -4,6 +4,7 @@ import { link, navigate } from "../../frame/router";
 import { useAsk } from "../../frame/useask";
 import { colorOf } from "../../ui/colors";
 import { count, duration } from "../../ui/format";
+import { addressSorting } from "../../ui/sorting";
 import { Answer, Empty, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { askDetails, type SpanDetails, valueText } from "../trace/asked";
@@ -79,6 +80,7 @@ export function OperationTable({ operations }: { operations: readonly OperationD
       columns={columns}
       rows={operations}
       rowKey={({ service, name }) => `${service}\u0001${name}`}
+      {...addressSorting()}
     />
   );
 }
@@ -128,6 +130,7 @@ export function SpanTable({ comparison, a, b }: { comparison: Comparison; a: str
         columns={columns}
         rows={comparison.spans}
         rowKey={({ bRow }) => bRow}
+        {...addressSorting()}
         onOpen={({ bId }) => navigate(spanPath(b, bId))}
       />
     </>
@@ -185,6 +188,7 @@ export function OneSidedTable({ id, side, only }: { id: string; side: "A" | "B";
             columns={columns}
             rows={spans}
             rowKey={({ row }) => row}
+            {...addressSorting()}
           />
         </>
       )}
@@ -209,6 +213,12 @@ export function AttributeTable({ attributes }: { attributes: readonly AttributeD
     { id: "b", title: "B", render: ({ b }) => <span class="mono">{shown(b)}</span> },
   ];
   return (
-    <Table label="Attributes that differ" columns={columns} rows={attributes} rowKey={({ key }) => key} />
+    <Table
+      label="Attributes that differ"
+      columns={columns}
+      rows={attributes}
+      rowKey={({ key }) => key}
+      {...addressSorting()}
+    />
   );
 }

@@ -1,5 +1,6 @@
 /** Paths of both traces as one tree, with what differs at each; what is quiet is folded at first. */
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { param, setParams } from "../../frame/router";
 import { Button } from "../../ui/button";
 import type { FlameAnswer, FlameNode } from "../../ui/canvas/flamenodes";
 import { colorOf } from "../../ui/colors";
@@ -25,7 +26,7 @@ export function DeltaTree({ flame }: { flame: FlameAnswer }) {
   const [folded, setFolded] = useState<ReadonlySet<number>>(quiet);
   // Numbers of nodes mean others in another comparison.
   useEffect(() => setFolded(quiet), [quiet]);
-  const [isOnlyChanged, setOnlyChanged] = useState(false);
+  const isOnlyChanged = param("changed") === "1";
   const rows = useMemo(() => {
     const open = openNodes(nodes, folded);
     return isOnlyChanged
@@ -41,7 +42,11 @@ export function DeltaTree({ flame }: { flame: FlameAnswer }) {
   return (
     <div class="stack">
       <div class="row">
-        <Check label="Only what differs" checked={isOnlyChanged} onChange={setOnlyChanged} />
+        <Check
+          label="Only what differs"
+          checked={isOnlyChanged}
+          onChange={(changed) => setParams({ changed }, { replace: true })}
+        />
         <Button onClick={() => setFolded(new Set())}>Unfold all</Button>
         <Button onClick={() => setFolded(quiet)}>Fold what is quiet</Button>
         <span class="muted">

@@ -78,6 +78,7 @@ export function Actions(props: ActionsProps) {
       {(open === "save" || open === "saveAs") && (
         <SaveDialog
           dashboard={source}
+          stored={loaded.dashboard}
           version={open === "saveAs" || loaded.meta.uid === "" ? undefined : version}
           isCopy={open === "saveAs"}
           close={close}

@@ -9,7 +9,23 @@ import { useUniqueId } from "../../ui/id";
 import type { Filter, Variable } from "./model";
 import { setVariable } from "./variables";
 
-const OPERATORS = ["=", "!=", "=~", "!~"] as const;
+const EQUAL = ["=", "!=", "=~", "!~", "=|", "!=|"] as const;
+const ORDERED = [...EQUAL, "<", ">", "<=", ">="] as const;
+
+/** What conditions can compare by: attributes may be numbers, labels are texts. */
+export function operatorsOf(type: string): readonly string[] {
+  return type === "tempo" ? ORDERED : EQUAL;
+}
+
+/** A condition as it is typed: several values have commas between them. */
+export function typed({ key, operator, value }: Filter): Filter {
+  if (!operator.endsWith("|")) return { key, operator, value };
+  const values = value
+    .split(",")
+    .map((one) => one.trim())
+    .filter(Boolean);
+  return { key, operator, value: values[0] ?? "", values };
+}
 
 /** A condition as links have it; bars within are written so that they are no separators. */
 export function written({ key, operator, value, values }: Filter): string {
@@ -44,10 +60,12 @@ export function Filters({ variable }: { variable: Variable }) {
       {draft ? (
         <FilterForm
           draft={draft}
+          // A server that says none means the default one of old dashboards.
+          type={variable.datasource?.type ?? "prometheus"}
           onChange={setDraft}
           onDone={(filter) => {
             setDraft(undefined);
-            if (filter) set([...variable.filters, filter]);
+            if (filter) set([...variable.filters, typed(filter)]);
           }}
         />
       ) : (
@@ -64,17 +82,21 @@ export function Filters({ variable }: { variable: Variable }) {
 
 interface FilterFormProps {
   draft: Filter;
+  /** The kind of data source that is asked for labels and their values. */
+  type: string;
   onChange: (filter: Filter) => void;
   onDone: (filter?: Filter) => void;
 }
 
-function FilterForm({ draft, onChange, onDone }: FilterFormProps) {
-  const time = { from: Math.round(range.value.from), to: Math.round(range.value.to), type: "prometheus" };
+function FilterForm({ draft, type, onChange, onDone }: FilterFormProps) {
+  const time = { from: Math.round(range.value.from), to: Math.round(range.value.to), type };
   const offered = (key: string | undefined) => (signal: AbortSignal) =>
     sendJson<{ values: string[] }>("POST", "/api/dashboards/adhoc", { ...time, key }, signal);
   const labels = useAsk(offered(undefined), []);
   const values = useAsk(draft.key === "" ? undefined : offered(draft.key), [draft.key]);
-  const isReady = draft.key !== "" && draft.value !== "";
+  const isReady = draft.key !== "" && typed(draft).value !== "";
+  const isSeveral = draft.operator.endsWith("|");
+  const error = labels.error ?? values.error;
   const id = useUniqueId();
   return (
     <span class="row">
@@ -94,13 +116,13 @@ function FilterForm({ draft, onChange, onDone }: FilterFormProps) {
         label="Comparison"
         hideLabel
         value={draft.operator}
-        options={OPERATORS.map((one) => [one, one] as const)}
+        options={operatorsOf(type).map((one) => [one, one] as const)}
         onChange={(operator) => onChange({ ...draft, operator })}
       />
       <input
         list={`${id}-values`}
         aria-label="Value"
-        placeholder="value"
+        placeholder={isSeveral ? "value, value" : "value"}
         value={draft.value}
         onInput={(event) => onChange({ ...draft, value: event.currentTarget.value })}
         onKeyDown={(event) => event.key === "Enter" && isReady && onDone(draft)}
@@ -112,6 +134,11 @@ function FilterForm({ draft, onChange, onDone }: FilterFormProps) {
       </datalist>
       <Button icon="check" label="Add" disabled={!isReady} onClick={() => onDone(draft)} />
       <Button kind="quiet" icon="close" label="Cancel" onClick={() => onDone()} />
+      {error && (
+        <span class="bad" role="alert">
+          {error.message}
+        </span>
+      )}
     </span>
   );
 }

@@ -2,6 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { href } from "../../frame/base";
 import { link, param, paramAll, setParams } from "../../frame/router";
+import { refreshes } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { SelectField, TextField } from "../../ui/field";
@@ -26,7 +27,7 @@ const ORIGIN_WORDS: Record<Origin, string> = {
 };
 
 export default function Page() {
-  const asked = useAsk((signal) => listDashboards(signal), []);
+  const asked = useAsk((signal) => listDashboards(signal), [refreshes.value]);
   const [error, setError] = useState<Error | undefined>(undefined);
   const search = param("q") ?? "";
   const origin = param("origin") ?? "";

@@ -22,6 +22,7 @@ interface Resolved extends Pick<Variable, "name" | "label" | "description" | "ty
   current: Choice[];
   missing?: string[];
   filters?: Variable["filters"];
+  datasource?: Variable["datasource"];
   error?: string;
   warning?: string;
 }

@@ -7,6 +7,7 @@ import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { eachLine } from "../../frame/api";
 import { linkTraces } from "../../panels/exemplars";
 import { decode, type Frame, type Notice, type ShownValue } from "../../panels/frame";
+import { positionIn } from "../../ui/editor/errors";
 import type { Context, Placed, Which } from "./model";
 
 export interface PanelState {
@@ -242,6 +243,7 @@ function failureOf({ message, query, refId, position }: NonNullable<Line["error"
     message: refId ? `${refId}: ${message}` : message,
     refId,
     query: query || undefined,
-    offset: position,
+    // Names that there are none of have no place of their own, but are in the words.
+    offset: position ?? (query ? positionIn(query, message) : undefined),
   };
 }

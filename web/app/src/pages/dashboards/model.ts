@@ -79,6 +79,8 @@ export interface Variable {
   /** Chosen, but not offered in this time. */
   missing: string[];
   filters: Filter[];
+  /** The data source that conditions are about, of variables that are such. */
+  datasource?: { type: string; uid: string };
   error?: string;
   warning?: string;
 }

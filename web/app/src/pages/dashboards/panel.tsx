@@ -5,7 +5,7 @@
 import { Component, type ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { setParams } from "../../frame/router";
-import { durationMillis, type Range, setRange } from "../../frame/time";
+import { type Range, setRange } from "../../frame/time";
 import { needsData, viewOf } from "../../panels";
 import { linkOf } from "../../panels/links";
 import { NoData } from "../../panels/nodata";
@@ -20,6 +20,7 @@ import { watch } from "./insight";
 import type { Loader, PanelState } from "./loader";
 import { PanelMenu } from "./menu";
 import type { BoardLink, Mark, Placed } from "./model";
+import { ownRange, timeWords } from "./owntime";
 
 export interface PanelContext {
   loader: Loader;
@@ -151,17 +152,6 @@ function PanelLinks({ links }: { links: readonly BoardLink[] }) {
       })}
     </>
   );
-}
-
-function timeWords({ timeFrom, timeShift }: Placed): string {
-  return [timeFrom && `last ${timeFrom}`, timeShift && `${timeShift} earlier`].filter(Boolean).join(", ");
-}
-
-/** The time of a panel that has its own, or shows an earlier one. */
-export function ownRange({ timeFrom, timeShift }: Placed, range: Range): Range {
-  const [own, shift] = [durationMillis(timeFrom ?? ""), durationMillis(timeShift ?? "") ?? 0];
-  const from = own === undefined ? range.from : range.to - own;
-  return { from: from - shift, to: range.to - shift };
 }
 
 interface BodyProps {

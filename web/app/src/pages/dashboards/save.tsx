@@ -3,12 +3,15 @@ import { useState } from "preact/hooks";
 import { ApiError } from "../../frame/api";
 import { Button } from "../../ui/button";
 import { TextField } from "../../ui/field";
-import { ErrorBox } from "../../ui/states";
+import { ErrorBox, Warning } from "../../ui/states";
+import { conversions, titleOf, withTitle } from "./converted";
 import { Dialog } from "./dialog";
 import { type Json, saveDashboard } from "./model";
 
 interface SaveDialogProps {
   dashboard: Json;
+  /** As it is stored, which may be of an older form. */
+  stored: Json;
   /** The version that it is a change of; none for what is new. */
   version: number | undefined;
   isCopy: boolean;
@@ -16,8 +19,9 @@ interface SaveDialogProps {
   onSaved: (uid: string) => void;
 }
 
-export function SaveDialog({ dashboard, version, isCopy, close, onSaved }: SaveDialogProps) {
-  const title = String(dashboard.title ?? "Dashboard");
+export function SaveDialog({ dashboard, stored, version, isCopy, close, onSaved }: SaveDialogProps) {
+  const title = titleOf(dashboard);
+  const converted = conversions(stored, dashboard);
   const [name, setName] = useState(isCopy ? `${title} (copy)` : title);
   const [message, setMessage] = useState("");
   const [error, setError] = useState<Error | undefined>(undefined);
@@ -29,7 +33,7 @@ export function SaveDialog({ dashboard, version, isCopy, close, onSaved }: SaveD
     setBusy(true);
     try {
       const { id: _, ...rest } = dashboard;
-      const next = isCopy ? { ...rest, title: name, uid: undefined } : { ...dashboard, title: name };
+      const next = isCopy ? { ...rest, title: name, uid: undefined } : withTitle(dashboard, name);
       onSaved((await saveDashboard(next, message, version, overwrite)).uid);
     } catch (failure) {
       setError(failure as Error);
@@ -47,6 +51,18 @@ export function SaveDialog({ dashboard, version, isCopy, close, onSaved }: SaveD
           onChange={setMessage}
           onEnter={() => void save()}
         />
+        {converted.length > 0 && (
+          <Warning>
+            {converted.map((text) => (
+              <p key={text}>{text}</p>
+            ))}
+            <p>
+              {isCopy
+                ? "What it is a copy of stays as it is."
+                : "As it came it stays among its versions, from where it can be taken back."}
+            </p>
+          </Warning>
+        )}
         {error && <ErrorBox error={error} />}
         <div class="row">
           <Button kind="primary" disabled={!isReady} onClick={() => void save()}>

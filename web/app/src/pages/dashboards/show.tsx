@@ -5,6 +5,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useKeys } from "../../frame/keys";
 import { link, navigate, param, setParams } from "../../frame/router";
+import { setTimeRules } from "../../frame/timerules";
 import { useAsk } from "../../frame/useask";
 import { ownZone, zone, zoneOf } from "../../panels/zone";
 import { PageBody } from "../../ui/page";
@@ -14,6 +15,7 @@ import type { PageProps } from "..";
 import { Actions } from "./actions";
 import { Switches } from "./annotations";
 import { addPanel, duplicatePanel, findPanel, gridOf, movePanel, removePanel } from "./change";
+import { titleOf } from "./converted";
 import { emptyDashboard, emptyPanel } from "./create";
 import { useDraft } from "./drafts";
 import { EditPanel } from "./edit";
@@ -22,6 +24,7 @@ import { Inspect } from "./inspect";
 import { BoardLinks } from "./links";
 import { type GridPos, type Json, type Layout, type Loaded, loadDashboard, type Placed } from "./model";
 import type { PanelContext } from "./panel";
+import { timeRulesOf, useTimeRules, useUsualTimes } from "./timesettings";
 import { useData } from "./usedata";
 import { VariableBar } from "./variables";
 import "./dashboards.css";
@@ -33,6 +36,7 @@ export default function Page({ params }: PageProps) {
     [uid],
   );
   useEffect(() => void loadUnits(), []);
+  useUsualTimes();
   if (asked.error && !asked.data) {
     return (
       <PageBody title="Dashboard">
@@ -66,6 +70,7 @@ function Dashboard({ loaded, reload, isNew }: DashboardProps) {
   }, [loaded]);
   const source = draft ?? loaded.model;
   const ownClock = useZone(source.timezone);
+  useTimeRules(source);
   const { asked, loader, context, marked } = useData(loaded, draft, ownClock ?? ownZone());
   const layout = asked.data;
   const panelContext: PanelContext = {
@@ -98,7 +103,7 @@ function Dashboard({ loaded, reload, isNew }: DashboardProps) {
     ],
     [isEditing],
   );
-  const title = String(source.title ?? "Dashboard");
+  const title = titleOf(source);
   const editId = Number(param("editPanel")?.replace(/^panel-/, ""));
   const edited = Number.isFinite(editId) ? findPanel(source, editId) : undefined;
   // What was before a panel was added, for as long as that is edited: to discard it is to have no such panel.
@@ -210,8 +215,9 @@ function moved(source: Json, panel: Placed, to: GridPos): Json {
   });
 }
 
-/** A dashboard that is opened without a time has its own. */
+/** A dashboard that is opened without a time has its own; which times are meant, it says before it is asked. */
 function withOwnTime(loaded: Loaded): Loaded {
+  setTimeRules(timeRulesOf(loaded.model));
   const time = (loaded.model.time ?? {}) as { from?: string; to?: string };
   const { refresh } = loaded.model;
   const set: Record<string, string> = {};

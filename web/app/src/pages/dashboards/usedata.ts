@@ -30,7 +30,7 @@ export function useData(loaded: Loaded, draft: Json | undefined, zone: string): 
   const { query } = place.value;
   const chosen = JSON.stringify(variablesOf(query));
   const isAsking = useRef(false);
-  const { from, to } = useHeld(range.value, chosen, () => loader.isBusy.value || isAsking.current);
+  const held = useHeld(range.value, chosen, () => loader.isBusy.value || isAsking.current);
   const which: Which = useMemo(
     () => (settledDraft ? { dashboard: settledDraft } : { uid: loaded.meta.uid }),
     [settledDraft, loaded],
@@ -39,10 +39,10 @@ export function useData(loaded: Loaded, draft: Json | undefined, zone: string): 
     () => ({
       variables: JSON.parse(chosen) as Record<string, string[]>,
       timezone: zone,
-      from: Math.round(from),
-      to: Math.round(to),
+      from: Math.round(held.from),
+      to: Math.round(held.to),
     }),
-    [chosen, zone, from, to],
+    [chosen, zone, held],
   );
   const asked: Asked<Layout> = useAsk((signal) => layOut(which, context, signal), [which, context]);
   isAsking.current = asked.loading;

@@ -69,9 +69,7 @@ function Difference({
         <div class="stack">
           <Lines before={dashboard} after={current} />
           <div class="row">
-            <Button onClick={() => onRestore({ ...dashboard, uid, version: current.version })}>
-              Take this version back
-            </Button>
+            <Button onClick={() => onRestore(dashboard)}>Take this version back</Button>
           </div>
         </div>
       )}

@@ -12,7 +12,7 @@ export interface Endpoints {
   http: string;
   /** The main port, with its prefix. */
   main: string;
-  /** What takes OTLP over HTTP from where the browser is. */
+  /** What takes OTLP over HTTP from where the browser is: what clients are told to send to. */
   fromHere: string;
   /** Whether only this machine reaches the server. */
   isLocal: boolean;

@@ -18,6 +18,12 @@ const CACHE_LOST = -0.1;
 const SLOWER_PART = 0.2;
 const FAILING_PART = 0.3;
 
+/** Runs of all workflows, and how many of them failed. */
+export function runsOf(pipelines: readonly Pipeline[]): { runs: number; failures: number } {
+  const sum = (of: (pipeline: Pipeline) => number) => pipelines.reduce((all, one) => all + of(one), 0);
+  return { runs: sum(({ runs }) => runs), failures: sum(({ failures }) => failures) };
+}
+
 export function ofPipelines(pipelines: readonly Pipeline[]): Concern[] {
   return pipelines.flatMap((pipeline) => {
     const { workflow, repository, hit_rate, hit_rate_change, median_change, failure_rate } = pipeline;

@@ -1,8 +1,10 @@
 /** The page when there is data: what runs, what fails, what comes in, where one was. */
+import { useState } from "preact/hooks";
 import { getJson } from "../../frame/api";
 import { href } from "../../frame/base";
 import { pins, queries, type Recent, recents, togglePin } from "../../frame/recents";
 import { link, pageLink } from "../../frame/router";
+import { useEverySeen } from "../../frame/seen";
 import { range, refreshes } from "../../frame/time";
 import { type Asked, useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
@@ -16,11 +18,13 @@ import { Change, pipelineLink, RunBars, seconds } from "../ci/bits";
 import type { Pipelines } from "../ci/types";
 import type { Fleet } from "../hosts/fleet";
 import type { ListedSession, Sessions } from "../sessions/types";
-import { type Concern, ofFleet, ofIngest, ofPipelines, ofSessions, ordered } from "./attention";
+import { type Concern, ofFleet, ofIngest, ofPipelines, ofSessions, ordered, runsOf } from "./attention";
 import { DemoButton } from "./demo";
 import { type Rates, type Start, sum } from "./start";
 
 const DAY_MILLIS = 86_400_000;
+/** How often what nothing tells of is asked for. */
+const ASK_MILLIS = 60_000;
 const SHOWN = 6;
 
 export function Overview({ start, heard }: { start: Start; heard: readonly Rates[] }) {
@@ -28,10 +32,11 @@ export function Overview({ start, heard }: { start: Start; heard: readonly Rates
   const { from, to } = range.value;
   const turn = refreshes.value;
   // This page is about now: it asks again by itself.
-  const minute = Math.floor(Date.now() / 60_000);
+  const [minute, setMinute] = useState(0);
+  useEverySeen(ASK_MILLIS, () => setMinute((before) => before + 1));
   const sessions = useAsk(
     (signal) => getJson<Sessions>("/api/sessions", { since: "24h", limit: 50 }, signal),
-    [turn, rates?.sessions_running],
+    [turn, minute, rates?.sessions_running],
   );
   const pipelines = useAsk(
     (signal) => getJson<Pipelines>("/api/ci/pipelines", lastDay(), signal),
@@ -54,7 +59,7 @@ export function Overview({ start, heard }: { start: Start; heard: readonly Rates
   const isAdmin = start.user.roles.includes("admin");
   return (
     <PageBody title="Home" actions={isAdmin && isDemo ? <DemoButton isRunning /> : undefined}>
-      <Strip heard={heard} sessions={sessions.data} fleet={fleet.data} />
+      <Strip heard={heard} sessions={sessions.data} pipelines={pipelines.data} fleet={fleet.data} />
       <div class="cards home-cards">
         <Card title="Sessions" actions={<a href={href(pageLink("/live"))}>All</a>}>
           <Answer of={sessions} lines={4}>
@@ -82,12 +87,20 @@ function lastDay(): { start: number; end: number } {
   return { start: end - DAY_MILLIS, end };
 }
 
-function Strip({ heard, sessions, fleet }: { heard: readonly Rates[]; sessions?: Sessions; fleet?: Fleet }) {
+interface Known {
+  heard: readonly Rates[];
+  sessions?: Sessions;
+  pipelines?: Pipelines;
+  fleet?: Fleet;
+}
+
+function Strip({ heard, sessions, pipelines, fleet }: Known) {
   const rates = heard.at(-1);
   const running = sessions?.sessions.filter(({ state }) => state === "running") ?? [];
   const tasks = running.reduce((all, session) => all + session.tasks.running, 0);
   const gpus = fleet?.hosts.flatMap((host) => host.gpus) ?? [];
   const busy = gpus.filter(({ figures }) => (figures.utilisation ?? 0) > 10).length;
+  const ci = runsOf(pipelines?.pipelines ?? []);
   return (
     <div class="figures">
       <Figure
@@ -95,6 +108,14 @@ function Strip({ heard, sessions, fleet }: { heard: readonly Rates[]; sessions?:
         value={rates?.sessions_running ?? running.length}
         hint={`${count(tasks)} tasks running`}
       />
+      {ci.runs > 0 && (
+        <Figure
+          label="CI runs failed"
+          value={count(ci.failures)}
+          hint={<a href={href(pageLink("/ci"))}>of {count(ci.runs)} in 24 hours</a>}
+          tone={ci.failures > 0 ? "bad" : undefined}
+        />
+      )}
       {gpus.length > 0 && <Figure label="GPUs busy" value={`${busy} of ${gpus.length}`} />}
       <Figure
         label="Coming in"
@@ -192,6 +213,7 @@ function PipelineList({ pipelines }: { pipelines: Pipelines }) {
           <a class="ellipsis grow" href={pipelineLink(pipeline.workflow, pipeline.repository)}>
             {pipeline.workflow} <span class="muted">{pipeline.repository}</span>
           </a>
+          {pipeline.failures > 0 && <span class="bad">{count(pipeline.failures)} failed</span>}
           <RunBars runs={pipeline.last_runs.slice(-12)} width={110} />
           <span class="home-time">{seconds(pipeline.median_seconds)}</span>
           <span class="home-time">

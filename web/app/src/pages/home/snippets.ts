@@ -1,4 +1,7 @@
-/** What to copy, for each kind of client, with the addresses that really listen. */
+/**
+ * What to copy, for each kind of client, with the address that takes OTLP from where the page is opened. That is
+ * OTLP over HTTP for all of them: it goes through every proxy and below a prefix, which gRPC does not.
+ */
 import type { Endpoints } from "./addresses";
 
 export interface Snippet {
@@ -12,7 +15,9 @@ export interface Snippet {
 /** The test trace of the button, as `curl` sends it. */
 const CURL_SPAN = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"hello"}}]},"scopeSpans":[{"spans":[{"traceId":"'$(openssl rand -hex 16)'","spanId":"'$(openssl rand -hex 8)'","name":"hello","kind":1,"startTimeUnixNano":"'$(date +%s)000000000'","endTimeUnixNano":"'$(date +%s)500000000'"}]}]}]}`;
 
-export function snippets({ grpc, fromHere: http, main }: Endpoints): readonly Snippet[] {
+const PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL";
+
+export function snippets({ fromHere: http, main }: Endpoints): readonly Snippet[] {
   return [
     {
       id: "environment",
@@ -20,7 +25,7 @@ export function snippets({ grpc, fromHere: http, main }: Endpoints): readonly Sn
       about: "Every OpenTelemetry SDK reads these variables; nothing else has to be set.",
       code: `export OTEL_SERVICE_NAME=my-service
 export OTEL_EXPORTER_OTLP_ENDPOINT=${http}
-export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf`,
+export ${PROTOCOL}=http/protobuf`,
     },
     {
       id: "python",
@@ -28,17 +33,17 @@ export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf`,
       about: "A program as it is, instrumented when it is started.",
       code: `pip install opentelemetry-distro opentelemetry-exporter-otlp
 opentelemetry-bootstrap -a install
-OTEL_SERVICE_NAME=my-service OTEL_EXPORTER_OTLP_ENDPOINT=${grpc} \\
-  opentelemetry-instrument python app.py`,
+OTEL_SERVICE_NAME=my-service OTEL_EXPORTER_OTLP_ENDPOINT=${http} \\
+  ${PROTOCOL}=http/protobuf opentelemetry-instrument python app.py`,
     },
     {
       id: "go",
       label: "Go",
-      about: "An exporter over gRPC; the endpoint may also come from the environment.",
-      code: `import "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+      about: "An exporter over HTTP; the endpoint may also come from the environment.",
+      code: `import "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 
-exporter, err := otlptracegrpc.New(ctx,
-    otlptracegrpc.WithEndpointURL("${grpc}"))
+exporter, err := otlptracehttp.New(ctx,
+    otlptracehttp.WithEndpointURL("${http}/v1/traces"))
 provider := trace.NewTracerProvider(trace.WithBatcher(exporter))
 otel.SetTracerProvider(provider)`,
     },
@@ -56,7 +61,8 @@ OTEL_SERVICE_NAME=my-service OTEL_EXPORTER_OTLP_ENDPOINT=${http} \\
       about: "Spans and events of the crate tracing, with kymo-service.",
       code: `let service = kymo_service::Service::init(&kymo_service::Config::enabled("my-service"))?;
 service.install_tracing()?;
-// KYMO_OTLP_ENDPOINT=${grpc}`,
+// KYMO_OTLP_ENDPOINT=${http}
+// ${PROTOCOL}=http/protobuf`,
     },
     {
       id: "browser",
@@ -73,36 +79,43 @@ new WebTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] }).re
       label: "Collector",
       about: "One more exporter of an OpenTelemetry Collector, beside those that are there.",
       code: `exporters:
-  otlp/kymo:
-    endpoint: ${grpc}
-    tls: { insecure: ${grpc.startsWith("http:")} }
+  otlphttp/kymo:
+    endpoint: ${http}
 service:
   pipelines:
-    traces: { exporters: [otlp/kymo] }
-    metrics: { exporters: [otlp/kymo] }
-    logs: { exporters: [otlp/kymo] }`,
+    traces: { exporters: [otlphttp/kymo] }
+    metrics: { exporters: [otlphttp/kymo] }
+    logs: { exporters: [otlphttp/kymo] }`,
     },
     {
       id: "actions",
       label: "GitHub Actions",
-      about: "The last job of a workflow sends the whole run; a webhook does it without a job.",
-      code: `# .github/workflows/pr.yml: after all other jobs
-summarize:
-  needs: [build, test]
-  if: always()
-  runs-on: ubuntu-latest
-  steps:
-    - uses: kymograph/kymograph/deploy/github-actions/summarize@main
-      env:
-        OTEL_EXPORTER_OTLP_ENDPOINT: ${grpc}
-# or a webhook of the repository: ${main}/api/ci/github`,
+      about:
+        "The last job of a workflow sends the whole run: kymo must be on its runner. A webhook does it without a job.",
+      code: `# .github/workflows/pr.yml
+env:
+  TELEMETRY_ENABLED: "true"
+  OTEL_EXPORTER_OTLP_ENDPOINT: ${http}
+  ${PROTOCOL}: http/protobuf
+  KYMO_URL: ${main}
+jobs:
+  # after all other jobs
+  telemetry-summarize:
+    needs: [build, test]
+    if: \${{ !cancelled() }}
+    runs-on: ubuntu-latest # with kymo on the path; without it, nothing is sent
+    permissions: { actions: write, contents: read }
+    steps:
+      - uses: kymograph/kymograph/deploy/github-actions/summarize@main
+# or a webhook of the repository, with KYMO_CI_GITHUB_WEBHOOK_SECRET: ${main}/api/ci/github`,
     },
     {
       id: "session",
       label: "Session, RHAPSODY",
       about: "Any command as a session with its tasks and resources; RHAPSODY sends the same by OTLP.",
       code: `# any command
-OTEL_EXPORTER_OTLP_ENDPOINT=${grpc} kymo run -- python train.py
+OTEL_EXPORTER_OTLP_ENDPOINT=${http} ${PROTOCOL}=http/protobuf \\
+  kymo run -- python train.py
 
 # tasks of a program of yours
 import kymograph

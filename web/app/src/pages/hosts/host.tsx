@@ -42,7 +42,7 @@ export default function HostPage({ params }: PageProps) {
   const asked = useAsk(
     (signal) =>
       getJson<History>("/api/fleet/host", { name, start: Math.round(from), end: Math.round(to) }, signal),
-    [name, from, to],
+    [name, range.value],
   );
   const time = { from: rangeText.value.from, to: rangeText.value.to };
   const spans = `{ resource.host.name = ${quote(name)} }`;

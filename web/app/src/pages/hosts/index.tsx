@@ -68,7 +68,7 @@ export function FleetPage({ of }: { of: "hosts" | "gpu" }) {
   const { from, to } = range.value;
   const asked = useAsk(
     (signal) => getJson<Fleet>("/api/fleet", { start: Math.round(from), end: Math.round(to) }, signal),
-    [from, to],
+    [range.value],
   );
   const shades = of === "hosts" ? HOST_SHADES : GPU_SHADES;
   const chosen = shades.find(({ id }) => id === param("by")) ?? shades[0]!;

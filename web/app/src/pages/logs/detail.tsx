@@ -6,18 +6,12 @@ import { useAsk } from "../../frame/useask";
 import { Button, CopyButton } from "../../ui/button";
 import { fullTime, millisOf } from "../../ui/format";
 import { Answer } from "../../ui/states";
+import { hostAt } from "../hosts/at";
 import { around } from "./ask";
 import type { LogLine } from "./lines";
 import type { LineActions } from "./list";
 
 const LINES_AROUND = 20;
-const HOST_MARGIN_MILLIS = 900_000;
-
-/** A host as it was when something was said. */
-function hostAt(host: string, millis: number): string {
-  const [from, to] = [millis - HOST_MARGIN_MILLIS, millis + HOST_MARGIN_MILLIS].map(Math.round);
-  return link(`/host/${encodeURIComponent(host)}`, { from, to });
-}
 
 export function LineDetail({ line, streamLabels, onFilter }: LineActions & { line: LogLine }) {
   const [isAround, setAround] = useState(false);

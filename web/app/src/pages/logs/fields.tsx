@@ -37,7 +37,7 @@ export function Fields({ query, streamLabels, onFilter }: LineActions & { query:
       );
       return [...labels.map((name) => ({ name, hint: "label" })), ...fields];
     },
-    [query, shown.from, shown.to, streamLabels.join()],
+    [query, shown, streamLabels.join()],
   );
   return (
     <aside class="facets" aria-label="Labels and fields">
@@ -94,10 +94,7 @@ function FieldValues({
   onFilter: LineActions["onFilter"];
 }) {
   const shown = range.value;
-  const asked = useAsk(
-    (signal) => valueCounts(query, name, shown, signal),
-    [query, name, shown.from, shown.to],
-  );
+  const asked = useAsk((signal) => valueCounts(query, name, shown, signal), [query, name, shown]);
   return (
     <Answer of={asked} lines={2}>
       {(values) =>

@@ -35,7 +35,7 @@ function levelsOf(text: string | undefined): Level[] {
 
 export default function LogsPage() {
   const shown = range.value;
-  const labels = useAsk((signal) => labelNames(shown, signal), [shown.from, shown.to]);
+  const labels = useAsk((signal) => labelNames(shown, signal), [shown]);
   const query = param("q") ?? (labels.data || labels.error ? allStreams(labels.data ?? []) : undefined);
   if (query === undefined) {
     return (
@@ -111,6 +111,7 @@ function Logs(props: { query: string; streamLabels: readonly string[]; hasLogs: 
                 onFilter={(pattern, isExcluded) => {
                   setParams({ q: withPattern(query, pattern, isExcluded), view: undefined });
                 }}
+                onError={setFailure}
               />
             ) : isLive ? (
               <Tailed

@@ -29,32 +29,38 @@ export const LEVEL_LABELS: readonly string[] = [
   "lvl",
 ];
 
-const NAMES: readonly (readonly [RegExp, Level])[] = [
-  [/^(?:crit|fatal|emerg|alert|panic)/, "critical"],
-  [/^err/, "error"],
-  [/^warn/, "warn"],
-  [/^(?:info|notice)/, "info"],
-  [/^debug/, "debug"],
-  [/^trace/, "trace"],
-];
+/**
+ * How a level is said, as expressions of which any language of queries makes conditions: what names of it
+ * begin with, and its numbers of OTLP.
+ */
+export const SIGNS: Record<Exclude<Level, "unknown">, { names: string; numbers: string }> = {
+  critical: { names: "crit|fatal|emerg|alert|panic", numbers: "2[1-9]|[3-9][0-9]|[1-9][0-9]{2,}" },
+  error: { names: "err", numbers: "1[7-9]|20" },
+  warn: { names: "warn", numbers: "1[3-6]" },
+  info: { names: "info|notice", numbers: "9|1[0-2]" },
+  debug: { names: "debug", numbers: "[5-8]" },
+  trace: { names: "trace", numbers: "[1-4]" },
+};
+
+const KNOWN = (Object.keys(SIGNS) as (keyof typeof SIGNS)[]).map((level) => ({
+  level,
+  name: new RegExp(`^(?:${SIGNS[level].names})`),
+  number: new RegExp(`^(?:${SIGNS[level].numbers})$`),
+}));
 
 /** The level of a name such as `WARNING` or `Err`. */
 export function levelNamed(name: string): Level {
   const lower = name.trim().toLowerCase();
-  return NAMES.find(([pattern]) => pattern.test(lower))?.[1] ?? "unknown";
+  return KNOWN.find((known) => known.name.test(lower))?.level ?? "unknown";
 }
 
-/** How bad a line is, by its labels. */
+/** How bad a line is, by its labels. A filter of lines by level is made to say the same: `levelFilter`. */
 export function levelOf(labels: Readonly<Record<string, string>>): Level {
   for (const label of LEVEL_LABELS) {
     const found = labels[label] === undefined ? "unknown" : levelNamed(labels[label]);
     if (found !== "unknown") return found;
   }
-  const number = Number(labels.severity_number);
-  if (!(number >= 1)) return "unknown";
-  return (["trace", "debug", "info", "warn", "error", "critical"] as const)[
-    Math.min(5, Math.floor((number - 1) / 4))
-  ]!;
+  return KNOWN.find((known) => known.number.test(labels.severity_number ?? ""))?.level ?? "unknown";
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken away.
@@ -96,9 +102,21 @@ export function joined(newer: readonly LogLine[], older: readonly LogLine[], mos
   return [...fresh, ...older].slice(0, most);
 }
 
-/** What makes a line the same as another. */
+/** What makes a line the same as another: lines of one stream have one object for their labels. */
 export function identity({ nanos, text, labels }: LogLine): string {
-  return `${nanos}\u0000${text}\u0000${labels.span_id ?? ""}${labels.service_name ?? ""}`;
+  return `${nanos}\u0000${text}\u0000${labelText(labels)}`;
+}
+
+const labelTexts = new WeakMap<LogLine["labels"], string>();
+
+/** All labels as one text, whatever their order. */
+function labelText(labels: LogLine["labels"]): string {
+  let known = labelTexts.get(labels);
+  if (known === undefined) {
+    known = JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
+    labelTexts.set(labels, known);
+  }
+  return known;
 }
 
 /** Counts by level over time, from series that have labels of levels. */

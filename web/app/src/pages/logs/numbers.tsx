@@ -15,7 +15,7 @@ export function Numbers({ query, onError }: { query: string; onError: (error?: E
   const steps = wholeSteps(shown, step);
   const asked = useAsk(
     async (signal) => (await askRange(query, steps, { step }, signal)).series,
-    [query, steps.from, steps.to],
+    [query, shown],
   );
   useEffect(() => {
     onError(asked.error);

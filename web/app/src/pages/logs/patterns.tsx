@@ -1,8 +1,10 @@
 /** Patterns of lines: what is always the same, how often, and since when. */
+import { useEffect } from "preact/hooks";
 import { getJson } from "../../frame/api";
 import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
+import { queryError } from "../../ui/editor/errors";
 import { count, time } from "../../ui/format";
 import { Spark } from "../../ui/spark";
 import { Answer, Empty } from "../../ui/states";
@@ -24,9 +26,12 @@ const NEW_AFTER = 0.25;
 export function Patterns({
   query,
   onFilter,
+  onError,
 }: {
   query: string;
   onFilter: (pattern: string, isExcluded: boolean) => void;
+  /** Told of what goes wrong: what is wrong with the query is shown where it is written. */
+  onError: (error?: Error) => void;
 }) {
   const shown = range.value;
   const asked = useAsk(
@@ -43,8 +48,13 @@ export function Patterns({
       );
       return answer.data.map(({ pattern, samples }) => patternOf(pattern, samples, shown, oldest));
     },
-    [query, shown.from, shown.to],
+    [query, shown],
   );
+  useEffect(() => {
+    onError(asked.error);
+    return () => onError(undefined);
+  }, [asked.error]);
+  if (queryError(query, asked.error)) return null;
   return (
     <Answer of={asked}>
       {(patterns) =>

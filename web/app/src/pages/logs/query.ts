@@ -4,7 +4,7 @@
  */
 import { lastSelector } from "../../ui/editor/logqlplace";
 import { quote } from "../../ui/editor/traceqltokens";
-import { LEVEL_LABELS, type Level } from "./lines";
+import { LEVEL_LABELS, LEVELS, type Level, SIGNS } from "./lines";
 
 /** Whether a query answers numbers rather than lines. */
 export function isNumbers(query: string): boolean {
@@ -30,19 +30,20 @@ export function escapeExpression(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
-const SPELLINGS: Record<Level, string> = {
-  critical: "crit.*|fatal.*|emerg.*|alert|panic",
-  error: "err.*",
-  warn: "warn.*",
-  info: "info.*|notice",
-  debug: "debug.*",
-  trace: "trace.*",
-  unknown: "",
-};
-
+/**
+ * The condition for lines that are shown as of these levels: as `levelOf` reads them, the first label counts
+ * that names a level, and the number of the severity where none does.
+ */
 function levelFilter(levels: readonly Level[]): string {
-  const spellings = quote(`(?i)(?:${levels.map((level) => SPELLINGS[level]).join("|")})`);
-  return LEVEL_LABELS.map((label) => `${label}=~${spellings}`).join(" or ");
+  const wanted = LEVELS.flatMap((level) => (level !== "unknown" && levels.includes(level) ? [level] : []));
+  const named = (of: readonly (keyof typeof SIGNS)[]) =>
+    quote(`(?is)\\s*(?:${of.map((level) => SIGNS[level].names).join("|")}).*`);
+  const [isWanted, isAny] = [named(wanted), named(Object.keys(SIGNS) as (keyof typeof SIGNS)[])];
+  const number = `severity_number=~${quote(wanted.map((level) => SIGNS[level].numbers).join("|"))}`;
+  return LEVEL_LABELS.reduceRight(
+    (otherwise, label) => `${label}=~${isWanted} or ${label}!~${isAny} and (${otherwise})`,
+    number,
+  );
 }
 
 /** A query with one more condition on a label. Labels of streams go into the selector, others behind it. */

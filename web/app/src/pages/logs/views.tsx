@@ -32,7 +32,7 @@ export function Stored({ query, onError, hasLogs, ...rest }: ViewProps & { hasLo
   const direction = param("order") === "oldest" ? "forward" : "backward";
   const asked = useAsk(
     async (signal) => (await askRange(query, shown, { limit, direction }, signal)).lines,
-    [query, shown.from, shown.to, limit, direction],
+    [query, shown, limit, direction],
   );
   useEffect(() => {
     onError(asked.error);

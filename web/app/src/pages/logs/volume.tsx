@@ -32,7 +32,7 @@ export function Volume({ query, onLevel }: { query: string; onLevel: (level: Lev
       volumes(
         (await askRange(volumeQuery(query, `${step}s`), wholeSteps(shown, step), { step }, signal)).series,
       ),
-    [query, shown.from, shown.to],
+    [query, shown],
   );
   return (
     <Answer of={asked} lines={3}>

@@ -73,6 +73,8 @@ export async function askNow(
 }
 
 export interface Exemplar {
+  /** Those of its series. */
+  series: Labels;
   labels: Labels;
   value: string;
   timestamp: number;
@@ -86,12 +88,12 @@ export async function askExemplars(
   signal?: AbortSignal,
 ): Promise<Exemplar[]> {
   const params = { query: filled(query, step, (to - from) / 1000), start: from / 1000, end: to / 1000 };
-  const { data } = await getJson<Answered<{ exemplars: Exemplar[] }[]>>(
+  const { data } = await getJson<Answered<{ seriesLabels: Labels; exemplars: Omit<Exemplar, "series">[] }[]>>(
     "/prometheus/api/v1/query_exemplars",
     params,
     signal,
   );
-  return data.flatMap(({ exemplars }) => exemplars);
+  return data.flatMap(({ seriesLabels: series, exemplars }) => exemplars.map((one) => ({ ...one, series })));
 }
 
 export interface MetricInfo {

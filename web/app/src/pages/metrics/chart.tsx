@@ -4,11 +4,13 @@ import { href } from "../../frame/base";
 import { link } from "../../frame/router";
 import { type Range, setRange } from "../../frame/time";
 import { colorAt } from "../../ui/colors";
+import { highest, lowest } from "../../ui/ends";
 import { bytes, count, duration, percent, time } from "../../ui/format";
 import { type Column, Table } from "../../ui/table";
 import { type Line, type Mark, TimeChart } from "../../ui/timechart";
+import { hostAt } from "../hosts/at";
 import type { Exemplar, RangeAnswer } from "./ask";
-import { type Clicked, ExemplarPopover, logsOf, traceOf } from "./exemplar";
+import { type Clicked, ExemplarPopover, hostOf, logsOf, traceOf } from "./exemplar";
 import { type Unit, unitOf } from "./promql";
 import { aligned, nameOf, numberOf, type Statistics, stacked, statistics } from "./series";
 import type { MetricQuery } from "./state";
@@ -165,8 +167,14 @@ function marksOf(
   shown: readonly Drawn[],
   open: (one: Omit<Clicked, "left" | "top">) => void,
 ): Mark[] {
-  const most = Math.max(...shown.map(({ max }) => max ?? 0), 0);
-  const least = Math.min(...shown.map(({ min }) => min ?? most), most);
+  const most = highest(
+    shown.map(({ max }) => max ?? 0),
+    0,
+  );
+  const least = lowest(
+    shown.map(({ min }) => min ?? most),
+    most,
+  );
   const all = answers.flatMap(({ exemplars, query }) =>
     exemplars.map((one) => ({ one, unit: unitOf(query.text) })),
   );
@@ -194,7 +202,7 @@ function Exemplars({ answers }: { answers: readonly Answered[] }) {
     .flatMap(({ exemplars, query }) => exemplars.map((one) => ({ one, unit: unitOf(query.text) })))
     .flatMap(({ one, unit }) => {
       const { trace, span } = traceOf(one);
-      return trace ? [{ one, trace, span, value: numberOf(one.value), unit }] : [];
+      return trace ? [{ one, trace, span, value: numberOf(one.value), unit, host: hostOf(one) }] : [];
     })
     .sort((a, b) => b.value - a.value);
   if (all.length === 0) return null;
@@ -202,13 +210,14 @@ function Exemplars({ answers }: { answers: readonly Answered[] }) {
     <details class="exemplars">
       <summary>{count(all.length)} exemplars</summary>
       <ul>
-        {all.slice(0, MOST_LISTED).map(({ one, trace, span, value, unit }, index) => (
+        {all.slice(0, MOST_LISTED).map(({ one, trace, span, value, unit, host }, index) => (
           <li key={index}>
             <a href={href(link(`/trace/${trace}`, { span }))}>
               {formatOf(unit)(value)} <span class="muted">{time(one.timestamp * 1000)}</span>{" "}
               <code>{trace.slice(0, 8)}</code>
             </a>{" "}
-            <a href={href(logsOf(trace, one.timestamp))}>logs</a>
+            <a href={href(logsOf(trace, one.timestamp))}>logs</a>{" "}
+            {host && <a href={href(hostAt(host, one.timestamp * 1000))}>host {host}</a>}
           </li>
         ))}
       </ul>

@@ -1,16 +1,29 @@
-/** What can be done with an exemplar: its trace, and the logs of that. */
+/** What can be done with an exemplar: its trace, the logs of that, and the host that its series is of. */
 import { useEffect, useRef } from "preact/hooks";
 import { href } from "../../frame/base";
 import { link } from "../../frame/router";
 import { Button } from "../../ui/button";
 import { quote } from "../../ui/editor/traceqltokens";
 import { fullTime } from "../../ui/format";
+import { hostAt } from "../hosts/at";
 import type { Exemplar } from "./ask";
 
 /** Logs of a trace come before and after the moment that its exemplar is of. */
 const LOGS_MARGIN_MILLIS = 900_000;
 
-export function traceOf({ labels }: Exemplar): { trace?: string; span?: string } {
+/** Labels that name a host. `instance` is none: of a service it is a process. */
+const HOST_LABELS = ["host_name", "Hostname", "hostname", "k8s_node_name", "node"];
+
+/** The host that an exemplar or its series names. */
+export function hostOf({ labels, series }: Pick<Exemplar, "labels" | "series">): string | undefined {
+  for (const label of HOST_LABELS) {
+    const host = series[label] || labels[label];
+    if (host) return host;
+  }
+  return undefined;
+}
+
+export function traceOf({ labels }: Pick<Exemplar, "labels">): { trace?: string; span?: string } {
   return { trace: labels.trace_id ?? labels.traceID, span: labels.span_id ?? labels.spanID };
 }
 
@@ -56,6 +69,7 @@ export function ExemplarPopover({ of, close }: { of: Clicked; close: () => void 
     };
   }, []);
   const { exemplar, trace, span, value } = of;
+  const host = hostOf(exemplar);
   return (
     <div
       ref={root}
@@ -75,6 +89,11 @@ export function ExemplarPopover({ of, close }: { of: Clicked; close: () => void 
         <a class="button" href={href(logsOf(trace, exemplar.timestamp))}>
           Logs
         </a>
+        {host && (
+          <a class="button" href={href(hostAt(host, exemplar.timestamp * 1000))}>
+            Host {host}
+          </a>
+        )}
         <Button kind="quiet" icon="close" label="Close" onClick={close} />
       </div>
     </div>

@@ -75,7 +75,7 @@ export default function MetricsPage() {
   const about = JSON.stringify(list);
   const asked = useAsk(
     (signal) => askAll(list, step, wantsExemplars && view === "chart", signal),
-    [about, step, shown.from, shown.to, wantsExemplars && view === "chart"],
+    [about, step, shown, wantsExemplars && view === "chart"],
   );
   const put = (at: number, next: MetricQuery) =>
     setQueries(list.map((one, index) => (index === at ? next : one)));

@@ -48,11 +48,15 @@ export function usualQuery(name: string, type: MetricType, hasBuckets: boolean):
   }
 }
 
-/** The query of a heat map of a histogram. */
+/**
+ * The query of a heat map of a histogram: what it counted in each step. Windows of rates are longer than
+ * steps, so that they hold samples; an increase over them would count observations more than once.
+ */
 export function heatQuery(name: string, hasBuckets: boolean): string {
-  return hasBuckets
-    ? `sum by (le) (increase(${name}_bucket[$__rate_interval]))`
-    : `sum(increase(${name}[$__rate_interval]))`;
+  const rates = hasBuckets
+    ? `sum by (le) (rate(${name}_bucket[$__rate_interval]))`
+    : `sum(rate(${name}[$__rate_interval]))`;
+  return `${rates} * $__interval_ms / 1000`;
 }
 
 /** The type of a metric whose type nobody said. */

@@ -1,5 +1,4 @@
-/** Series of Prometheus' API as charts, tables and heat maps take them. */
-import type { HeatData } from "../../ui/heatgeometry";
+/** Series of Prometheus' API as charts and tables take them. */
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -93,64 +92,4 @@ export function stacked(rows: readonly (readonly (number | null)[])[]): (number 
     below = row.map((value, at) => (value === null ? (below[at] ?? null) : value + (below[at] ?? 0)));
     return below;
   });
-}
-
-/** A heat map of buckets: classic ones by their label `le`, or those of native histograms. */
-export function heatOf(
-  series: readonly PromSeries[],
-  from: number,
-  to: number,
-  stepMillis: number,
-): HeatData | undefined {
-  if (series.some(({ histograms }) => histograms?.length)) return nativeHeat(series, from, to, stepMillis);
-  const classic = series.filter(({ metric }) => metric.le !== undefined);
-  return classic.length === 0 ? undefined : classicHeat(classic, from, to, stepMillis);
-}
-
-function classicHeat(series: readonly PromSeries[], from: number, to: number, stepMillis: number): HeatData {
-  const { times, values } = aligned(series, from, to, stepMillis);
-  const sums = new Map<number, number[]>();
-  series.forEach(({ metric }, index) => {
-    const bound = numberOf(metric.le!);
-    const row = sums.get(bound) ?? times.map(() => 0);
-    values[index]!.forEach((value, at) => {
-      row[at]! += value ?? 0;
-    });
-    sums.set(bound, row);
-  });
-  const bounds = [...sums.keys()].sort((a, b) => a - b);
-  // A bucket counts what those below it count too.
-  const counts = bounds.map((bound, row) =>
-    sums
-      .get(bound)!
-      .map((value, at) => Math.max(0, value - (row === 0 ? 0 : sums.get(bounds[row - 1]!)![at]!))),
-  );
-  return finite({ times, stepMillis, bounds, lowest: Math.min(0, bounds[0] ?? 0), counts });
-}
-
-function nativeHeat(series: readonly PromSeries[], from: number, to: number, stepMillis: number): HeatData {
-  const { times } = aligned([], from, to, stepMillis);
-  const rows = new Map<number, { low: number; row: number[] }>();
-  for (const { histograms = [] } of series) {
-    for (const [seconds, { buckets = [] }] of histograms) {
-      const at = Math.round((seconds * 1000 - from) / stepMillis);
-      if (at < 0 || at >= times.length) continue;
-      for (const [, low, high, count] of buckets) {
-        const entry = rows.get(numberOf(high)) ?? { low: numberOf(low), row: times.map(() => 0) };
-        entry.row[at]! += numberOf(count);
-        rows.set(numberOf(high), entry);
-      }
-    }
-  }
-  const bounds = [...rows.keys()].sort((a, b) => a - b);
-  const lowest = rows.get(bounds[0] ?? 0)?.low ?? 0;
-  return finite({ times, stepMillis, bounds, lowest, counts: bounds.map((bound) => rows.get(bound)!.row) });
-}
-
-/** The last bucket may have no bound; it is drawn as one that is twice as large as the one below it. */
-function finite(data: HeatData): HeatData {
-  const last = data.bounds.at(-1);
-  if (last === undefined || Number.isFinite(last)) return data;
-  const below = data.bounds.at(-2) ?? 1;
-  return { ...data, bounds: [...data.bounds.slice(0, -1), below > 0 ? below * 2 : below + 1] };
 }

@@ -8,8 +8,8 @@ import { Heatmap } from "../../ui/heatmap";
 import { Answer, Empty, Warning } from "../../ui/states";
 import { askNow, MOST_SERIES } from "./ask";
 import { type Answered, Chart, formatOf, type Shape } from "./chart";
-import { topOf, unitOf } from "./promql";
-import { heatOf } from "./series";
+import { heatOf } from "./heat";
+import { heatQuery, topOf, unitOf } from "./promql";
 import { InstantTable, Raw } from "./tables";
 
 export type View = "chart" | "heat" | "table" | "raw";
@@ -87,7 +87,7 @@ function Heat({ of, step }: { of: Answered; step: number }) {
       <Empty title={`${letter} has no buckets`}>
         <p>
           A heat map needs a native histogram, or series with the label <code>le</code>, such as{" "}
-          <code>sum by (le) (increase(x_bucket[$__rate_interval]))</code>.
+          <code>{heatQuery("x", true)}</code>.
         </p>
       </Empty>
     );
@@ -110,10 +110,7 @@ function Heat({ of, step }: { of: Answered; step: number }) {
 
 function Instant({ of, step, hasOthers }: { of: Answered; step: number; hasOthers: boolean }) {
   const shown = range.value;
-  const asked = useAsk(
-    (signal) => askNow(of.query.text, shown, step, signal),
-    [of.query.text, shown.from, shown.to, step],
-  );
+  const asked = useAsk((signal) => askNow(of.query.text, shown, step, signal), [of.query.text, shown, step]);
   return (
     <Answer of={asked}>
       {(samples) => (

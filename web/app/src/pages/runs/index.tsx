@@ -75,7 +75,7 @@ export default function RunsPage() {
   const { from, to } = range.value;
   const asked = useAsk(
     (signal) => getJson<Runs>("/api/runs", { start: Math.round(from), end: Math.round(to) }, signal),
-    [from, to],
+    [range.value],
   );
   return (
     <PageBody title="Training and other runs">
@@ -180,12 +180,11 @@ function Overlay({ ids, names }: { ids: readonly string[]; names: readonly strin
   const smoothing = Math.min(0.99, Math.max(0, Number(param("smoothing")) || 0));
   const metrics = param("metrics") ?? "";
   const key = JSON.stringify(ids);
-  const { to } = range.value;
   const asked = useAsk(
     ids.length === 0
       ? undefined
       : (signal) => getJson<Compared>("/api/runs/compare", { id: ids, metrics, x }, signal),
-    [key, metrics, x, to],
+    [key, metrics, x, range.value],
   );
   if (ids.length === 0) return <Empty title="Choose runs to overlay them" />;
   return (

@@ -1,5 +1,6 @@
 /** Two lines over the time since each session began: how fast the one went beside the other. */
 import { ticks } from "../../ui/canvas/ticks";
+import { highest } from "../../ui/ends";
 
 export interface BesideLine {
   label: string;
@@ -23,8 +24,14 @@ export function Beside({
   format: (value: number) => string;
 }) {
   const all = lines.flatMap((line) => line.points);
-  const longest = Math.max(1e-9, ...all.map(([at]) => at));
-  const most = Math.max(1e-9, ...all.map(([, value]) => value));
+  const longest = highest(
+    all.map(([at]) => at),
+    1e-9,
+  );
+  const most = highest(
+    all.map(([, value]) => value),
+    1e-9,
+  );
   const x = (at: number) => (at / longest) * WIDTH;
   const y = (value: number) => HEIGHT - FOOT - (value / most) * (HEIGHT - FOOT - 8);
   return (
@@ -63,7 +70,13 @@ export function Beside({
         {lines.map((line) => (
           <span key={line.label}>
             <i class="swatch" style={{ background: line.color }} /> {line.label},{" "}
-            {format(Math.max(0, ...line.points.map(([, value]) => value)))} at most
+            {format(
+              highest(
+                line.points.map(([, value]) => value),
+                0,
+              ),
+            )}{" "}
+            at most
           </span>
         ))}
       </figcaption>

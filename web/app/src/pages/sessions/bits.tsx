@@ -37,6 +37,7 @@ const TASKS: Record<Status, { icon: IconName; tone: string }> = {
   completed: { icon: "check", tone: "good" },
   failed: { icon: "error", tone: "bad" },
   canceled: { icon: "minus", tone: "muted" },
+  unfinished: { icon: "warning", tone: "warn" },
 };
 
 /** How a task stands. */

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { getJson } from "../../frame/api";
 import { href } from "../../frame/base";
 import { link, param, setParams } from "../../frame/router";
+import { refreshes } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { colorAt } from "../../ui/colors";
@@ -227,7 +228,7 @@ export default function Page() {
   const isChosen = Boolean(a && b);
   const asked = useAsk(
     isChosen ? (signal) => getJson<Compared>("/api/board/compare", { a, b }, signal) : undefined,
-    [a, b],
+    [a, b, refreshes.value],
   );
   return (
     <PageBody

@@ -8,14 +8,14 @@ interface Stage {
   label: string;
   number: number;
   tone?: string;
-  /** States that the table shows for it. */
+  /** States that the table shows for it; without any, all tasks. */
   states?: string;
 }
 
 function stages(funnel: Told): Stage[] {
   const all: Stage[] = [
     { id: "created", label: "Created", number: funnel.created },
-    { id: "submitted", label: "Submitted", number: funnel.submitted },
+    { id: "submitted", label: "Submitted", number: funnel.submitted, states: "handed_over" },
     { id: "queued", label: "Queued", number: funnel.queued, states: "submitted,queued", tone: "warn" },
     { id: "running", label: "Running", number: funnel.running, states: "running", tone: "accent" },
     { id: "completed", label: "Completed", number: funnel.completed, states: "completed", tone: "good" },
@@ -27,7 +27,7 @@ function stages(funnel: Told): Stage[] {
       id: "unfinished",
       label: "Unfinished",
       number: funnel.unfinished,
-      states: "created,submitted,queued,running",
+      states: "unfinished",
       tone: "warn",
     });
   return all;

@@ -25,7 +25,7 @@ import { LanesChart } from "./lanes";
 import { useLive } from "./live";
 import { Replay } from "./replay";
 import "./sessions.css";
-import { TaskTable } from "./tasks";
+import { TaskTable, useTasks } from "./tasks";
 import type { Board } from "./types";
 
 function Figures({ board }: { board: Board }) {
@@ -123,8 +123,16 @@ function Speed({ board }: { board: Board }) {
   );
 }
 
-function Parts({ board, isAsking }: { board: Board; isAsking: boolean }) {
+/** A board, and the moment that was asked for. */
+interface Shown {
+  board: Board;
+  at: string | undefined;
+}
+
+function Parts({ shown, isAsking }: { shown: Shown; isAsking: boolean }) {
+  const { board, at } = shown;
   const { session, lanes } = board;
+  const tasks = useTasks(session.id, at, board);
   return (
     <div class="stack">
       <p class="session-facts">
@@ -139,7 +147,7 @@ function Parts({ board, isAsking }: { board: Board; isAsking: boolean }) {
       </p>
       <Card>
         <Funnel funnel={board.funnel} />
-        <Replay board={board} isAsking={isAsking} />
+        <Replay board={board} isAsking={isAsking || tasks.loading} />
       </Card>
       <Figures board={board} />
       <Card
@@ -161,11 +169,10 @@ function Parts({ board, isAsking }: { board: Board; isAsking: boolean }) {
       </div>
       <Speed board={board} />
       <TaskTable
-        id={session.id}
+        asked={tasks}
         trace={session.trace_id}
         begin={session.start_ms ?? board.replay.start_ms}
         nodes={lanes.nodes.map((node) => node.node).filter(Boolean)}
-        version={board}
       />
       {board.notes.length > 0 && (
         <ul class="session-notes muted">
@@ -183,12 +190,18 @@ export default function Page({ params }: PageProps) {
   const at = param("at");
   const isPaused = param("pause") === "1";
   const asked = useAsk(
-    (signal) => getJson<Board>(`/api/board/${encodeURIComponent(id)}`, { at }, signal),
+    async (signal): Promise<Shown> => ({
+      board: await getJson<Board>(`/api/board/${encodeURIComponent(id)}`, { at }, signal),
+      at,
+    }),
     [id, at, refreshes.value],
   );
-  const board = asked.data;
-  const goesOn = board !== undefined && !board.is_replay && board.session.state === "running";
-  useLive(id, goesOn && !isPaused && at === undefined, asked);
+  const board = asked.data?.board;
+  const state = board?.is_replay ? undefined : board?.session.state;
+  const goesOn = state === "running";
+  // What is lost may be heard of again; until then nothing of it changes.
+  const isHeard = (goesOn || state === "lost") && !isPaused && at === undefined;
+  useLive(id, isHeard, asked, goesOn);
   const pause = () => setParams({ pause: isPaused ? undefined : "1" }, { replace: true });
   useKeys("Session", [{ keys: "p", label: "Pause or go on", run: pause }], [isPaused]);
   // What is asked again while it runs is not dimmed every second.
@@ -218,7 +231,7 @@ export default function Page({ params }: PageProps) {
       }
     >
       <Answer of={shown} lines={14}>
-        {(told) => <Parts board={told} isAsking={asked.loading} />}
+        {(told) => <Parts shown={told} isAsking={asked.loading} />}
       </Answer>
     </PageBody>
   );

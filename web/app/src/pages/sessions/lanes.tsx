@@ -171,7 +171,7 @@ export function LanesChart({ lanes, onPick }: { lanes: Told; onPick: (task: stri
   const parts = useRef<{ surface: Surface; frames: Frames } | undefined>(undefined);
   const newest = useRef({ lanes, nodes });
   newest.current = { lanes, nodes };
-  const [tip, setTip] = useState<{ at: Exclude<Pointed, undefined>; x: number; y: number; time: number }>();
+  const [pointer, setPointer] = useState<{ x: number; y: number }>();
   const drag = useRef<{ x: number; from: Window; hasMoved: boolean } | undefined>(undefined);
   useEffect(() => {
     const frames = new Frames(() => {
@@ -213,15 +213,16 @@ export function LanesChart({ lanes, onPick }: { lanes: Told; onPick: (task: stri
     isWhole.current = next.from <= 0 && next.to >= length;
     window.value = next;
   };
-  const look = (event: MouseEvent) => {
+  // What is below the pointer is looked up in what is drawn, which changes while the pointer rests.
+  const look = (x: number, y: number) => {
     const { surface } = parts.current!;
-    const { from, to } = window.peek();
+    const { from, to } = window.value;
     const perPixel = (to - from) / Math.max(1, surface.width - GUTTER);
-    const x = event.offsetX - GUTTER;
-    const time = lanes.series_start_ms + from + x * perPixel;
-    const y = event.offsetY + scroll.current!.scrollTop;
-    return { at: event.offsetY < HEAD ? undefined : pointed(nodes, x, y, time, perPixel * 2), time };
+    const time = lanes.series_start_ms + from + (x - GUTTER) * perPixel;
+    const top = scroll.current!.scrollTop;
+    return { at: y < HEAD ? undefined : pointed(nodes, x - GUTTER, y + top, time, perPixel * 2), time };
   };
+  const below = pointer && look(pointer.x, pointer.y);
   const key = (event: KeyboardEvent) => {
     const moves: Record<string, () => Window> = {
       a: () => pan(window.peek(), -0.15, length),
@@ -265,20 +266,19 @@ export function LanesChart({ lanes, onPick }: { lanes: Told; onPick: (task: stri
               if (held.hasMoved) set(pan(held.from, part, length));
               return;
             }
-            const { at, time } = look(event);
-            setTip(at ? { at, x: event.offsetX, y: event.offsetY, time } : undefined);
+            setPointer({ x: event.offsetX, y: event.offsetY });
           }}
           onPointerUp={(event) => {
             const held = drag.current;
             drag.current = undefined;
             if (held?.hasMoved) return;
-            const { at } = look(event);
+            const { at } = look(event.offsetX, event.offsetY);
             if (at && "bar" in at) onPick(at.node.task[at.bar]!);
           }}
           onPointerCancel={() => {
             drag.current = undefined;
           }}
-          onPointerLeave={() => setTip(undefined)}
+          onPointerLeave={() => setPointer(undefined)}
           onWheel={(event) => {
             if (!event.ctrlKey && !event.metaKey) return;
             event.preventDefault();
@@ -293,12 +293,14 @@ export function LanesChart({ lanes, onPick }: { lanes: Told; onPick: (task: stri
             );
           }}
         />
-        {tip && (
+        {pointer && below?.at && (
           <div
             class="lanes-tip"
-            style={{ transform: `translate(${tip.x > 500 ? tip.x - 260 : tip.x + 14}px, ${tip.y + 16}px)` }}
+            style={{
+              transform: `translate(${pointer.x > 500 ? pointer.x - 260 : pointer.x + 14}px, ${pointer.y + 16}px)`,
+            }}
           >
-            <Tip at={tip.at} lanes={lanes} time={tip.time} />
+            <Tip at={below.at} lanes={lanes} time={below.time} />
           </div>
         )}
       </div>

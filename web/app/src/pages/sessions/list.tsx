@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { getJson } from "../../frame/api";
 import { href } from "../../frame/base";
 import { link, navigate, param, setParams } from "../../frame/router";
+import { useEverySeen } from "../../frame/seen";
 import { range, rangeText, refresh } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
@@ -148,17 +149,14 @@ export default function Page() {
         { since: moment(from), until: moment(to), state, limit: 500 },
         signal,
       ),
-    [from, to, state],
+    [range.value, state],
   );
   const hasRunning = asked.data?.sessions.some((session) => session.state === "running");
   const isLive = rangeText.value.to.startsWith("now");
-  useEffect(() => {
-    if (asked.loading || (!isLive && !hasRunning)) return;
-    // Time goes on: sessions that begin after the page was opened are to be there too.
-    const again = isLive ? refresh : asked.again;
-    const timer = setTimeout(again, hasRunning ? RUNNING_MILLIS : CALM_MILLIS);
-    return () => clearTimeout(timer);
-  }, [asked.loading, hasRunning, isLive]);
+  const isResting = asked.loading || (!isLive && !hasRunning);
+  // Time goes on: sessions that begin after the page was opened are to be there too.
+  const again = isLive ? refresh : asked.again;
+  useEverySeen(isResting ? 0 : hasRunning ? RUNNING_MILLIS : CALM_MILLIS, again);
   // What is asked for again by itself is not dimmed every few seconds.
   const shown = { ...asked, loading: false };
   return (

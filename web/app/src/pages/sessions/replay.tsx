@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useKeys } from "../../frame/keys";
 import { param, setParams } from "../../frame/router";
 import { Button } from "../../ui/button";
+import { highest } from "../../ui/ends";
 import { duration, fullTime } from "../../ui/format";
 import type { Board, Replay as Told } from "./types";
 
@@ -17,9 +18,9 @@ const REST_MILLIS = 80;
 
 /** What happened when, as bars: starts above, failures marked below. */
 function Density({ replay }: { replay: Told }) {
-  const most = Math.max(
+  const most = highest(
+    replay.started.map((started, at) => started + replay.ended[at]! + replay.failed[at]!),
     1,
-    ...replay.started.map((started, at) => started + replay.ended[at]! + replay.failed[at]!),
   );
   const width = 1000 / replay.started.length;
   return (

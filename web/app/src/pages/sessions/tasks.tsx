@@ -2,7 +2,7 @@
 import { getJson } from "../../frame/api";
 import { href } from "../../frame/base";
 import { link, param, setParams } from "../../frame/router";
-import { useAsk } from "../../frame/useask";
+import { type Asked, useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { SelectField, TextField } from "../../ui/field";
 import { count, fullTime } from "../../ui/format";
@@ -107,31 +107,41 @@ function Pages({ told }: { told: Tasks }) {
   );
 }
 
-interface TaskTableProps {
-  id: string;
-  trace: string | null;
-  begin: number;
-  /** Nodes to choose from. */
-  nodes: readonly string[];
-  /** Changes when the session does. */
-  version: unknown;
+/** How the table is ordered: by which column, and which way. */
+function ordering(): { column: string; order: "asc" | "desc" } {
+  const sort = param("sort") ?? "-started";
+  return { column: sort.replace(/^-/, ""), order: sort.startsWith("-") ? "desc" : "asc" };
 }
 
-export function TaskTable({ id, trace, begin, nodes, version }: TaskTableProps) {
-  const [state, q, node] = [param("state"), param("q"), param("node")];
-  const sort = param("sort") ?? "-started";
-  const column = sort.replace(/^-/, "");
-  const order = sort.startsWith("-") ? "desc" : "asc";
-  const [offset, at] = [param("offset"), param("at")];
-  const asked = useAsk(
+/**
+ * The tasks that the address asks for, of the moment of a board, once for each board: the one that is shown,
+ * not the one that is on its way.
+ */
+export function useTasks(id: string, at: string | undefined, board: unknown): Asked<Tasks> {
+  const [state, q, node, offset] = [param("state"), param("q"), param("node"), param("offset")];
+  const { column, order } = ordering();
+  return useAsk(
     (signal) =>
       getJson<Tasks>(
         `/api/board/${encodeURIComponent(id)}/tasks`,
         { state, q, node, sort: column, order, offset, at, limit: PAGE },
         signal,
       ),
-    [id, state, q, node, sort, offset, at, version],
+    [id, state, q, node, column, order, offset, board],
   );
+}
+
+interface TaskTableProps {
+  asked: Asked<Tasks>;
+  trace: string | null;
+  begin: number;
+  /** Nodes to choose from. */
+  nodes: readonly string[];
+}
+
+export function TaskTable({ asked, trace, begin, nodes }: TaskTableProps) {
+  const [state, q, node] = [param("state"), param("q"), param("node")];
+  const { column, order } = ordering();
   const replace = { replace: true };
   return (
     <Card
@@ -144,7 +154,7 @@ export function TaskTable({ id, trace, begin, nodes, version }: TaskTableProps) 
               icon="close"
               onClick={() => setParams({ state: undefined, offset: undefined }, replace)}
             >
-              {state.replaceAll(",", ", ")}
+              {state.replaceAll(",", ", ").replaceAll("_", " ")}
             </Button>
           )}
           <TextField

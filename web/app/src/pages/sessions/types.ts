@@ -31,16 +31,16 @@ export interface Sessions {
   truncated: boolean;
 }
 
-export const STATES = [
-  "created",
-  "submitted",
-  "queued",
-  "running",
-  "completed",
-  "failed",
-  "canceled",
-] as const;
-export type Status = (typeof STATES)[number];
+/** Where a task stands; without an end it is unfinished, in a session that does not go on. */
+export type Status =
+  | "created"
+  | "submitted"
+  | "queued"
+  | "running"
+  | "completed"
+  | "failed"
+  | "canceled"
+  | "unfinished";
 
 export interface Funnel extends TaskCounts {
   queued: number;

@@ -50,9 +50,7 @@ export function AreaSummary({ state }: { state: TraceState }) {
   }, [area?.from, area?.to]);
   if (!area || !totals) return null;
   const step = (area.to - area.from) / 100;
-  const clear = () => {
-    state.area.value = undefined;
-  };
+  const clear = () => state.mark(undefined);
   return (
     <div class="area-summary" role="status">
       <b>{duration(area.to - area.from)}</b>

@@ -3,6 +3,9 @@ import { ask, getJson, question } from "../../frame/api";
 import type { FlameAnswer } from "../../ui/canvas/flamenodes";
 import { readColumns, spanId, type Trace } from "./columns";
 
+/** Whether a trace is one that was opened from a file: it is kept for a while, and not stored. */
+export const isUpload = (id: string) => id.startsWith("upload-");
+
 /** A value of an attribute, with its type as OpenTelemetry has it. */
 export interface Attribute {
   key: string;

@@ -25,9 +25,28 @@ export function condition(
   { key, type, value }: Attribute,
   operator: "=" | "!=",
 ): string | undefined {
-  if (type === "array" || type === "map" || type === "bytes" || type === "empty") return undefined;
-  const isText = type === "string" || (typeof value !== "number" && typeof value !== "boolean");
-  return `${traceqlName(scope, key)} ${operator} ${isText ? JSON.stringify(String(value)) : String(value)}`;
+  const written = literal(type, String(value));
+  return written && `${traceqlName(scope, key)} ${operator} ${written}`;
+}
+
+/** The least whole number, which is written as a name: its digits alone are one too many. */
+const LEAST_INT = "-9223372036854775808";
+
+/** A value as TraceQL writes it. Whole numbers that JavaScript would round come as text, and are none. */
+function literal(type: string, text: string): string | undefined {
+  switch (type) {
+    case "string":
+      return JSON.stringify(text);
+    case "int":
+      return text === LEAST_INT ? "minInt" : text;
+    case "bool":
+      return text;
+    case "double":
+      // NaN and infinities cannot be written.
+      return Number.isFinite(Number(text)) ? text : undefined;
+    default:
+      return undefined;
+  }
 }
 
 /** What is longer is in no address. */

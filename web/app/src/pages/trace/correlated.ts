@@ -1,12 +1,16 @@
 /** What else there is of a trace: log records, machines (docs/correlation.md). */
 import { getJson } from "../../frame/api";
 import { bytes, count, percent } from "../../ui/format";
+import { isUpload } from "./asked";
+import type { Header } from "./columns";
 
 export interface Machine {
   of: "host" | "gpu";
   name: string;
   unit: string;
   query: string;
+  /** Seconds from one point to the next: a point stands for so long. */
+  step: number;
   series: { labels: Record<string, string>; points: [number, number][] }[];
 }
 
@@ -23,9 +27,33 @@ export interface Correlated {
   truncated: string[];
 }
 
-/** Some of what belongs to a trace: `logs`, `host`, `gpu`. */
+/** Log records that are asked for of a trace. */
+export const MOST_RECORDS = 5000;
+/** Hosts that the server tells of at once. */
+export const MOST_HOSTS = 32;
+
+/** Some of what belongs to a trace that is stored: `logs`, `host`, `gpu`. */
 export function askCorrelated(traceId: string, parts: string, signal: AbortSignal): Promise<Correlated> {
-  return getJson("/api/correlate", { trace: traceId, with: parts, logs: 5000 }, signal);
+  return getJson("/api/correlate", { trace: traceId, with: parts, logs: MOST_RECORDS }, signal);
+}
+
+/** What its machines did while a trace ran. One of a file need not be stored: its hosts and its time are known. */
+export function askMachines(
+  id: string,
+  header: Pick<Header, "traceId" | "hosts" | "t0" | "durationNanos">,
+  signal: AbortSignal,
+): Promise<Correlated> {
+  if (!isUpload(id)) return askCorrelated(header.traceId, "host,gpu", signal);
+  const from = BigInt(header.t0);
+  const to = from + BigInt(Math.ceil(header.durationNanos));
+  const time = { start: secondsText(from), end: secondsText(to) };
+  const hosts = header.hosts.slice(0, MOST_HOSTS);
+  return getJson("/api/correlate", { hosts, ...time, with: "host,gpu" }, signal);
+}
+
+/** Nanoseconds as seconds with a fraction: a file may have times of which nobody could tell the unit. */
+function secondsText(nanos: bigint): string {
+  return `${nanos / 1_000_000_000n}.${String(nanos % 1_000_000_000n).padStart(9, "0")}`;
 }
 
 /** A line over time that is drawn below the waterfall. */
@@ -41,6 +69,8 @@ export interface Strip {
   /** Nanoseconds since the first start. */
   times: Float64Array;
   values: Float64Array;
+  /** Nanoseconds that a value stands for. */
+  step: number;
   least: number;
   most: number;
 }
@@ -52,7 +82,7 @@ const GPU_LABELS = ["gpu", "GPU", "device", "UUID"];
 /** The strips of an answer, those of the chosen host first. */
 export function stripsOf(machines: readonly Machine[], t0: string, host: string | undefined): Strip[] {
   const base = Number(BigInt(t0) / 1000n) / 1e6;
-  const strips = machines.flatMap(({ of, name, unit, series }) =>
+  const strips = machines.flatMap(({ of, name, unit, step, series }) =>
     series
       .filter(({ points }) => points.length > 0)
       .map(({ labels, points }, at): Strip => {
@@ -66,6 +96,7 @@ export function stripsOf(machines: readonly Machine[], t0: string, host: string 
           unit,
           times: Float64Array.from(points, ([seconds]) => (seconds - base) * 1e9),
           values,
+          step: step * 1e9,
           least: values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
           most: values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
         };
@@ -75,6 +106,14 @@ export function stripsOf(machines: readonly Machine[], t0: string, host: string 
   return strips.sort(
     (a, b) => isOfHost(a) - isOfHost(b) || a.owner.localeCompare(b.owner) || a.of.localeCompare(b.of),
   );
+}
+
+/** The line of a strip: its points, of a single one the stretch that it stands for. */
+export function lineOf({ times, values, step }: Strip): [time: number, value: number][] {
+  const points = Array.from(times, (time, at): [number, number] => [time, values[at]!]);
+  const [only] = points;
+  if (points.length === 1 && only) points.push([only[0] + step, only[1]]);
+  return points;
 }
 
 /** Whether a strip is of a host, which metrics may call by its whole name and spans by the first part, or so about. */

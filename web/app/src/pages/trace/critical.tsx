@@ -1,5 +1,6 @@
 /** The critical path: what the trace waited for, ranked, and what would be gained if it were quicker. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
+import { param, setParams } from "../../frame/router";
 import { colorOf } from "../../ui/colors";
 import { SelectField } from "../../ui/field";
 import { count, duration, percent } from "../../ui/format";
@@ -7,6 +8,7 @@ import { Figure } from "../../ui/page";
 import { Empty, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { nameOf, serviceOf, type Trace } from "./columns";
+import { sortingBy } from "./sorting";
 import type { TraceState } from "./state";
 
 /** Spans that are listed: those with the largest part. */
@@ -25,16 +27,18 @@ export function gain({ duration: nanos, saving }: Trace, row: number, part: numb
   return Math.min(Math.max(0, nanos[row]!) * part, saving[row]!);
 }
 
+const HALF = "0.5";
 const FASTER: readonly (readonly [string, string])[] = [
   ["0.1", "10 % faster"],
   ["0.25", "25 % faster"],
-  ["0.5", "twice as fast"],
+  [HALF, "twice as fast"],
   ["1", "not there at all"],
 ];
 
 export function CriticalView({ state }: { state: TraceState }) {
   const trace = state.trace.value;
-  const [part, setPart] = useState("0.5");
+  const asked = param("faster");
+  const part = FASTER.find(([value]) => value === asked)?.[0] ?? HALF;
   const rows = useMemo(() => criticalRows(trace), [trace]);
   const { criticalPath } = trace.header;
   const columns = useMemo(() => columnsFor(trace, Number(part)), [trace, part]);
@@ -52,7 +56,12 @@ export function CriticalView({ state }: { state: TraceState }) {
         />
       </div>
       <div class="row">
-        <SelectField label="What if a span were" value={part} options={FASTER} onChange={setPart} />
+        <SelectField
+          label="What if a span were"
+          value={part}
+          options={FASTER}
+          onChange={(next) => setParams({ faster: next === HALF ? null : next }, { replace: true })}
+        />
         <span class="muted">The others stay as they are; something else may be waited for then.</span>
       </div>
       {criticalPath.truncated && (
@@ -63,7 +72,7 @@ export function CriticalView({ state }: { state: TraceState }) {
         columns={columns}
         rows={rows}
         rowKey={(row) => row}
-        sorting={{ column: "critical", descending: true }}
+        {...sortingBy("criticalSort", { column: "critical", descending: true })}
         onOpen={(row) => state.select(row)}
         isSelected={(row) => row === state.selected.value}
       />

@@ -5,7 +5,7 @@ import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { count } from "../../ui/format";
 import { askFind } from "./asked";
-import type { TraceState } from "./state";
+import type { Matches, TraceState } from "./state";
 
 export const FIND_INPUT = "trace-find";
 const TYPED_MILLIS = 200;
@@ -67,7 +67,7 @@ export function FindBox({ state, id }: { state: TraceState; id: string }) {
         }}
       />
       <span class={asked.error ? "find-count bad" : "find-count muted"} role="status" aria-live="polite">
-        {asked.error ? asked.error.message : (matches && countText(matches.total, at)) || ""}
+        {asked.error ? asked.error.message : (matches && countText(matches, at)) || ""}
       </span>
       <Button
         kind="quiet"
@@ -87,7 +87,9 @@ export function FindBox({ state, id }: { state: TraceState; id: string }) {
   );
 }
 
-function countText(total: number, at: number): string {
+/** How many there are, and which is looked at; of very many only the first can be marked and walked. */
+export function countText({ rows, total }: Matches, at: number): string {
   if (total === 0) return "none";
-  return at >= 0 ? `${at + 1} of ${count(total)}` : count(total);
+  const all = at >= 0 ? `${at + 1} of ${count(total)}` : count(total);
+  return total > rows.length ? `${all}, first ${count(rows.length)} marked` : all;
 }

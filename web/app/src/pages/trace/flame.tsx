@@ -5,6 +5,7 @@
 import { useMemo } from "preact/hooks";
 import { param, setParams } from "../../frame/router";
 import { useAsk } from "../../frame/useask";
+import { useAddressWindow } from "../../ui/canvas/addresswindow";
 import { Flame, type FlameBoxes } from "../../ui/canvas/flame";
 import { boxesOf, type FlameAnswer } from "../../ui/canvas/flamenodes";
 import { colorOf } from "../../ui/colors";
@@ -13,6 +14,7 @@ import { Answer, Warning } from "../../ui/states";
 import { Tabs } from "../../ui/tabs";
 import { askFlame } from "./asked";
 import { endOf, FLAG, has, nameOf, serviceOf, type Trace } from "./columns";
+import { boxesOfRows, boxesWith } from "./flamematch";
 import type { TraceState } from "./state";
 
 export function FlameView({ state, id }: { state: TraceState; id: string }) {
@@ -61,6 +63,7 @@ function TimeFlame({ state }: { state: TraceState }) {
   return (
     <Flame
       boxes={boxes}
+      looking={state}
       label="Flame in the order of time"
       text={(row) => nameOf(trace, row)}
       color={(row) => colorOf(serviceOf(trace, row))}
@@ -90,8 +93,19 @@ function HeavyFlame({ state, id }: { state: TraceState; id: string }) {
 
 function Merged({ flame, state }: { flame: FlameAnswer; state: TraceState }) {
   const boxes = useMemo(() => boxesOf(flame.nodes), [flame]);
+  const looking = useAddressWindow("close", boxes.length);
   const { nodes } = flame;
-  const found = state.matches.value?.text.toLowerCase();
+  const trace = state.trace.value;
+  const matches = state.matches.value;
+  const isSearched = matches !== undefined;
+  const ofRows = useMemo(
+    () => (isSearched ? boxesOfRows(nodes, trace) : undefined),
+    [nodes, trace, isSearched],
+  );
+  const found = useMemo(
+    () => (matches && ofRows ? boxesWith(matches.rows, ofRows) : undefined),
+    [matches, ofRows],
+  );
   return (
     <div class="flame-view">
       {flame.truncated && (
@@ -99,17 +113,14 @@ function Merged({ flame, state }: { flame: FlameAnswer; state: TraceState }) {
       )}
       <Flame
         boxes={boxes}
+        looking={looking}
         label="Flame, left heavy"
         text={(box) => {
           const { name, a } = nodes[box]!;
           return a.count > 1 ? `${name} ×${count(a.count)}` : name;
         }}
         color={(box) => colorOf(nodes[box]!.service)}
-        isMatch={
-          found
-            ? (box) => `${nodes[box]!.service} ${nodes[box]!.name}`.toLowerCase().includes(found)
-            : undefined
-        }
+        isMatch={found ? (box) => found.has(box) : undefined}
         isMarked={(box) => nodes[box]!.a.errors > 0}
         tip={(box) => {
           const { name, service, a } = nodes[box]!;

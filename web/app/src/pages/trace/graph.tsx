@@ -33,7 +33,7 @@ export function GraphView({ state }: { state: TraceState }) {
       <svg
         width={width}
         height={height}
-        role="img"
+        role="group"
         aria-label={`${services.length} services, ${graph.edges.length} kinds of calls`}
       >
         <defs>
@@ -83,7 +83,8 @@ export function GraphView({ state }: { state: TraceState }) {
               key={node.service}
               class="graph-node"
               transform={`translate(${left(node)} ${top(node)})`}
-              tabIndex={0}
+              // Attributes of SVG are written as they are: `tabIndex` would be none.
+              tabindex={0}
               role="button"
               onClick={open}
               onKeyDown={(event) => {

@@ -1,6 +1,7 @@
 /** What a trace is, above its views: its figures, what is odd about it, what can be done with it. */
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
+import { keep, kept } from "../../frame/kept";
 import { link, navigate } from "../../frame/router";
 import { copyLink } from "../../frame/share";
 import { setLive } from "../../frame/time";
@@ -117,7 +118,7 @@ export const markedTrace = signal<{ id: string; title: string } | undefined>(rea
 
 function readMark(): { id: string; title: string } | undefined {
   try {
-    const value = JSON.parse(sessionStorage.getItem(MARK) ?? "null") as {
+    const value = JSON.parse(kept(MARK, "tab") ?? "null") as {
       id?: unknown;
       title?: unknown;
     } | null;
@@ -131,14 +132,14 @@ function readMark(): { id: string; title: string } | undefined {
 export function markOrCompare(id: string, trace: Trace): void {
   const before = markedTrace.peek();
   if (before && before.id !== id) {
-    sessionStorage.removeItem(MARK);
+    keep(MARK, null, "tab");
     markedTrace.value = undefined;
     navigate(link("/compare", { a: before.id, b: id }));
     return;
   }
-  markedTrace.value = before ? undefined : { id, title: titleOf(trace) };
-  if (markedTrace.peek()) sessionStorage.setItem(MARK, JSON.stringify(markedTrace.peek()));
-  else sessionStorage.removeItem(MARK);
+  const marked = before ? undefined : { id, title: titleOf(trace) };
+  markedTrace.value = marked;
+  keep(MARK, marked ? JSON.stringify(marked) : null, "tab");
 }
 
 export function HeadActions({ id, trace }: { id: string; trace: Trace }) {

@@ -67,8 +67,8 @@ function ShownTrace({ state, id, asked }: { state: TraceState; id: string; asked
   const handle = useRef<TimelineView | undefined>(undefined);
   const trace = state.trace.value;
   const view = currentView();
-  const [zoom, span] = [param("zoom"), param("span")];
-  useEffect(() => state.readAddress(), [state, zoom, span]);
+  const read = ["zoom", "span", "area", "folded"].map((name) => param(name));
+  useEffect(() => state.readAddress(), [state, ...read]);
   const filters = [param("only"), param("root"), param("service")].join("\u0001");
   useEffect(() => state.applyFilters(), [state, filters, state.matches.value]);
   useEffect(() => {

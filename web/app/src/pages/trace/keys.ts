@@ -42,7 +42,7 @@ function toggleDetails(state: TraceState, view: TimelineView | undefined): void 
 }
 
 function clear(state: TraceState): void {
-  if (state.area.peek()) state.area.value = undefined;
+  if (state.area.peek()) state.mark(undefined);
   else if (state.selected.peek() >= 0) state.select(-1);
   else if (param("find") ?? param("uiFind")) setParams({ find: null, uiFind: null }, { replace: true });
   else if (param("root") || param("only") || param("service"))

@@ -9,12 +9,13 @@ import { TextField } from "../../ui/field";
 import { count, millisOf } from "../../ui/format";
 import { Empty, ErrorBox, Skeleton, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
-import { valueText } from "./asked";
+import { isUpload, valueText } from "./asked";
 import { rowsOfSpans, serviceOf, type Trace } from "./columns";
 import { askCorrelated, type LogRecord } from "./correlated";
 import { exceptionTitle } from "./eventlist";
+import { sortingBy } from "./sorting";
 import type { TraceState } from "./state";
-import { type TraceEvent, useEvents } from "./traceevents";
+import { cutText, type TraceEvent, useEvents } from "./traceevents";
 
 /** A line of the view: a record, or an event. */
 export interface Said {
@@ -123,14 +124,20 @@ export function LogsView({ state, id }: { state: TraceState; id: string }) {
       </div>
       {events.error && <ErrorBox error={events.error} again={events.again} />}
       {logs.error && <ErrorBox error={logs.error} again={logs.again} />}
-      {((events.data?.next ?? null) !== null || logs.data?.truncated.includes("logs")) && (
-        <Warning>There is more than is shown here; logs has all records.</Warning>
+      {events.data && cutText(events.data) && <Warning>Of events, {cutText(events.data)} are shown.</Warning>}
+      {logs.data?.truncated.includes("logs") && (
+        <Warning>
+          The first {count(logs.data.logs.length)} log records are shown; <a href={href(explore)}>logs</a> has
+          all of them.
+        </Warning>
       )}
       {isLoading ? (
         <Skeleton />
       ) : said.length === 0 ? (
         <Empty title="Nothing was said">
-          <p>No span has an event, and no log record names this trace.</p>
+          <p>
+            No span has an event, and no log record {isUpload(id) && "that is stored here "}names this trace.
+          </p>
         </Empty>
       ) : (
         <Table
@@ -139,6 +146,7 @@ export function LogsView({ state, id }: { state: TraceState; id: string }) {
           rows={shown}
           rowKey={(_, index) => index}
           rowHeight={24}
+          {...sortingBy("logsSort")}
           onOpen={({ row }) => row >= 0 && state.select(row)}
           isSelected={({ row }) => row >= 0 && row === state.selected.value}
         />

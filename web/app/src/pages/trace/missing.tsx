@@ -3,15 +3,15 @@ import { href } from "../../frame/base";
 import { link } from "../../frame/router";
 import { PageBody } from "../../ui/page";
 import { Empty } from "../../ui/states";
+import { isUpload } from "./asked";
 import { UploadTrace } from "./upload";
 import "./trace.css";
 
 export function UnknownTrace({ id }: { id: string }) {
-  const isUpload = id.startsWith("upload-");
   return (
     <PageBody title="Trace not found">
       <Empty title={`There is no trace ${id.slice(0, 64)}`}>
-        {isUpload ? (
+        {isUpload(id) ? (
           <p>Traces from files are kept for a while only. Open the file again.</p>
         ) : (
           <ul class="missing-list">

@@ -1,5 +1,6 @@
 /** What there is to know of the span that is looked at, beside the views. */
 import { useMemo, useRef, useState } from "preact/hooks";
+import { keep, kept } from "../../frame/kept";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { offset } from "../../ui/canvas/ticks";
@@ -26,7 +27,7 @@ export function panelWidth(wanted: number, windowWidth: number): number {
 }
 
 export function SidePanel({ state, id }: { state: TraceState; id: string }) {
-  const [width, setWidth] = useState(() => Number(localStorage.getItem(WIDTH)) || 400);
+  const [width, setWidth] = useState(() => Number(kept(WIDTH)) || 400);
   const trace = state.trace.value;
   const row = state.selected.value;
   const asked = useAsk((signal) => askSpan(id, trace, row, signal), [id, row, trace.header.revision]);
@@ -47,7 +48,7 @@ function PanelEdge({ width, onChange }: { width: number; onChange: (width: numbe
   const drag = useRef<{ x: number; width: number } | undefined>(undefined);
   const set = (wanted: number) => {
     const next = panelWidth(wanted, window.innerWidth);
-    localStorage.setItem(WIDTH, String(next));
+    keep(WIDTH, String(next));
     onChange(next);
   };
   return (

@@ -91,6 +91,13 @@ export class Rows {
     this.rebuild();
   }
 
+  /** Folds these rows, and opens all others. */
+  foldOnly(rows: Iterable<number>): void {
+    this.folded.fill(0);
+    for (const row of rows) if (this.hasChildren(row)) this.folded[row] = 1;
+    this.rebuild();
+  }
+
   /** Opens the folded rows shown that are least deep, or folds the open ones that are deepest. */
   foldLevel(isFolded: boolean): void {
     const { depth } = this.trace;

@@ -1,11 +1,12 @@
 /**
  * What is shown of a trace, and what of it is in the address: the span that is looked at, the window, the
- * filters. It outlives answers: when a trace that still runs is read again, folds, selection and window stay.
+ * stretch that is marked, folds, filters. It outlives answers: when a trace that still runs is read again, folds, selection and window stay.
  */
 import { batch, computed, signal } from "@preact/signals";
 import { param, paramAll, setParams } from "../../frame/router";
 import { clamp, isWhole, narrowest, readWindow, type Window, writeWindow } from "../../ui/canvas/window";
 import { endOf, FLAG, has, rowOfSpan, serviceOf, spanId, type Trace } from "./columns";
+import { readFolds, writeFolds } from "./folds";
 import { carryFolds, Rows } from "./rows";
 
 /** Writing the address for every frame of a drag would fill the browser's history. */
@@ -40,7 +41,11 @@ export class TraceState {
   /** Rows that a search found, for drawing. */
   readonly matchSet = computed(() => new Set(this.matches.value?.rows ?? []));
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private areaTimer: ReturnType<typeof setTimeout> | undefined;
+  /** What the address had last of the window, the area and the folds, read from it or written. */
   private written: string | undefined;
+  private writtenArea: string | undefined;
+  private writtenFolds: string | undefined;
 
   constructor(trace: Trace) {
     this.trace = signal(trace);
@@ -77,18 +82,29 @@ export class TraceState {
       else if (moved === 0) this.window.value = clamp(this.window.peek(), this.length);
       else this.look(shifted(this.window.peek(), moved));
       const area = this.area.peek();
-      if (area && moved !== 0) this.area.value = shifted(area, moved);
+      if (area && moved !== 0) this.mark(shifted(area, moved));
       this.selected.value = span === undefined ? -1 : rowOfSpan(trace, span);
       this.applyFilters();
     });
   }
 
-  /** Takes window and span from the address. */
+  /** Takes window, area, folds and span from the address. */
   readAddress(): void {
     const zoom = param("zoom");
     if (zoom !== this.written) {
       this.window.value = readWindow(zoom, this.length) ?? this.whole;
       this.written = zoom;
+    }
+    const area = param("area");
+    if (area !== this.writtenArea) {
+      this.area.value = readWindow(area, this.length);
+      this.writtenArea = area;
+    }
+    const folded = param("folded");
+    if (folded !== this.writtenFolds) {
+      readFolds(this.rows.peek(), folded);
+      this.writtenFolds = folded;
+      this.changed();
     }
     const span = param("span");
     const row = this.selected.peek();
@@ -106,6 +122,19 @@ export class TraceState {
       const text = isWhole(this.window.peek(), this.length) ? undefined : writeWindow(this.window.peek());
       this.written = text;
       setParams({ zoom: text }, { replace: true });
+    }, ADDRESS_AFTER_MILLIS);
+  }
+
+  /** Marks a stretch, or none; it comes into the address when it stays. */
+  mark(area: Window | undefined): void {
+    this.area.value = area;
+    clearTimeout(this.areaTimer);
+    this.areaTimer = setTimeout(() => {
+      const marked = this.area.peek();
+      const text = marked && writeWindow(marked);
+      if (text === this.writtenArea) return;
+      this.writtenArea = text;
+      setParams({ area: text }, { replace: true });
     }, ADDRESS_AFTER_MILLIS);
   }
 
@@ -128,13 +157,22 @@ export class TraceState {
       this.applyFilters();
       rows.reveal(row);
     }
+    this.writeFolds();
     this.changed();
   }
 
   /** Changes what is folded or shown. */
   fold(change: (rows: Rows) => void): void {
     change(this.rows.peek());
+    this.writeFolds();
     this.changed();
+  }
+
+  private writeFolds(): void {
+    const text = writeFolds(this.rows.peek());
+    if (text === this.writtenFolds) return;
+    this.writtenFolds = text;
+    setParams({ folded: text }, { replace: true });
   }
 
   private changed(): void {
@@ -193,5 +231,6 @@ export class TraceState {
 
   close(): void {
     clearTimeout(this.timer);
+    clearTimeout(this.areaTimer);
   }
 }

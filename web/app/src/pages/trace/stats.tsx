@@ -2,11 +2,12 @@
 import { param, setParams } from "../../frame/router";
 import { useAsk } from "../../frame/useask";
 import { colorOf } from "../../ui/colors";
-import { SelectField } from "../../ui/field";
 import { count, duration, percent } from "../../ui/format";
 import { Answer, Empty, Warning } from "../../ui/states";
+import { Suggest } from "../../ui/suggest";
 import { type Column, Table } from "../../ui/table";
 import { askKeys, askStatistics, type Group } from "./asked";
+import { sortingBy } from "./sorting";
 import type { TraceState } from "./state";
 
 const GROUPINGS: readonly (readonly [string, string])[] = [
@@ -15,6 +16,14 @@ const GROUPINGS: readonly (readonly [string, string])[] = [
   ["name", "Name"],
   ["kind", "Kind"],
 ];
+
+/** What is written into the address for what was typed; `null` for what needs no words. */
+export function groupingOf(text: string): string | null {
+  const wanted = text.trim();
+  const known = GROUPINGS.find(([, label]) => label.toLowerCase() === wanted.toLowerCase());
+  const by = known?.[0] ?? wanted;
+  return by === "operation" || by === "" ? null : by;
+}
 
 function columnsFor(total: number, path: number): Column<Group>[] {
   const nanos = (id: keyof Group, title: string): Column<Group> => ({
@@ -98,17 +107,19 @@ export function StatisticsView({ state, id }: { state: TraceState; id: string })
   const by = param("by") ?? "operation";
   const { header } = state.trace.value;
   const asked = useAsk((signal) => askStatistics(id, by, signal), [id, by, header.revision]);
-  const keys = useAsk((signal) => askKeys(id, signal), [id, header.revision]);
-  const attributes = (keys.data?.keys ?? []).slice(0, 200).map(({ key }) => [key, key] as const);
-  const known = [...GROUPINGS, ...attributes];
-  const options = known.some(([value]) => value === by) ? known : [...known, [by, by] as const];
+  const suggestions = async () => {
+    const { keys } = await askKeys(id);
+    return [...GROUPINGS.map(([, label]) => label), ...keys.map(({ key }) => key)];
+  };
   return (
     <div class="view-scroll stack stats-view">
-      <SelectField
+      <Suggest
         label="Group by"
-        value={by}
-        options={options}
-        onChange={(next) => setParams({ by: next === "operation" ? null : next }, { replace: true })}
+        value={GROUPINGS.find(([value]) => value === by)?.[1] ?? by}
+        suggestions={suggestions}
+        placeholder="Service and name"
+        width="260px"
+        onChange={(text) => setParams({ by: groupingOf(text) }, { replace: true })}
       />
       <Answer of={asked}>
         {({ groups, total, truncated }) => {
@@ -128,7 +139,7 @@ export function StatisticsView({ state, id }: { state: TraceState; id: string })
                   columns={columnsFor(selfNanos, header.criticalPath.durationNanos)}
                   rows={groups}
                   rowKey={({ service, name }) => `${service ?? ""}\u0001${name ?? "\u0002"}`}
-                  sorting={{ column: "selfShare", descending: true }}
+                  {...sortingBy("statsSort", { column: "selfShare", descending: true })}
                   onOpen={({ longestRow }) => state.select(longestRow)}
                 />
               )}

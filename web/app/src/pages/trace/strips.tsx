@@ -11,11 +11,22 @@ import { useAsk } from "../../frame/useask";
 import { fade, paint } from "../../ui/canvas/paint";
 import { Frames, Surface } from "../../ui/canvas/surface";
 import { colorOf } from "../../ui/colors";
-import { millisOf } from "../../ui/format";
+import { count, millisOf } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Answer } from "../../ui/states";
+import { isUpload } from "./asked";
 import { hostOf } from "./columns";
-import { askCorrelated, isOf, type Strip, stripsOf, unitText, WHOLE } from "./correlated";
+import {
+  askMachines,
+  type Correlated,
+  isOf,
+  lineOf,
+  MOST_HOSTS,
+  type Strip,
+  stripsOf,
+  unitText,
+  WHOLE,
+} from "./correlated";
 import type { TraceState } from "./state";
 
 const STRIP_HEIGHT = 30;
@@ -23,11 +34,14 @@ const STRIP_HEIGHT = 30;
 export function Strips({ state, id }: { state: TraceState; id: string }) {
   const isOpen = param("strips") !== "0";
   const { header } = state.trace.value;
-  const hasHosts = header.totals.hosts > 0;
-  const asked = useAsk(
-    isOpen && hasHosts ? (signal) => askCorrelated(header.traceId, "host,gpu", signal) : undefined,
-    [id, header.revision, isOpen, hasHosts],
-  );
+  // A file may have no times, and then nothing else happened meanwhile.
+  const hasHosts = header.totals.hosts > 0 && header.t0 !== "0";
+  const asked = useAsk(isOpen && hasHosts ? (signal) => askMachines(id, header, signal) : undefined, [
+    id,
+    header.revision,
+    isOpen,
+    hasHosts,
+  ]);
   if (!hasHosts) return null;
   return (
     <section class="strips" aria-label="Hosts and GPUs">
@@ -45,14 +59,22 @@ export function Strips({ state, id }: { state: TraceState; id: string }) {
       </button>
       {isOpen && (
         <Answer of={asked} lines={2}>
-          {({ machines }) => <StripList state={state} machines={machines} />}
+          {(found) => <StripList state={state} found={found} isOfFile={isUpload(id)} />}
         </Answer>
       )}
     </section>
   );
 }
 
-function StripList({ state, machines }: { state: TraceState; machines: Parameters<typeof stripsOf>[0] }) {
+interface StripListProps {
+  state: TraceState;
+  found: Correlated;
+  /** Whether the trace was opened from a file: its hosts may be unknown here. */
+  isOfFile: boolean;
+}
+
+function StripList({ state, found, isOfFile }: StripListProps) {
+  const { machines } = found;
   const trace = state.trace.value;
   const row = state.selected.value;
   const host = row >= 0 ? hostOf(trace, row) : undefined;
@@ -62,17 +84,25 @@ function StripList({ state, machines }: { state: TraceState; machines: Parameter
   if (strips.length === 0) {
     return (
       <p class="strips-none muted">
-        No metrics of {trace.header.hosts.slice(0, 3).join(", ")} at that time.{" "}
-        <a href={href(link("/hosts"))}>Which hosts send some</a>
+        {isOfFile && "This trace is of a file. "}No metrics of {trace.header.hosts.slice(0, 3).join(", ")}{" "}
+        {isOfFile && "are stored here "}at that time. <a href={href(link("/hosts"))}>Which hosts send some</a>
       </p>
     );
   }
+  const hosts = trace.header.totals.hosts;
   return (
-    <div class="strips-list" tabIndex={0} role="group" aria-label="Strips">
-      {strips.map((strip) => (
-        <StripRow key={strip.key} strip={strip} state={state} isChosen={hasOthers && isOf(strip, host)} />
-      ))}
-    </div>
+    <>
+      {hosts > MOST_HOSTS && (
+        <p class="strips-none muted" role="status">
+          What {count(found.hosts.length)} of {count(hosts)} hosts did; no more are asked about at once.
+        </p>
+      )}
+      <div class="strips-list" tabIndex={0} role="group" aria-label="Strips">
+        {strips.map((strip) => (
+          <StripRow key={strip.key} strip={strip} state={state} isChosen={hasOthers && isOf(strip, host)} />
+        ))}
+      </div>
+    </>
   );
 }
 
@@ -133,16 +163,15 @@ function drawStrip(surface: Surface, strip: Strip, state: TraceState): void {
   const y = (value: number) => STRIP_HEIGHT - 3 - (Math.max(0, value) / top) * (STRIP_HEIGHT - 6);
   context.fillStyle = colors.grid;
   context.fillRect(0, STRIP_HEIGHT - 1, width, 1);
-  const { times, values } = strip;
-  const last = times.length - 1;
+  const line = lineOf(strip);
   context.beginPath();
-  context.moveTo(x(times[0]!), STRIP_HEIGHT - 2);
-  for (let at = 0; at <= last; at += 1) context.lineTo(x(times[at]!), y(values[at]!));
-  context.lineTo(x(times[last]!), STRIP_HEIGHT - 2);
+  context.moveTo(x(line[0]![0]), STRIP_HEIGHT - 2);
+  for (const [time, value] of line) context.lineTo(x(time), y(value));
+  context.lineTo(x(line.at(-1)![0]), STRIP_HEIGHT - 2);
   context.fillStyle = fade(color, 0.25);
   context.fill();
   context.beginPath();
-  for (let at = 0; at <= last; at += 1) context.lineTo(x(times[at]!), y(values[at]!));
+  for (const [time, value] of line) context.lineTo(x(time), y(value));
   context.strokeStyle = color;
   context.lineWidth = 1.3;
   context.stroke();

@@ -1,5 +1,6 @@
 /** The waterfall: overview, names and bars on one scale of time, and below them what machines did. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { keep, kept } from "../../frame/kept";
 import { duration, fullTime, millisOf } from "../../ui/format";
 import { AreaSummary } from "./area";
 import { ColumnHeads, useColumns } from "./attributecolumns";
@@ -53,14 +54,19 @@ function tipOf(state: TraceState, row: number): string[] {
 
 export function Timeline({ state, handle, id }: { state: TraceState; handle: TimelineHandle; id: string }) {
   const root = useRef<HTMLDivElement>(null);
-  const [wanted, setWanted] = useState(() => Number(localStorage.getItem(NAME_WIDTH)) || 380);
+  const [wanted, setWanted] = useState(() => Number(kept(NAME_WIDTH)) || 380);
   const most = useWidth(root) * NAMES_MOST;
   const nameWidth = most > 0 ? Math.min(wanted, Math.max(NAMES_LEAST, most)) : wanted;
   const columns = useColumns(state, id);
   const events = useEventTimes(state, id);
   const extras = useMemo(
-    () => ({ nameWidth, columns: columns.shown, events, tipOf: (row: number) => tipOf(state, row) }),
-    [nameWidth, columns.shown, events, state],
+    () => ({
+      nameWidth,
+      columns: columns.shown,
+      events: events.times,
+      tipOf: (row: number) => tipOf(state, row),
+    }),
+    [nameWidth, columns.shown, events.times, state],
   );
   const refs = {
     scroll: useRef<HTMLDivElement>(null),
@@ -129,6 +135,11 @@ export function Timeline({ state, handle, id }: { state: TraceState; handle: Tim
           </div>
         </div>
       </div>
+      {events.cut && (
+        <p class="strips-none muted" role="status">
+          Bars have marks of {events.cut}, by time.
+        </p>
+      )}
       <AreaSummary state={state} />
       <Strips state={state} id={id} />
     </div>
@@ -140,7 +151,7 @@ function Splitter({ width, onChange }: { width: number; onChange: (width: number
   const drag = useRef<{ x: number; width: number } | undefined>(undefined);
   const set = (wanted: number) => {
     const next = Math.round(Math.max(NAMES_LEAST, Math.min(window.innerWidth * NAMES_MOST, wanted)));
-    localStorage.setItem(NAME_WIDTH, String(next));
+    keep(NAME_WIDTH, String(next));
     onChange(next);
   };
   return (

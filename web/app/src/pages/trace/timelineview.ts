@@ -269,7 +269,7 @@ export class TimelineView {
     this.elements.tip.hidden = true;
     if (drag.kind === "area") {
       const [a, b] = [this.timeAt(drag.x), this.timeAt(event.offsetX)];
-      state.area.value = { from: Math.max(0, Math.min(a, b)), to: Math.min(state.length, Math.max(a, b)) };
+      state.mark({ from: Math.max(0, Math.min(a, b)), to: Math.min(state.length, Math.max(a, b)) });
       return;
     }
     state.look(pan(state.window.peek(), -across / Math.max(1, this.bars.width), state.length));
@@ -284,14 +284,14 @@ export class TimelineView {
     if (!drag) return;
     const isRuler = event.currentTarget === this.elements.ruler;
     if (!drag.isMoved) {
-      state.area.value = undefined;
+      state.mark(undefined);
       if (!isRuler) state.select(this.rowAt(event.offsetY));
       return;
     }
     // The ruler chooses what to look at; an area among the bars stays, to be asked about.
     const area = state.area.peek();
     if (drag.kind === "area" && isRuler && area) {
-      state.area.value = undefined;
+      state.mark(undefined);
       state.look(area);
       state.chosen.value += 1;
     }

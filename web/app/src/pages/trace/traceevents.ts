@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { getJson } from "../../frame/api";
 import { type Asked, useAsk } from "../../frame/useask";
+import { count } from "../../ui/format";
 import type { Attribute } from "./asked";
 import type { EventTimes } from "./bars";
 import { byRow } from "./byrow";
@@ -23,22 +24,47 @@ export interface TraceEvents {
   next: number | null;
 }
 
+/** Events that are read: each is an object here, and more marks than these are one smear. */
+const MOST_EVENTS = 100_000;
+
+/** The first events by time; the server tells some at once. */
+export async function askEvents(id: string, signal: AbortSignal): Promise<TraceEvents> {
+  const path = `/api/trace/${encodeURIComponent(id)}/events`;
+  const ask = (offset: number) => getJson<TraceEvents>(path, { offset }, signal);
+  const first = await ask(0);
+  const events = [...first.events];
+  let { next } = first;
+  while (next !== null && events.length < MOST_EVENTS) {
+    const more = await ask(next);
+    // Its rows are other spans. Who has the trace asks again when he has its newer version.
+    if (more.revision !== first.revision) break;
+    for (const event of more.events) events.push(event);
+    next = more.next;
+  }
+  return { ...first, events, next };
+}
+
 /** The events, if there are any. */
 export function useEvents(state: TraceState, id: string): Asked<TraceEvents> {
   const { totals, revision } = state.trace.value.header;
-  const question = (signal: AbortSignal) =>
-    getJson<TraceEvents>(`/api/trace/${encodeURIComponent(id)}/events`, {}, signal);
+  const question = (signal: AbortSignal) => askEvents(id, signal);
   return useAsk(totals.events > 0 ? question : undefined, [id, revision, totals.events > 0]);
 }
 
-/** When events happened, by row, for drawing. */
-export function useEventTimes(state: TraceState, id: string): EventTimes | undefined {
+/** When events happened, by row, for drawing; and how many there are if these are not all. */
+export function useEventTimes(state: TraceState, id: string): { times?: EventTimes; cut?: string } {
   const { data } = useEvents(state, id);
   const trace = state.trace.value;
   return useMemo(() => {
-    if (!data || data.revision !== trace.header.revision) return undefined;
-    return eventTimes(data.events, BigInt(trace.header.t0), trace.spans);
+    if (!data || data.revision !== trace.header.revision) return {};
+    const times = eventTimes(data.events, BigInt(trace.header.t0), trace.spans);
+    return { times, cut: cutText(data) };
   }, [data, trace]);
+}
+
+/** What is said where there are more events than were read. */
+export function cutText({ events, total, next }: TraceEvents): string | undefined {
+  return next === null ? undefined : `the first ${count(events.length)} of ${count(total)} events`;
 }
 
 /** Sorts events by row, as offsets from the first start. */

@@ -19,12 +19,28 @@ const SMALL_HEIGHT = 112;
 /** Below this many spans, points say more than shades. */
 const FEW_SPANS = 120;
 
+/** What was chosen: spans by their durations, or spans of traces by those of the traces. */
+export interface ChosenBox extends HeatBox {
+  ofTraces: boolean;
+}
+
 /** The box of the address. */
-export function boxOf(text: string | undefined): HeatBox | undefined {
-  const numbers = text?.split(",").map(Number) ?? [];
+export function boxOf(text: string | undefined): ChosenBox | undefined {
+  const parts = text?.split(",") ?? [];
+  const ofTraces = parts.length === 5 && parts[4] === "traces";
+  const numbers = (ofTraces ? parts.slice(0, 4) : parts).map(Number);
   if (numbers.length !== 4 || numbers.some((value) => !Number.isFinite(value))) return undefined;
   const [from, to, low, high] = numbers as [number, number, number, number];
-  return { from, to, low, high };
+  return { from, to, low, high, ofTraces };
+}
+
+function choose({ from, to, low, high }: HeatBox, ofTraces: boolean): void {
+  const numbers = [Math.round(from), Math.round(to), Math.floor(low), Math.ceil(high)];
+  setParams({ box: [...numbers, ...(ofTraces ? ["traces"] : [])].join(","), sel: undefined });
+}
+
+function clear(): void {
+  setParams({ box: undefined });
 }
 
 export function Charts({ filter, traces }: { filter: string; traces: readonly FoundTrace[] }) {
@@ -37,19 +53,32 @@ export function Charts({ filter, traces }: { filter: string; traces: readonly Fo
         await askOverTime(`${filter} | histogram_over_time(duration)`, shown, heatStep, signal),
         heatStep,
       ),
-    [filter, shown.from, shown.to],
+    [filter, shown],
   );
   const hasHeat = heat.data !== undefined && totalOf(heat.data) >= FEW_SPANS;
   return (
     <div class="traces-charts">
       <Card
         title="Durations"
-        actions={hasHeat && <span class="muted">drag a box to compare it with the rest</span>}
+        actions={
+          (hasHeat || traces.length > 0) && (
+            <span class="muted">
+              drag a box, or make one with arrows and Enter, to compare it with the rest
+            </span>
+          )
+        }
       >
         <Answer of={heat} lines={5}>
           {(data) =>
             !hasHeat && traces.length > 0 ? (
-              <Scatter traces={traces} height={HEAT_HEIGHT} range={shown} />
+              <Scatter
+                traces={traces}
+                height={HEAT_HEIGHT}
+                range={shown}
+                selection={box}
+                onSelect={(chosen) => choose(chosen, true)}
+                onClear={clear}
+              />
             ) : (
               <Heatmap
                 data={data}
@@ -58,9 +87,8 @@ export function Charts({ filter, traces }: { filter: string; traces: readonly Fo
                 format={duration}
                 unit="spans"
                 selection={box}
-                onSelect={({ from, to, low, high }) =>
-                  setParams({ box: [from, to, low, high].map(Math.round).join(","), sel: undefined })
-                }
+                onSelect={(chosen) => choose(chosen, false)}
+                onClear={clear}
               />
             )
           }
@@ -76,11 +104,11 @@ function Red({ filter }: { filter: string }) {
   const step = stepSeconds(shown, 60);
   const rates = useAsk(
     (signal) => askOverTime(`${filter} | rate() by (status)`, shown, step, signal),
-    [filter, shown.from, shown.to],
+    [filter, shown],
   );
   const durations = useAsk(
     (signal) => askOverTime(`${filter} | quantile_over_time(duration, .5, .95)`, shown, step, signal),
-    [filter, shown.from, shown.to],
+    [filter, shown],
   );
   const zoom = (from: number, to: number) => setRange(from, to);
   return (

@@ -2,29 +2,35 @@
  * The difference explorer: what the spans of a box, or of another selection, have that the rest has not. Each
  * value can be filtered by or left out.
  */
-import { useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { param, setParams } from "../../frame/router";
 import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
+import { queryError } from "../../ui/editor/errors";
 import { Check } from "../../ui/field";
 import { count, duration, percent, time } from "../../ui/format";
-import type { HeatBox } from "../../ui/heatmap";
 import { Card } from "../../ui/page";
 import { Answer, Empty, Warning } from "../../ui/states";
 import { askTotals } from "./ask";
-import { boxOf } from "./charts";
+import { boxOf, type ChosenBox } from "./charts";
 import { byField, certainty, compared, type Difference, literal } from "./difference";
-import { durationText, withCondition } from "./query";
+import { comparedIn, durationText, filterOf, withCondition } from "./query";
 
 const VALUES_TOLD = 12;
 const VALUES_SHOWN = 4;
 const FIELDS_SHOWN = 12;
 
+/** The duration that a box is of. */
+function durationOf(box: ChosenBox): string {
+  return box.ofTraces ? "traceDuration" : "duration";
+}
+
 /** What is selected, as `compare()` takes it. */
-function comparison(box: HeatBox | undefined, selected: string | undefined): string | undefined {
+export function comparison(box: ChosenBox | undefined, selected: string | undefined): string | undefined {
   if (box) {
-    const inside = `{ duration >= ${durationText(box.low)} && duration <= ${durationText(box.high)} }`;
+    const field = durationOf(box);
+    const inside = `{ ${field} >= ${durationText(box.low)} && ${field} <= ${durationText(box.high)} }`;
     return `compare(${inside}, ${VALUES_TOLD}, ${nanos(box.from)}, ${nanos(box.to)})`;
   }
   return selected ? `compare(${selected}, ${VALUES_TOLD})` : undefined;
@@ -38,27 +44,40 @@ export function DifferenceExplorer({
   filter,
   query,
   onQuery,
+  onError,
 }: {
   filter: string;
   query: string;
   onQuery: (query: string) => void;
+  /** Told what is wrong with a comparison that the query itself asks for. */
+  onError: (error?: Error) => void;
 }) {
   const box = boxOf(param("box"));
-  const selected = param("sel");
-  const stage = comparison(box, selected);
+  const typed = comparedIn(query);
+  const stage = comparison(box, param("sel"));
+  // What was chosen goes before what the query compares.
+  const isTyped = stage === undefined && typed !== undefined;
+  const selected = isTyped ? typed : param("sel");
+  const compares = isTyped ? query : stage && `${filter} | ${stage}`;
   const shown = range.value;
-  const [isAll, setAll] = useState(false);
+  const isAll = param("chance") === "1";
   const asked = useAsk(
-    stage === undefined
-      ? undefined
-      : async (signal) => compared(await askTotals(`${filter} | ${stage}`, shown, signal)),
-    [filter, stage, shown.from, shown.to],
+    compares === undefined ? undefined : async (signal) => compared(await askTotals(compares, shown, signal)),
+    [compares, shown],
   );
-  if (stage === undefined) return null;
-  const close = () => setParams({ box: undefined, sel: undefined });
-  const zoom = (to: HeatBox) => {
-    const low = withCondition(query, { field: "duration", operator: ">=", value: durationText(to.low) });
-    const q = withCondition(low, { field: "duration", operator: "<=", value: durationText(to.high) });
+  useEffect(() => {
+    if (!isTyped) return;
+    onError(asked.error);
+    return () => onError(undefined);
+  }, [isTyped, asked.error]);
+  // What is wrong with the query is shown where it is written.
+  if (compares === undefined || (isTyped && queryError(query, asked.error))) return null;
+  const close = () =>
+    setParams({ box: undefined, sel: undefined, ...(isTyped ? { q: filterOf(query) } : {}) });
+  const zoom = (to: ChosenBox) => {
+    const field = durationOf(to);
+    const low = withCondition(query, { field, operator: ">=", value: durationText(to.low) });
+    const q = withCondition(low, { field, operator: "<=", value: durationText(to.high) });
     setParams({ q, from: Math.round(to.from), to: Math.round(to.to), box: undefined, sel: undefined });
   };
   return (
@@ -97,7 +116,11 @@ export function DifferenceExplorer({
               {data.cut.length > 0 && (
                 <Warning>Only the most frequent values are told of: {data.cut.join(", ")}.</Warning>
               )}
-              <Check label="Also what may be chance" checked={isAll} onChange={setAll} />
+              <Check
+                label="Also what may be chance"
+                checked={isAll}
+                onChange={(chance) => setParams({ chance }, { replace: true })}
+              />
             </>
           );
         }}
@@ -106,7 +129,7 @@ export function DifferenceExplorer({
   );
 }
 
-function SelectionName({ box, selected }: { box?: HeatBox; selected?: string }) {
+function SelectionName({ box, selected }: { box?: ChosenBox; selected?: string }) {
   if (!box) {
     return (
       <>
@@ -116,7 +139,8 @@ function SelectionName({ box, selected }: { box?: HeatBox; selected?: string }) 
   }
   return (
     <>
-      {time(box.from)} to {time(box.to)}, {duration(box.low)} to {duration(box.high)} against the rest
+      {time(box.from)} to {time(box.to)}, {box.ofTraces ? "traces of " : ""}
+      {duration(box.low)} to {duration(box.high)} against the rest
     </>
   );
 }

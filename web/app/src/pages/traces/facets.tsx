@@ -31,7 +31,7 @@ export function Facets({ filter, query, onQuery }: FacetsProps) {
       const series = await askTotals(`${filter} | compare({ duration < 0ns }, ${VALUES})`, shown, signal);
       return ordered(byField(compared(series).differences));
     },
-    [filter, shown.from, shown.to],
+    [filter, shown],
   );
   return (
     <aside class="facets" aria-label="Facets">
@@ -169,7 +169,7 @@ function MoreValues({ field, filter, onFilter }: Omit<ValuesProps, "values"> & {
       }));
       return { values, isCut: facet?.truncated ?? false };
     },
-    [field, filter, shown.from, shown.to],
+    [field, filter, shown],
   );
   return (
     <Answer of={asked} lines={4}>

@@ -3,14 +3,15 @@
  * compared: red where B takes longer, blue where it takes less.
  */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { getJson } from "../../frame/api";
+import { type ApiError, getJson } from "../../frame/api";
 import { href } from "../../frame/base";
 import { ran } from "../../frame/recents";
 import { link, param, setParams } from "../../frame/router";
 import { theme } from "../../frame/theme";
-import { range } from "../../frame/time";
+import { durationMillis, range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
+import { useAddressWindow } from "../../ui/canvas/addresswindow";
 import { Flame } from "../../ui/canvas/flame";
 import {
   boxesOf,
@@ -21,7 +22,7 @@ import {
 } from "../../ui/canvas/flamenodes";
 import { colorOf } from "../../ui/colors";
 import { Editor } from "../../ui/editor";
-import { queryError } from "../../ui/editor/errors";
+import { type QueryError, queryError } from "../../ui/editor/errors";
 import { SelectField } from "../../ui/field";
 import { count, duration, percent } from "../../ui/format";
 import { Card, PageBody } from "../../ui/page";
@@ -43,6 +44,24 @@ interface Side {
 /** What boxes are as wide as. */
 type Weight = "total" | "self";
 
+/** How much earlier B may be. */
+const EARLIER = [
+  ["1d", "a day earlier"],
+  ["7d", "a week earlier"],
+] as const;
+
+/** What is wrong with either query, as its editor shows it. */
+interface Wrong {
+  a?: QueryError;
+  b?: QueryError;
+}
+
+/** The server says which query it is that is wrong. */
+export function wrongOf(query: string, other: string | undefined, error: Error | undefined): Wrong {
+  const isOfB = other !== undefined && (error as ApiError | undefined)?.parameter === "qb";
+  return isOfB ? { b: queryError(other, error) } : { a: queryError(query, error) };
+}
+
 interface Answered {
   flame: FlameAnswer;
   a: Side;
@@ -52,18 +71,22 @@ interface Answered {
 export default function FlamePage() {
   const query = param("q") ?? "{}";
   const other = param("qb");
+  const earlier = EARLIER.find(([text]) => text === param("earlier"))?.[0] ?? "";
   const limit = Number(param("limit")) || 100;
   const shown = range.value;
   const asked = useAsk(
-    (signal) =>
-      getJson<Answered>(
+    (signal) => {
+      const [start, end, by] = [Math.floor(shown.from), Math.ceil(shown.to), durationMillis(earlier)];
+      const then = by === undefined ? {} : { startb: start - by, endb: end - by };
+      return getJson<Answered>(
         "/api/traces/flame",
-        { q: query, qb: other, start: Math.floor(shown.from), end: Math.ceil(shown.to), limit },
+        { q: query, qb: other, start, end, limit, ...then },
         signal,
-      ),
-    [query, other, shown.from, shown.to, limit],
+      );
+    },
+    [query, other, earlier, shown, limit],
   );
-  const isWrong = asked.error && queryError(query, asked.error);
+  const wrong = wrongOf(query, other, asked.error);
   return (
     <PageBody
       title="Flame of many traces"
@@ -76,8 +99,8 @@ export default function FlamePage() {
         </a>
       }
     >
-      <Queries query={query} other={other} error={asked.error} />
-      {asked.error && !isWrong && <ErrorBox error={asked.error} again={asked.again} />}
+      <Queries query={query} other={other} earlier={earlier} wrong={wrong} />
+      {asked.error && !wrong.a && !wrong.b && <ErrorBox error={asked.error} again={asked.again} />}
       {!asked.error && (
         <Answer of={asked}>
           {(data) =>
@@ -93,14 +116,16 @@ export default function FlamePage() {
   );
 }
 
-function Queries({ query, other, error }: { query: string; other?: string; error?: Error }) {
+function Queries(props: { query: string; other?: string; earlier: string; wrong: Wrong }) {
+  const { query, other, earlier, wrong } = props;
   const [a, setA] = useState(query);
   const [b, setB] = useState(other ?? "");
   useEffect(() => setA(query), [query]);
   useEffect(() => setB(other ?? ""), [other]);
   const run = () => {
     ran("traceql", a);
-    setParams({ q: a.trim() || "{}", qb: other === undefined ? undefined : b.trim() });
+    // What was looked at closely is in the flame of other traces.
+    setParams({ q: a.trim() || "{}", qb: other === undefined ? undefined : b.trim(), close: undefined });
   };
   return (
     <section class="card query-card" aria-label="Queries">
@@ -112,26 +137,45 @@ function Queries({ query, other, error }: { query: string; other?: string; error
           value={a}
           onChange={setA}
           onRun={run}
-          error={queryError(query, error)}
+          error={wrong.a}
         />
         <Button kind="primary" onClick={run} title="Run (Ctrl Enter)">
           Run
         </Button>
       </div>
-      {other === undefined ? (
-        <div>
-          <Button icon="compare" onClick={() => setParams({ qb: query })}>
-            Compare with another query
-          </Button>
-        </div>
-      ) : (
+      {wrong.a && <p class="bad">A: {wrong.a.message}</p>}
+      {other !== undefined && (
         <div class="flame-query">
           <b>B</b>
-          <Editor language="traceql" label="TraceQL of B" value={b} onChange={setB} onRun={run} />
-          <Button icon="close" label="Without B" onClick={() => setParams({ qb: undefined })} />
+          <Editor
+            language="traceql"
+            label="TraceQL of B"
+            value={b}
+            onChange={setB}
+            onRun={run}
+            error={wrong.b}
+          />
+          <Button
+            icon="close"
+            label="Without query B"
+            onClick={() => setParams({ qb: undefined, close: undefined })}
+          />
         </div>
       )}
-      {error && queryError(query, error) && <p class="bad">{error.message}</p>}
+      {wrong.b && <p class="bad">B: {wrong.b.message}</p>}
+      <div class="row">
+        {other === undefined && (
+          <Button icon="compare" onClick={() => setParams({ qb: query, close: undefined })}>
+            Compare with another query
+          </Button>
+        )}
+        <SelectField
+          label="Compare with"
+          value={earlier}
+          options={[["", other === undefined ? "no other time" : "the same time"], ...EARLIER]}
+          onChange={(text) => setParams({ earlier: text || undefined, close: undefined })}
+        />
+      </div>
     </section>
   );
 }
@@ -140,6 +184,7 @@ function Merged({ data, limit, weight }: { data: Answered; limit: number; weight
   const { nodes, traces, truncated } = data.flame;
   const shown = useMemo(() => (weight === "self" ? byOwnTime(nodes) : nodes), [nodes, weight]);
   const boxes = useMemo(() => boxesOf(shown), [shown]);
+  const looking = useAddressWindow("close", boxes.length);
   const [selected, setSelected] = useState<number>();
   const [operation, setOperation] = useState<number>();
   const hasOther = data.b !== undefined;
@@ -172,7 +217,7 @@ function Merged({ data, limit, weight }: { data: Answered; limit: number; weight
           ]}
           onChange={(by) => {
             setOperation(undefined);
-            setParams({ by: by === "self" ? by : undefined }, { replace: true });
+            setParams({ by: by === "self" ? by : undefined, close: undefined }, { replace: true });
           }}
         />
       </div>
@@ -189,6 +234,7 @@ function Merged({ data, limit, weight }: { data: Answered; limit: number; weight
           // Boxes of the one are not those of the other: what is looked at closely is not either.
           key={weight}
           boxes={boxes}
+          looking={looking}
           label={weight === "self" ? "Own time by service and operation" : "Flame of the traces"}
           text={(box) => shown[box]!.name}
           color={color}

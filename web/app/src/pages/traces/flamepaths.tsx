@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { FlameNode } from "../../ui/canvas/flamenodes";
 import { colorOf } from "../../ui/colors";
 import { count, duration } from "../../ui/format";
+import { addressSorting } from "../../ui/sorting";
 import { type Column, Table } from "../../ui/table";
 import { Delta } from "../compare/delta";
 import "../compare/compare.css";
@@ -58,7 +59,7 @@ export function FlamePaths({ nodes, traces, hasOther, selected, onSelect }: Flam
       columns={columns}
       rows={rows}
       rowKey={({ at }) => at}
-      sorting={{ column: hasOther ? "change" : "self", descending: true }}
+      {...addressSorting({ column: hasOther ? "change" : "self", descending: true })}
       isSelected={({ at }) => at === selected}
       onOpen={({ at }) => onSelect(at)}
     />

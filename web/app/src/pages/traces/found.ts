@@ -1,12 +1,20 @@
 /** Traces as a search finds them. */
+import { duration } from "../../ui/format";
+
+/** A value of an attribute: how it is shown, and what it is sorted by. */
+export interface FoundValue {
+  text: string;
+  order: number | string;
+}
 
 export interface FoundSpan {
   id: string;
+  name: string;
   /** Nanoseconds since 1970, as text. */
   start: string;
   durationNanos: number;
-  /** What the query named, by its name. */
-  attributes: Readonly<Record<string, string>>;
+  /** What was asked for, by the names that it was asked for by: scopes are kept apart. */
+  attributes: ReadonlyMap<string, FoundValue>;
 }
 
 export interface FoundTrace {
@@ -36,7 +44,7 @@ export interface SearchedTrace {
   spanSets: readonly {
     spans: readonly {
       id: string;
-      name: string;
+      name: string | null;
       start: string;
       durationNanos: number;
       attributes: readonly { key: string; type: string; value: unknown }[];
@@ -49,24 +57,25 @@ export function foundTrace(trace: SearchedTrace): FoundTrace {
   const spans = trace.spanSets
     .flatMap((set) => set.spans)
     .map(({ id, name, start, durationNanos, attributes }) => {
-      const known: Record<string, string> = { name };
-      for (const { key, value } of attributes) known[key] = valueText(value);
-      return { id, start, durationNanos, attributes: known };
+      const known = new Map(attributes.map(({ key, type, value }) => [key, foundValue(type, value)]));
+      return { id, name: name ?? "", start, durationNanos, attributes: known };
     });
   const { id, start, durationNanos, spanCount, errorCount, matched } = trace;
   const [service, name] = [trace.rootService ?? "", trace.rootName ?? ""];
   return { id, service, name, start, durationNanos, spanCount, errorCount, matched, spans };
 }
 
-function valueText(value: unknown): string {
-  if (value === null || value === undefined) return "nil";
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+function foundValue(type: string, value: unknown): FoundValue {
+  if (value === null || value === undefined) return { text: "nil", order: "nil" };
+  if (type === "duration") return { text: duration(Number(value)), order: Number(value) };
+  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  // Texts of digits, as some clients send numbers, are sorted as numbers too.
+  return { text, order: text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text };
 }
 
-/** The value of a field that a span answered. Answers name fields without their scope. */
+/** The value of a field that a span answered. */
 export function valueIn(span: FoundSpan, field: string): string | undefined {
-  const bare = field.replace(/^(?:resource|span|event|link|instrumentation|parent)?\.(?:"(.*)"$)?/, "$1");
-  return span.attributes[field] ?? span.attributes[bare];
+  return span.attributes.get(field)?.text;
 }
 
 /** The values of a field in a trace: the different ones, in the order of its spans. */
@@ -77,4 +86,10 @@ export function valuesIn(trace: FoundTrace, field: string): string[] {
     if (value !== undefined && value !== "nil") found.add(value);
   }
   return [...found];
+}
+
+/** What spans, or a trace of several, are sorted by in the column of a field; those without it are last. */
+export function orderIn(spans: readonly FoundSpan[], field: string): number | string | undefined {
+  const values = spans.flatMap(({ attributes }) => attributes.get(field) ?? []);
+  return values.find(({ text }) => text !== "nil" && text !== "")?.order;
 }

@@ -12,10 +12,11 @@ import { Editor } from "../../ui/editor";
 import { queryError } from "../../ui/editor/errors";
 import { QueryMenu, useQueryKeys } from "../../ui/editor/queries";
 import { SelectField } from "../../ui/field";
-import { bytes, count } from "../../ui/format";
+import { count } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { PageBody } from "../../ui/page";
-import { ErrorBox, Skeleton, Warning } from "../../ui/states";
+import { addressSorting } from "../../ui/sorting";
+import { ErrorBox, Skeleton } from "../../ui/states";
 import type { Sorting } from "../../ui/table";
 import { Tabs } from "../../ui/tabs";
 import { tracesPanel } from "../metrics/aspanel";
@@ -30,19 +31,15 @@ import { Nothing } from "./nothing";
 import { Numbers } from "./numbers";
 import { fieldsOf, filterOf, metricsFunction, parse } from "./query";
 import { Results } from "./results";
-import { type Search, useSearch } from "./search";
+import { lookedInto, type Search, useSearch } from "./search";
 import "./traces.css";
 
 const DEFAULT_LIMIT = 100;
 const MOST_TRACES = 10_000;
 /** What rows of spans show besides chosen attributes. */
-const SPAN_FIELDS = ["name", "status", "resource.service.name"];
+const SPAN_FIELDS = ["status", "resource.service.name"];
 
-/** How the address says an order: the column, with `-` before it for the greatest first. */
-function sortingOf(text: string | undefined): Sorting {
-  const value = text ?? "-start";
-  return { column: value.replace(/^-/, ""), descending: value.startsWith("-") };
-}
+const NEWEST_FIRST: Sorting = { column: "start", descending: true };
 
 type Order = "newest" | "duration" | "spans";
 
@@ -69,7 +66,7 @@ export default function TracesPage() {
   const kind = param("rows") === "spans" ? "spans" : "traces";
   const fields = fieldsOf(param("cols") ?? "");
   const limit = Math.max(1, Math.min(MOST_TRACES, Number(param("limit")) || DEFAULT_LIMIT));
-  const sorting = sortingOf(param("sort"));
+  const { sorting = NEWEST_FIRST, onSort } = addressSorting(NEWEST_FIRST);
   const shown = range.value;
   const metrics = metricsFunction(query);
   const asked = metrics ? filterOf(query) : query;
@@ -110,18 +107,13 @@ export default function TracesPage() {
       }
     >
       <QueryBar query={query} error={found.error ?? failure} />
-      {metrics &&
-        (metrics === "compare" ? (
-          <Warning>What a selection has that others have not is shown by a box on the heat map.</Warning>
-        ) : (
-          <Numbers query={query} onError={setFailure} />
-        ))}
+      {metrics && metrics !== "compare" && <Numbers query={query} onError={setFailure} />}
       {found.error && !isWrong && <ErrorBox error={found.error} again={found.again} />}
       {(!found.error || (found.traces.length > 0 && !isWrong)) && (
         <div class="traces-body">
           <div class="traces-main">
             {(found.traces.length > 0 || found.isRunning) && <Charts filter={filter} traces={found.traces} />}
-            <DifferenceExplorer filter={filter} query={query} onQuery={search} />
+            <DifferenceExplorer filter={filter} query={query} onQuery={search} onError={setFailure} />
             <div class="traces-status">
               <Status found={found} limit={limit} order={order} />
               <span class="page-actions">
@@ -142,15 +134,7 @@ export default function TracesPage() {
               </span>
             </div>
             <Found found={found} query={query}>
-              <Results
-                traces={found.traces}
-                fields={fields}
-                kind={kind}
-                sorting={sorting}
-                onSort={({ column, descending }) =>
-                  setParams({ sort: `${descending ? "-" : ""}${column}` }, { replace: true })
-                }
-              />
+              <Results traces={found.traces} fields={fields} kind={kind} sorting={sorting} onSort={onSort} />
             </Found>
           </div>
           <Facets filter={filter} query={query} onQuery={search} />
@@ -177,12 +161,7 @@ function Found({
 
 function Status({ found, limit, order }: { found: Search; limit: number; order: Order }) {
   const more = Math.min(MOST_TRACES, limit * 5);
-  const words = [
-    `${count(found.traces.length)} traces`,
-    found.inspectedSpans > 0 ? `${count(found.inspectedSpans)} spans inspected` : "",
-    found.inspectedBytes > 0 ? bytes(found.inspectedBytes) : "",
-    found.elapsedMillis > 0 ? `${(found.elapsedMillis / 1000).toFixed(2)} s` : "",
-  ];
+  const words = [`${count(found.traces.length)} traces`, lookedInto(found)];
   return (
     <span class="row" role="status">
       <span>{words.filter(Boolean).join(" · ")}</span>

@@ -27,7 +27,7 @@ export function Nothing({ query, onQuery }: { query: string; onQuery: (query: st
         filter === undefined ? 0 : spans(filter, signal),
         ...conditions.map((condition) => spans(without(query, condition), signal)),
       ]),
-    [query, shown.from, shown.to],
+    [query, shown],
   );
   const newest = useAsk((signal) => newestOf(conditions, signal), [query]);
   return (

@@ -18,7 +18,7 @@ export function Numbers({ query, onError }: { query: string; onError: (error?: E
   const step = stepSeconds(shown, POINTS);
   const asked = useAsk(
     async (signal) => (await askOverTime(query, shown, step, signal)).map(seriesOf),
-    [query, shown.from, shown.to],
+    [query, shown],
   );
   useEffect(() => {
     onError(asked.error);

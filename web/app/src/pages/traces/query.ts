@@ -109,6 +109,21 @@ export function metricsFunction(text: string): string | undefined {
   return all[at]?.text;
 }
 
+/** The selection that a query compares with the rest, as it is written: `{ status = error }`. */
+export function comparedIn(text: string): string | undefined {
+  if (metricsFunction(text) !== "compare") return undefined;
+  const all = tokens(text);
+  const at = all.findIndex(
+    (token, index) =>
+      token.text === "compare" && all[index - 1]?.text === "|" && all[index + 1]?.text === "(",
+  );
+  const inside = all.slice(at + 2);
+  const close = inside.findIndex(({ text: word }) => word === "}");
+  const [open, end] = [inside[0], inside[close]];
+  // One that is not complete is for the server to say so.
+  return open?.text === "{" && end ? text.slice(open.from, end.to) : "";
+}
+
 const PLAIN = /^(?:true|false|nil|error|ok|unset|server|client|internal|producer|consumer|unspecified)$/;
 const NUMBER = /^-?\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h)?$|^(?:\d+(?:\.\d+)?(?:h|m|s|ms))+$/;
 
@@ -147,7 +162,8 @@ export function writtenField(typed: string): string {
 
 /** Fields with commas between them; a comma in a quoted name is none. */
 export function fieldsOf(text: string): string[] {
-  return text.match(/(?:"(?:[^"\\]|\\[\s\S])*"?|[^",])+/g) ?? [];
+  const parts = text.match(/(?:"(?:[^"\\]|\\[\s\S])*"?|[^",])+/g) ?? [];
+  return parts.map((part) => part.trim()).filter((part) => part !== "");
 }
 
 /** A duration of nanoseconds as TraceQL writes it. */

@@ -1,14 +1,14 @@
 /** What a search found: one row for each trace, or for each span that matched. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { href } from "../../frame/base";
-import { link, navigate } from "../../frame/router";
+import { link, navigate, param, setParams } from "../../frame/router";
 import { Button } from "../../ui/button";
 import { colorOf } from "../../ui/colors";
 import { count, duration, fullTime, millisOf, time } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Warning } from "../../ui/states";
 import { type Column, type Sorting, Table } from "../../ui/table";
-import { type FoundSpan, type FoundTrace, valueIn, valuesIn } from "./found";
+import { type FoundSpan, type FoundTrace, orderIn, valueIn, valuesIn } from "./found";
 import { SPANS_PER_TRACE } from "./search";
 
 interface ResultsProps {
@@ -42,26 +42,36 @@ function inOrder(nanos: string): string {
   return nanos.padStart(20, "0");
 }
 
-function fieldColumn<Row>(field: string, text: (row: Row) => string): Column<Row> {
+const SCOPE = /^(?:resource|span|event|link|instrumentation)\./;
+/** Columns that are there without being chosen; an attribute may be called as one of them. */
+const OWN = /^(?:pair|start|service|name|trace|status|spans|matched|errors|duration)$/;
+
+/** A field as the head of its column: without its scope, unless another column would be called the same. */
+function titleOf(field: string, fields: readonly string[]): string {
+  const bare = field.replace(SCOPE, "");
+  return fields.some((other) => other !== field && other.replace(SCOPE, "") === bare) ? field : bare;
+}
+
+function fieldColumn<Row>(
+  field: string,
+  fields: readonly string[],
+  text: (row: Row) => string,
+  spansOf: (row: Row) => readonly FoundSpan[],
+): Column<Row> {
   return {
-    id: field,
-    title: <span title={field}>{field.replace(/^(?:resource|span|event|link|instrumentation)\./, "")}</span>,
+    id: OWN.test(field) ? `:${field}` : field,
+    title: <span title={field}>{titleOf(field, fields)}</span>,
     width: "minmax(80px, 0.7fr)",
     render: (row) => <span title={text(row)}>{text(row)}</span>,
-    value: (row) => {
-      const value = text(row);
-      if (value === "") return undefined;
-      return value.trim() !== "" && Number.isFinite(Number(value)) ? Number(value) : value;
-    },
+    value: (row) => orderIn(spansOf(row), field),
   };
 }
 
 function TraceRows({ traces, fields, sorting, onSort }: ResultsProps) {
-  const [pair, setPair] = useState<readonly string[]>([]);
+  const pair = [param("a"), param("b")].filter((id) => id !== undefined);
+  const setPair = ([a, b]: readonly string[]) => setParams({ a, b }, { replace: true });
   const toggle = (id: string) =>
-    setPair((before) =>
-      before.includes(id) ? before.filter((one) => one !== id) : [...before, id].slice(-2),
-    );
+    setPair(pair.includes(id) ? pair.filter((one) => one !== id) : [...pair, id].slice(-2));
   const columns = useMemo<Column<FoundTrace>[]>(
     () => [
       {
@@ -101,7 +111,14 @@ function TraceRows({ traces, fields, sorting, onSort }: ResultsProps) {
         render: ({ id, name }) => <a href={href(link(`/trace/${id}`))}>{name || id}</a>,
         value: ({ name }) => name,
       },
-      ...fields.map((field) => fieldColumn<FoundTrace>(field, (row) => valuesIn(row, field).join(", "))),
+      ...fields.map((field) =>
+        fieldColumn<FoundTrace>(
+          field,
+          fields,
+          (row) => valuesIn(row, field).join(", "),
+          ({ spans }) => spans,
+        ),
+      ),
       {
         id: "spans",
         title: "Spans",
@@ -136,7 +153,7 @@ function TraceRows({ traces, fields, sorting, onSort }: ResultsProps) {
       },
       durationColumn<FoundTrace>(traces.reduce((most, trace) => Math.max(most, trace.durationNanos), 1)),
     ],
-    [fields.join("\u0000"), pair, traces],
+    [fields.join("\u0000"), pair.join(), traces],
   );
   return (
     <>
@@ -216,9 +233,9 @@ function SpanRows({ traces, fields, sorting, onSort }: ResultsProps) {
         title: "Span",
         width: "minmax(140px, 1.4fr)",
         render: ({ trace, span }) => (
-          <a href={href(link(`/trace/${trace.id}`, { span: span.id }))}>{span.attributes.name ?? span.id}</a>
+          <a href={href(link(`/trace/${trace.id}`, { span: span.id }))}>{span.name || span.id}</a>
         ),
-        value: ({ span }) => span.attributes.name,
+        value: ({ span }) => span.name,
       },
       {
         id: "trace",
@@ -232,17 +249,24 @@ function SpanRows({ traces, fields, sorting, onSort }: ResultsProps) {
         title: "Status",
         width: "84px",
         render: ({ span }) =>
-          span.attributes.status === "error" ? (
+          valueIn(span, "status") === "error" ? (
             <span class="badge badge-bad">
               <Icon name="error" size={11} />
               error
             </span>
           ) : (
-            span.attributes.status
+            valueIn(span, "status")
           ),
-        value: ({ span }) => span.attributes.status,
+        value: ({ span }) => valueIn(span, "status"),
       },
-      ...fields.map((field) => fieldColumn<SpanRow>(field, ({ span }) => valueIn(span, field) ?? "")),
+      ...fields.map((field) =>
+        fieldColumn<SpanRow>(
+          field,
+          fields,
+          ({ span }) => valueIn(span, field) ?? "",
+          ({ span }) => [span],
+        ),
+      ),
       { ...bar, render: (row, at) => bar.render(row.span, at), value: ({ span }) => span.durationNanos },
     ];
   }, [fields.join("\u0000"), rows]);

@@ -6,12 +6,17 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, connection, eachLine, question } from "../../frame/api";
 import { refreshes } from "../../frame/time";
 import { token } from "../../frame/token";
+import { bytes, count } from "../../ui/format";
 import { type FoundTrace, foundTrace, type SearchedTrace } from "./found";
 
 export interface Search {
   traces: readonly FoundTrace[];
   inspectedSpans: number;
   inspectedBytes: number;
+  /** Blocks that the query is about, and granules of them: all that may hold matches, and those read. */
+  blocks: number;
+  granules: number;
+  readGranules: number;
   elapsedMillis: number;
   isRunning: boolean;
   /** Whether somebody stopped it. */
@@ -46,6 +51,9 @@ const NOTHING: State = {
   traces: [],
   inspectedSpans: 0,
   inspectedBytes: 0,
+  blocks: 0,
+  granules: 0,
+  readGranules: 0,
   elapsedMillis: 0,
   isRunning: true,
   isStopped: false,
@@ -56,9 +64,31 @@ const NOTHING: State = {
 /** A line of the answer. */
 export interface SearchLine {
   traces?: readonly SearchedTrace[];
-  progress?: { inspectedSpans: number; inspectedBytes: number; elapsedMillis: number };
+  progress?: {
+    inspectedSpans: number;
+    inspectedBytes: number;
+    blocks: number;
+    jobs: number;
+    completedJobs: number;
+    elapsedMillis: number;
+  };
   done?: { truncated: boolean; damagedBlocks: number; elapsedMillis: number };
   error?: string;
+}
+
+/** What a search has looked into, in words: how far it is, while it runs and when it is over. */
+export function lookedInto(found: Omit<Search, "stop" | "again">): string {
+  const { granules, readGranules, blocks } = found;
+  const part = readGranules < granules ? `${count(readGranules)} of ${count(granules)}` : count(granules);
+  // What came last is in memory, and in no block yet.
+  const where = blocks > 0 ? ` of ${count(blocks)} ${blocks === 1 ? "block" : "blocks"}` : "";
+  const words = [
+    granules > 0 ? `${part} granules${where}` : "",
+    found.inspectedSpans > 0 ? `${count(found.inspectedSpans)} spans inspected` : "",
+    found.inspectedBytes > 0 ? bytes(found.inspectedBytes) : "",
+    found.elapsedMillis > 0 ? `${(found.elapsedMillis / 1000).toFixed(2)} s` : "",
+  ];
+  return words.filter(Boolean).join(" · ");
 }
 
 /** What is known after one more line. */
@@ -66,8 +96,9 @@ export function heard(before: State, line: SearchLine): State {
   if (line.error !== undefined) throw new ApiError(line.error, 500);
   if (line.traces) return { ...before, traces: [...before.traces, ...line.traces.map(foundTrace)] };
   if (line.progress) {
-    const { inspectedSpans, inspectedBytes, elapsedMillis } = line.progress;
-    return { ...before, inspectedSpans, inspectedBytes, elapsedMillis };
+    const { inspectedSpans, inspectedBytes, blocks, elapsedMillis } = line.progress;
+    const { jobs: granules, completedJobs: readGranules } = line.progress;
+    return { ...before, inspectedSpans, inspectedBytes, blocks, granules, readGranules, elapsedMillis };
   }
   if (!line.done) return before;
   const { truncated, damagedBlocks, elapsedMillis } = line.done;

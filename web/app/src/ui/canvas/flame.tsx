@@ -8,10 +8,11 @@ import { effect, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { theme } from "../../frame/theme";
+import type { Looking } from "./addresswindow";
 import { cutTo, fade, type Paint, paint } from "./paint";
 import { Scroller } from "./scroller";
 import { Frames, Surface } from "./surface";
-import { pan, type Window, zoom } from "./window";
+import { clamp, pan, type Window, zoom } from "./window";
 import "./canvas.css";
 
 type Numbers = ArrayLike<number>;
@@ -40,6 +41,8 @@ interface FlameProps {
   onSelect?: (box: number) => void;
   /** Whether a box has an error, which is told by hatching. */
   isMarked?: (box: number) => boolean;
+  /** What part is looked at, if somebody else keeps that, such as the address. */
+  looking?: Looking;
 }
 
 const LINE = 18;
@@ -52,11 +55,16 @@ export function Flame(props: FlameProps) {
   const scroll = useRef<HTMLDivElement>(null);
   const space = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const window = useSignal<Window>({ from: 0, to: props.boxes.length });
+  const own = useSignal<Window>({ from: 0, to: props.boxes.length });
+  const window = props.looking?.window ?? own;
+  const look = (next: Window) => {
+    if (props.looking) props.looking.look(next);
+    else own.value = next;
+  };
   const [tip, setTip] = useState<{ box: number; x: number; y: number }>();
   const parts = useRef<{ frames: Frames; surface: Surface; scroller: Scroller } | undefined>(undefined);
   useEffect(() => {
-    window.value = { from: 0, to: props.boxes.length };
+    own.value = { from: 0, to: props.boxes.length };
     const frames = new Frames(() =>
       drawFlame(surface.clear(), newest.current, window.peek(), scroller.top, surface.width, surface.height),
     );
@@ -75,7 +83,7 @@ export function Flame(props: FlameProps) {
       surface.close();
       scroller.close();
     };
-  }, [props.boxes]);
+  }, [props.boxes, window]);
   useEffect(() => parts.current?.frames.ask());
   const at = (event: MouseEvent) => {
     const { surface, scroller } = parts.current!;
@@ -86,9 +94,7 @@ export function Flame(props: FlameProps) {
       Math.floor((event.offsetY + scroller.top) / LINE),
     );
   };
-  const reset = () => {
-    window.value = { from: 0, to: props.boxes.length };
-  };
+  const reset = () => look({ from: 0, to: props.boxes.length });
   const isZoomed = window.value.from > 0 || window.value.to < props.boxes.length;
   return (
     <div
@@ -97,7 +103,7 @@ export function Flame(props: FlameProps) {
       tabIndex={0}
       role="group"
       aria-label={`${props.label}; arrows move, plus and minus zoom`}
-      onKeyDown={(event) => flameKey(event, window, props.boxes.length)}
+      onKeyDown={(event) => flameKey(event, window.value, look, props.boxes.length)}
     >
       {isZoomed && (
         <button type="button" class="button flame-reset" onClick={reset}>
@@ -119,18 +125,15 @@ export function Flame(props: FlameProps) {
             onClick={(event) => {
               const box = at(event);
               if (box < 0) return;
-              const { from, to } = props.boxes;
-              window.value = {
-                from: from[box]!,
-                to: Math.max(to[box]!, from[box]! + props.boxes.length * 1e-12),
-              };
+              const { from, to, length } = props.boxes;
+              look(clamp({ from: from[box]!, to: to[box]! }, length));
               props.onSelect?.(box);
             }}
             onWheel={(event) => {
               if (!event.ctrlKey && !event.metaKey) return;
               event.preventDefault();
               const anchor = event.offsetX / Math.max(1, parts.current!.surface.width);
-              window.value = zoom(window.peek(), ZOOM_STEP ** event.deltaY, anchor, props.boxes.length);
+              look(zoom(window.peek(), ZOOM_STEP ** event.deltaY, anchor, props.boxes.length));
             }}
           />
           {tip && (
@@ -149,20 +152,20 @@ export function Flame(props: FlameProps) {
   );
 }
 
-function flameKey(event: KeyboardEvent, window: { value: Window }, length: number): void {
+function flameKey(event: KeyboardEvent, window: Window, look: (to: Window) => void, length: number): void {
   const moves: Record<string, () => Window> = {
-    ArrowLeft: () => pan(window.value, -0.1, length),
-    ArrowRight: () => pan(window.value, 0.1, length),
-    "+": () => zoom(window.value, 0.8, 0.5, length),
-    "-": () => zoom(window.value, 1.25, 0.5, length),
+    ArrowLeft: () => pan(window, -0.1, length),
+    ArrowRight: () => pan(window, 0.1, length),
+    "+": () => zoom(window, 0.8, 0.5, length),
+    "-": () => zoom(window, 1.25, 0.5, length),
     Escape: () => ({ from: 0, to: length }),
   };
   const move = moves[event.key];
-  const isAll = window.value.from <= 0 && window.value.to >= length;
+  const isAll = window.from <= 0 && window.to >= length;
   if (!move || (event.key === "Escape" && isAll)) return;
   event.preventDefault();
   event.stopPropagation();
-  window.value = move();
+  look(move());
 }
 
 /** From where to where a box reaches together with all that is below it. */

@@ -60,3 +60,15 @@ export function readWindow(text: string | undefined, length: number): Window | u
   const [from, to] = [Number(match[1]), Number(match[2])];
   return from < to ? clamp({ from, to }, length) : undefined;
 }
+
+/** As it is written in the address where the whole may become another: as parts of it, `0.25,0.5`. */
+export function writePart({ from, to }: Window, length: number): string {
+  return [from, to].map((at) => Number((at / length).toFixed(9))).join(",");
+}
+
+/** From the address; all where it says none. */
+export function readPart(text: string | undefined, length: number): Window {
+  const [from = Number.NaN, to = Number.NaN, ...more] = text?.split(",").map(Number) ?? [];
+  const isPart = more.length === 0 && from >= 0 && from < to && to <= 1;
+  return isPart ? clamp({ from: from * length, to: to * length }, length) : { from: 0, to: length };
+}

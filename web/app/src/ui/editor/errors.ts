@@ -44,7 +44,8 @@ export function wrongRange(query: string, position: number): { from: number; to:
   return { from, to: from + length };
 }
 
-const VARIABLES = /\$\{[^}]*\}|\$\w+|\[\[[^\]]*\]\]/g;
+/** Macros of SQL take what is in their parentheses with them. */
+const VARIABLES = /\$\{[^}]*\}|\$__\w+\((?:[^()]|\([^()]*\))*\)|\$\w+|\[\[[^\]]*\]\]/g;
 
 /**
  * The place in a query as it is written, of a place in the query as it was asked, which has values in the

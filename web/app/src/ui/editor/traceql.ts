@@ -4,6 +4,7 @@ import { LanguageSupport, LRLanguage } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
 import { parser } from "@grafana/lezer-traceql";
 import { styleTags, tags } from "@lezer/highlight";
+import { quotedEnd } from "./quoted";
 import { tagScopes, tagValues } from "./tags";
 import { placeIn, type TracePlace } from "./traceqlplace";
 import { COMPARISONS, fieldName, quote } from "./traceqltokens";
@@ -43,10 +44,13 @@ const STAGES: readonly (readonly [string, string])[] = [
 ];
 
 async function complete(context: CompletionContext): Promise<CompletionResult | null> {
-  const place = placeIn(context.state.doc.toString(), context.pos);
+  const query = context.state.doc.toString();
+  const place = placeIn(query, context.pos);
   if (!place) return null;
   const options = await offered(place);
-  return options.length === 0 ? null : { from: place.from, options, validFor: /^[\w.:/"`-]*$/ };
+  const isQuoted = place.kind === "value" && place.quoted;
+  const to = isQuoted ? quotedEnd(query, place.from, context.pos) : undefined;
+  return options.length === 0 ? null : { from: place.from, to, options, validFor: /^[\w.:/"`-]*$/ };
 }
 
 async function offered(place: TracePlace): Promise<Completion[]> {

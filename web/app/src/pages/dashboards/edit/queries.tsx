@@ -8,6 +8,9 @@ import type { PanelError } from "../loader";
 import type { Json } from "../model";
 import { JsonField } from "./fields";
 
+const FIRST_LETTER = 65;
+const LETTERS = 26;
+
 interface QueriesProps {
   panel: Json;
   error?: PanelError;
@@ -32,10 +35,17 @@ export function sourceOf(target: Json, panel: Json): Source | undefined {
   return typeof target.query === "string" ? SOURCES[1] : undefined;
 }
 
+/** What the server calls a query: by its place, if it has no letter of its own. */
+export function letterOf({ refId }: Json, at: number): string {
+  return typeof refId === "string" && refId !== ""
+    ? refId
+    : String.fromCharCode(FIRST_LETTER + (at % LETTERS));
+}
+
 /** The next letter that no query has. */
 export function freeLetter(targets: readonly Json[]): string {
-  const taken = new Set(targets.map(({ refId }) => refId));
-  for (let code = 65; code < 91; code += 1)
+  const taken = new Set(targets.map(letterOf));
+  for (let code = FIRST_LETTER; code < FIRST_LETTER + LETTERS; code += 1)
     if (!taken.has(String.fromCharCode(code))) return String.fromCharCode(code);
   return `Q${targets.length}`;
 }
@@ -49,8 +59,9 @@ export function Queries({ panel, error, onChange, onRun }: QueriesProps) {
         <Query
           key={at}
           target={target}
+          refId={letterOf(target, at)}
           panel={panel}
-          error={error !== undefined && error.refId === target.refId ? error : undefined}
+          error={error !== undefined && error.refId === letterOf(target, at) ? error : undefined}
           onChange={(next) => set(targets.map((one, index) => (index === at ? next : one)))}
           onRemove={() => set(targets.filter((_, index) => index !== at))}
           onRun={onRun}
@@ -75,6 +86,7 @@ export function Queries({ panel, error, onChange, onRun }: QueriesProps) {
 
 interface QueryProps {
   target: Json;
+  refId: string;
   panel: Json;
   error?: PanelError;
   onChange: (target: Json) => void;
@@ -82,10 +94,9 @@ interface QueryProps {
   onRun: () => void;
 }
 
-function Query({ target, panel, error, onChange, onRemove, onRun }: QueryProps) {
+function Query({ target, refId, panel, error, onChange, onRemove, onRun }: QueryProps) {
   const source = sourceOf(target, panel);
   const set = (name: string, value: unknown) => onChange({ ...target, [name]: value });
-  const refId = String(target.refId ?? "");
   return (
     <div class="card stack">
       <div class="row">

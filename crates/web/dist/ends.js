@@ -1,0 +1,1 @@
+function e(e){if(e.length===0)return;let[t,n]=[e[0],e[0]];for(let r of e)r<t&&(t=r),r>n&&(n=r);return[t,n]}function t(e,t){let n=t;for(let t of e)t>n&&(n=t);return n}function n(e,t){let n=t;for(let t of e)t<n&&(n=t);return n}export{t as n,n as r,e as t};

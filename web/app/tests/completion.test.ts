@@ -1,0 +1,74 @@
+/** What is left in a query when a value is chosen that the editor offers. */
+import "./panels-browser";
+import { CompletionContext, type CompletionSource, insertCompletionText } from "@codemirror/autocomplete";
+import { EditorState } from "@codemirror/state";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { languageOf } from "../src/ui/editor/languages";
+import { quotedEnd } from "../src/ui/editor/quoted";
+
+const VALUES = ["frontend", "payment"];
+
+/** What the server answers: values of tags and of labels. */
+async function answer(path: string): Promise<Response> {
+  const said = path.startsWith("/tempo")
+    ? { tagValues: VALUES.map((value) => ({ type: "string", value })) }
+    : { status: "success", data: VALUES, values: VALUES };
+  return new Response(JSON.stringify(said));
+}
+
+beforeEach(() => {
+  vi.stubGlobal("fetch", (path: string) => answer(path));
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+/** The query after a label was chosen at `^`. */
+async function chosen(language: "traceql" | "logql", marked: string, label: string): Promise<string> {
+  const cursor = marked.indexOf("^");
+  const state = EditorState.create({
+    doc: marked.replace("^", ""),
+    selection: { anchor: cursor },
+    extensions: languageOf(language),
+  });
+  const [complete] = state.languageDataAt<CompletionSource>("autocomplete", cursor);
+  const result = await complete!(new CompletionContext(state, cursor, true));
+  const option = result?.options.find((one) => one.label === label);
+  expect(option, `${label} is offered in ${marked}`).toBeDefined();
+  const text = typeof option!.apply === "string" ? option!.apply : label;
+  const accepted = insertCompletionText(state, text, result!.from, result!.to ?? cursor);
+  return state.update(accepted).state.doc.toString();
+}
+
+describe("a value that is chosen between quotes", () => {
+  const field = "resource.service.name";
+  it.each([
+    [`{ ${field} = "^" }`, `{ ${field} = "payment" }`],
+    [`{ ${field} = "pay^" }`, `{ ${field} = "payment" }`],
+    [`{ ${field} = "fron^tend" }`, `{ ${field} = "payment" }`],
+    [`{ ${field} = "fron^tend" && status = error }`, `{ ${field} = "payment" && status = error }`],
+    [`{ ${field} = "^" && span.a = "b" }`, `{ ${field} = "payment" && span.a = "b" }`],
+    [`{ ${field} = "^`, `{ ${field} = "payment"`],
+    [`{ ${field} = "p^ && span.a = "b" }`, `{ ${field} = "payment" && span.a = "b" }`],
+    [`{ ${field} = ^ }`, `{ ${field} = "payment" }`],
+  ])("takes the place of the whole text in TraceQL: %s", async (query, expected) => {
+    expect(await chosen("traceql", query, '"payment"')).toBe(expected);
+  });
+  it.each([
+    ['{service_name="^"}', '{service_name="payment"}'],
+    ['{service_name="fron^tend"} |= "x"', '{service_name="payment"} |= "x"'],
+    ['{service_name="^', '{service_name="payment"'],
+    ['{a="b"} | app="fron^tend"', '{a="b"} | app="payment"'],
+  ])("takes the place of the whole text in LogQL: %s", async (query, expected) => {
+    expect(await chosen("logql", query, '"payment"')).toBe(expected);
+  });
+});
+
+describe("the end of a quoted text", () => {
+  it("is behind its closing quote, of either kind, and not at an escaped one", () => {
+    expect(quotedEnd('"a\\"b"', 0, 2)).toBe(6);
+    expect(quotedEnd("`ab`", 0, 2)).toBe(4);
+    expect(quotedEnd('"a\\"', 0, 2)).toBe(2);
+    expect(quotedEnd('"a\\\\" ', 0, 2)).toBe(5);
+  });
+});
