@@ -94,9 +94,7 @@ async fn tasks_of(
     let at = chosen("at", asked.at.as_deref())?;
     let when = When { at, now: now(), ..When::default() };
     let session = held.session(&page.engine, &tenants, &id).await?;
-    let told = move || {
-        json(&tasks::tasks(&document::then(&session, when), &asked)?)
-    };
+    let told = move || json(&tasks::tasks(&document::then(&session, when), &asked)?);
     page.engine.blocking(told).await?
 }
 
