@@ -17,7 +17,10 @@ impl Engine {
     ) -> Result<Option<Archived>, EngineError> {
         let (line, tenant) = (tenant, tenant.to_owned());
         let archiving = move |core: &Core, clock: &Clock| {
-            core.within_bytes(clock, |store, go_on| store.archive(&tenant, &trace_id, go_on))
+            let memory = core.query_memory();
+            core.within_bytes(memory, clock, |store, go_on| {
+                store.archive(&tenant, &trace_id, go_on)
+            })
         };
         self.in_turn_of_traces(line, &trace_id, archiving).await
     }

@@ -40,6 +40,9 @@ pub(crate) struct Core {
     pub(crate) reading: Reading,
     pub(crate) sessions: Sessions,
     pub(crate) memory: Arc<Budget>,
+    /// That of traces which are read to be shown whole. It is not that of queries: one of a million
+    /// spans needs more than they have together.
+    trace_memory: Arc<Budget>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) queries: Queue,
     pub(crate) prometheus: Caches,
@@ -59,6 +62,7 @@ impl Engine {
             reading: Reading { store, threads: partitions },
             sessions,
             memory: Arc::new(Budget::new(options.memory_bytes)),
+            trace_memory: Arc::new(Budget::new(options.trace_memory_bytes)),
             counters: Arc::default(),
             prometheus: Caches::default(),
             register: Arc::default(),
@@ -137,10 +141,28 @@ impl Engine {
         tenants: impl Into<Tenants>,
         trace_id: [u8; 16],
     ) -> Result<Option<TraceResult>, EngineError> {
-        let tenants = tenants.into();
+        self.found_trace(tenants.into(), trace_id, Core::query_memory).await
+    }
+
+    /// The same for who shows it whole, however large: within `trace_memory_bytes`, which all share
+    /// who do that.
+    pub async fn large_trace(
+        &self,
+        tenants: impl Into<Tenants>,
+        trace_id: [u8; 16],
+    ) -> Result<Option<TraceResult>, EngineError> {
+        self.found_trace(tenants.into(), trace_id, Core::large_trace_memory).await
+    }
+
+    async fn found_trace(
+        &self,
+        tenants: Tenants,
+        trace_id: [u8; 16],
+        memory: fn(&Core) -> QueryMemory,
+    ) -> Result<Option<TraceResult>, EngineError> {
         let line = tenants.line().to_owned();
         let finding = move |core: &Core, clock: &Clock| {
-            core.within_bytes(clock, |store, go_on| {
+            core.within_bytes(memory(core), clock, |store, go_on| {
                 // Events first: a span that arrives between the two is then there, and not open.
                 let events = store.event_snapshot(tenants.names())?;
                 let snapshot = store.snapshot_of(tenants.names(), Signal::Spans)?;
@@ -239,23 +261,34 @@ impl Engine {
         EngineStats {
             running: running + traces_running,
             waiting: waiting + traces_waiting,
-            memory_bytes: self.core.memory.used_bytes(),
+            memory_bytes: self.core.memory.used_bytes() + self.core.trace_memory.used_bytes(),
             ..self.core.counters.read()
         }
     }
 }
 
 impl Core {
+    /// What a query may hold.
+    pub(crate) fn query_memory(&self) -> QueryMemory {
+        QueryMemory::new(self.options.query_memory_bytes, &self.memory)
+    }
+
+    /// What a trace may hold that is shown whole.
+    fn large_trace_memory(&self) -> QueryMemory {
+        QueryMemory::new(self.options.trace_memory_bytes, &self.trace_memory)
+    }
+
     /// Does something with a trace, as long as it may and someone waits for it.
     pub(crate) fn within_bytes<T>(
         &self,
+        memory: QueryMemory,
         clock: &Clock,
         work: impl FnOnce(
             &Store,
             &mut dyn FnMut(usize) -> Result<(), StoreError>,
         ) -> Result<T, StoreError>,
     ) -> Result<T, EngineError> {
-        let memory = Arc::new(QueryMemory::new(self.options.query_memory_bytes, &self.memory));
+        let memory = Arc::new(memory);
         let pool: Arc<dyn MemoryPool> = memory.clone();
         let reserved = MemoryConsumer::new("trace").register(&pool);
         let mut stopped = None;

@@ -15,6 +15,8 @@ pub struct EngineOptions {
     pub memory_bytes: usize,
     /// Bytes that one query may hold.
     pub query_memory_bytes: usize,
+    /// Bytes that reading traces to be shown whole may hold, one and all together, beside queries.
+    pub trace_memory_bytes: usize,
     /// How long a query may run, from its planning on; less than the time that the store keeps
     /// replaced files.
     pub query_timeout: Duration,
@@ -40,8 +42,8 @@ impl EngineOptions {
 
 impl Default for EngineOptions {
     /// For a small server: all cores, since query threads give way to others; memory for one
-    /// large and a few ordinary queries; two queries per core, since
-    /// some wait for the disk or their client; a queue that takes a page of a hundred panels.
+    /// large and a few ordinary queries, and for a trace of a million spans with ten attributes each;
+    /// two queries per core, since some wait for the disk or their client; a queue that takes a page of a hundred panels.
     fn default() -> Self {
         // To find out takes a third of a millisecond, and the help of every setting wants it.
         static CORES: LazyLock<usize> =
@@ -51,6 +53,7 @@ impl Default for EngineOptions {
             threads,
             memory_bytes: 384 << 20,
             query_memory_bytes: 256 << 20,
+            trace_memory_bytes: 1 << 30,
             query_timeout: Duration::from_secs(60),
             max_rows: None,
             max_running: 2 * threads,

@@ -26,7 +26,6 @@ use crate::catalog::{self, Catalogued, Contents};
 use crate::clock::Clock;
 use crate::engine::Core;
 use crate::error::{EngineError, FaultKind};
-use crate::memory::QueryMemory;
 use crate::plan;
 use crate::queue::Turn;
 use crate::runtime::panic_message;
@@ -69,7 +68,7 @@ impl Query {
     /// query threads.
     pub(crate) fn plan(&self) -> Result<Planned, EngineError> {
         let core = &self.core;
-        let memory = QueryMemory::new(core.options.query_memory_bytes, &core.memory);
+        let memory = core.query_memory();
         let counters = &core.counters;
         let state = Arc::new(QueryState::new(memory, &self.clock, counters, self.pushes_down));
         let stream = self.begin(&state).map_err(|error| match error {
@@ -121,7 +120,7 @@ impl Query {
 
     fn describe_statement(&self, statement: Statement) -> Result<Description, EngineError> {
         let core = &self.core;
-        let memory = QueryMemory::new(core.options.query_memory_bytes, &core.memory);
+        let memory = core.query_memory();
         let state = QueryState::new(memory, &self.clock, &core.counters, self.pushes_down);
         let state = Arc::new(state);
         let session = self.context(&state)?.state();

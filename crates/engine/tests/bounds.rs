@@ -408,6 +408,26 @@ fn traces_and_trees_have_bounds_and_end_when_nobody_listens() {
 }
 
 #[test]
+fn a_trace_that_is_shown_whole_may_be_larger_than_a_query_and_has_a_bound_of_its_own() {
+    let place = Place::new(options());
+    place.append_spans(long_spans_request(0, 50_000, "x"));
+    let trace_id = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+    let engine_with = |trace_memory_bytes| {
+        let options =
+            EngineOptions { query_memory_bytes: 1 << 20, trace_memory_bytes, ..options() };
+        Engine::new(place.store.clone(), options).unwrap()
+    };
+    let engine = engine_with(64 << 20);
+    let refused = block_on(engine.trace("default", trace_id)).unwrap_err();
+    assert!(matches!(refused, EngineError::Memory { limit_bytes: 0x10_0000, .. }), "{refused}");
+    let whole = block_on(engine.large_trace("default", trace_id)).unwrap().unwrap();
+    assert_eq!(whole.spans, 50_000);
+    wait_until(&engine, "memory is given back", |stats| stats.memory_bytes == 0);
+    let refused = block_on(engine_with(2 << 20).large_trace("default", trace_id)).unwrap_err();
+    assert!(matches!(refused, EngineError::Memory { limit_bytes: 0x20_0000, .. }), "{refused}");
+}
+
+#[test]
 fn a_trace_of_fifty_thousand_spans_has_a_tree_and_a_path() {
     let place = Place::new(options());
     place.append_spans(long_spans_request(0, 50_000, "x"));

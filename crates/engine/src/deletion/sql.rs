@@ -21,7 +21,6 @@ use crate::clock::{Asker, Clock};
 use crate::engine::{Core, Engine};
 use crate::error::EngineError;
 use crate::limits::{DELETION_MAX_ROWS, DELETION_MAX_TRACES, DELETION_TRIES};
-use crate::memory::QueryMemory;
 use crate::running::Question;
 use crate::scan::translate::{Pushed, translate, translate_plainly};
 use crate::session::NamedTable;
@@ -253,7 +252,7 @@ fn look(
     if parsed.tables != BTreeSet::from([table]) {
         return Err(one_expression(table));
     }
-    let memory = QueryMemory::new(core.options.query_memory_bytes, &core.memory);
+    let memory = core.query_memory();
     let state = Arc::new(QueryState::new(memory, clock, &core.counters, true));
     let reading = &core.reading;
     let snapshot = Arc::new(reading.store.snapshot_of(tenants.names(), table.signal())?);

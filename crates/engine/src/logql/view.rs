@@ -38,7 +38,7 @@ impl View {
         clock: &Arc<Clock>,
     ) -> Result<Self, EngineError> {
         let snapshot = core.reading.store.snapshot_of(tenants.names(), Signal::Logs)?;
-        let memory = Arc::new(QueryMemory::new(core.options.query_memory_bytes, &core.memory));
+        let memory = Arc::new(core.query_memory());
         let pool: Arc<dyn MemoryPool> = memory.clone();
         let reserved = MemoryConsumer::new("entries").register(&pool);
         let (core, clock) = (core.clone(), clock.clone());

@@ -36,7 +36,7 @@ impl View {
         lookback: Duration,
     ) -> Result<Self, EngineError> {
         let snapshot = core.reading.store.series_snapshot(tenants.names())?;
-        let memory = Arc::new(QueryMemory::new(core.options.query_memory_bytes, &core.memory));
+        let memory = Arc::new(core.query_memory());
         let pool: Arc<dyn MemoryPool> = memory.clone();
         let reserved = Mutex::new(MemoryConsumer::new("series").register(&pool));
         Ok(Self { core: core.clone(), snapshot, clock: clock.clone(), memory, reserved, lookback })

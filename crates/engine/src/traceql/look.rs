@@ -49,7 +49,7 @@ impl Look {
         let store = &core.reading.store;
         let snapshot = store.snapshot_of(tenants.names(), Signal::Spans)?;
         let sources = store.sources(&snapshot, time.map(reach))?;
-        let memory = QueryMemory::new(core.options.query_memory_bytes, &core.memory);
+        let memory = core.query_memory();
         Ok(Self {
             core: core.clone(),
             snapshot,

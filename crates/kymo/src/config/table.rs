@@ -355,6 +355,12 @@ pub(crate) static GROUPS: &[Group] = &[
                 "Memory of one query. One that needs more fails, saying so.",
             ),
             setting(
+                "query.memory_per_trace",
+                BUFFER_SIZE,
+                |c| &mut c.server.engine.trace_memory_bytes,
+                "Memory for reading traces that the page shows whole, all together, beside query.memory. A million spans need about 500 MiB.",
+            ),
+            setting(
                 "query.timeout",
                 TIMEOUT,
                 |c| &mut c.server.engine.query_timeout,

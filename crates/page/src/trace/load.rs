@@ -67,12 +67,12 @@ impl Traces {
 /// Reads a trace that is stored.
 async fn load(page: &Page, tenants: &Tenants, id: &str) -> Result<Loaded, Failed> {
     let trace_id = parse_id(id)?;
-    let found = page.engine.trace(tenants, trace_id).await.map_err(|error| match error {
+    let found = page.engine.large_trace(tenants, trace_id).await.map_err(|error| match error {
         EngineError::Memory { limit_bytes, of_all_queries: false } => {
             let mebibytes = limit_bytes >> 20;
             Failed::TooLarge(format!(
-                "reading the trace {id} takes more than the {mebibytes} MiB that a query may have: \
-                 raise query.memory_per_query"
+                "reading the trace {id} takes more than the {mebibytes} MiB that one may have: raise \
+                 query.memory_per_trace"
             ))
         }
         error => error.into(),
