@@ -31,6 +31,13 @@ pub const MAX_INTERPOLATION_DEPTH: usize = 8;
 pub const MAX_DEPTH: usize = 100;
 /// Memory of one regular expression of a variable.
 pub const MAX_REGEX_BYTES: usize = 1 << 20;
+/// An expression with look-around or back references. People write dozens of letters.
+pub const MAX_BACKTRACKING_PATTERN_BYTES: usize = 2 << 10;
+/// Steps back while such an expression is looked for in one text, about 10 ns each: over 100,000 rows at
+/// most some seconds. Where they do not suffice, the text does not match.
+pub const MAX_BACKTRACKS: usize = 10_000;
+/// Instructions that such an expression is made of: counted repetitions multiply them.
+pub const MAX_BACKTRACKING_STEPS: usize = 20_000;
 /// Rows of Grafana's grid before a panel: a larger number is an accident, and would make an endless
 /// page.
 pub const MAX_GRID_ROWS: i64 = 100_000;
@@ -59,8 +66,9 @@ pub const MAX_SHOWN_VALUES: usize = 10_000;
 pub const MAX_OVERRIDES: usize = 1_000;
 /// Links on one value.
 pub const MAX_LINKS: usize = 20;
-/// Rows of a field that get links. Tables show a page at a time, and each row costs a text.
-pub const MAX_LINKED_ROWS: usize = 10_000;
+/// Links of all values of a panel, about 200 bytes each: more than are looked at, and they are made
+/// whenever a panel is asked.
+pub const MAX_PANEL_LINKS: usize = 20_000;
 /// A link after its variables are put in. Browsers and proxies cut longer ones.
 pub const MAX_LINK_BYTES: usize = 8 << 10;
 /// Digits after the point of a shown number: a double has 17 in all, and more is an accident.

@@ -4,7 +4,7 @@
 
 use chrono_tz::Tz;
 use kymo_dash::fields::units::Clock;
-use kymo_dash::fields::{Context as FieldContext, resolve};
+use kymo_dash::fields::{Context as FieldContext, of_kind, resolve};
 use kymo_dash::frame::{Field, Frame, Kind, Value};
 use kymo_dash::reduce::shown::shown;
 use kymo_dash::transform::{Context, apply};
@@ -114,7 +114,7 @@ fn every_project_has_a_bar_of_the_chosen_field() {
     let mut frames = vec![transformed()];
     let context =
         FieldContext { interpolate: &str::to_owned, url_time_range: "", clock: Clock::default() };
-    assert_eq!(resolve(&field_config, &mut frames, &context), []);
+    assert_eq!(resolve(&of_kind(&field_config, "bargauge"), &mut frames, &context), []);
     let options = json!({"values": true, "calcs": [], "fields": "/^minutes$/"});
     let bars: Vec<(String, Option<f64>, String, Option<String>)> =
         shown(&options, &field_config, &frames, &context)

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use kymo_dash::interpolate::{Context, Held, Style};
 use kymo_dash::layout::lay_out;
-use kymo_dash::model::Choice;
+use kymo_dash::model::{Choice, GridPos};
 use kymo_dash::report::{Status, report};
 use kymo_dash::variables::{choose, order};
 use serde_json::{Map, Value, json};
@@ -154,6 +154,8 @@ fn handle(json: &Value) -> Option<Vec<Status>> {
         let held: Held = choose(variable, &options, None).held;
         context.variables.insert(variable.name.clone(), held);
     }
+    let places = dashboard.sections.iter().filter_map(|section| Some(section.row.as_ref()?.grid.y));
+    assert!(places.is_sorted(), "rows are from top to bottom");
     let laid_out = lay_out(dashboard, &context.variables);
     for section in &laid_out.sections {
         for placed in &section.panels {
@@ -191,6 +193,84 @@ fn generated_dashboards_of_every_schema_are_understood_and_kept() {
         }
     }
     assert!(seen[&Status::Full] > 500, "{seen:?}");
+}
+
+/// Panels with their places, by the row that they are below.
+type Rows = Vec<(Option<i64>, Vec<(i64, GridPos)>)>;
+
+/// Which panels are below which row, and where all of them go.
+fn rows_of(panels: &[Value]) -> Rows {
+    let inspected = report(&json!({"schemaVersion": 41, "panels": panels})).unwrap();
+    let laid_out = lay_out(&inspected.dashboard, &BTreeMap::new());
+    let shape = laid_out.sections.iter().map(|section| {
+        let panels = section.panels.iter().map(|placed| (placed.panel.id, placed.grid));
+        (section.row.as_ref().map(|placed| placed.row.id), panels.collect())
+    });
+    shape.collect()
+}
+
+#[test]
+fn panels_are_below_the_row_above_them_in_whatever_order_a_file_has_them() {
+    for seed in 1..200_u64 {
+        let mut random = Random(seed * 7_919);
+        let (mut panels, mut expected) = (Vec::new(), Vec::new());
+        let mut y = 0;
+        for row in 0..1 + random.below(4) {
+            let id = i64::try_from(100 * (row + 1)).unwrap();
+            panels.push(
+                json!({"id": id, "type": "row", "gridPos": {"x": 0, "y": y, "w": 24, "h": 1}}),
+            );
+            y += 1;
+            let mut below = Vec::new();
+            for place in 0..random.below(6) {
+                let id = id + i64::try_from(place).unwrap() + 1;
+                let x = 8 * i64::try_from(place % 3).unwrap();
+                let grid = GridPos { x, y: y + 4 * i64::try_from(place / 3).unwrap(), w: 8, h: 4 };
+                panels.push(json!({"id": id, "type": "stat", "gridPos": grid}));
+                below.push((id, grid));
+            }
+            y = below.last().map_or(y, |(_, grid)| grid.y + grid.h);
+            expected.push((Some(id), below));
+        }
+        for at in (1..panels.len()).rev() {
+            panels.swap(at, random.below(at + 1));
+        }
+        assert_eq!(rows_of(&panels), expected, "seed {seed}: {panels:?}");
+    }
+}
+
+#[test]
+fn no_value_ends_the_quotes_that_it_stands_in() {
+    let parts = ["\"", "'", "`", "\\", "} or vector(1) #", "\n", "$w", "a.b", "|", "\\\"", ""];
+    for seed in 1..3_000_u64 {
+        let mut random = Random(seed * 104_729);
+        let value: String = (0..random.below(5)).map(|_| random.of(&parts)).collect();
+        let mut context = Context::default();
+        let (is_list, other) = (random.flag(), random.of(&parts));
+        let values = [Choice::plain(value.clone()), Choice::plain(other)];
+        let values = values.into_iter().take(1 + random.below(2)).collect();
+        context.variables.insert("v".to_owned(), Held { values, is_list, ..Held::default() });
+        let quote = random.of(&["\"", "'", "`"]);
+        let text = format!("sum(a{{b={quote}$v{quote}, c={quote}x{quote}}})");
+        let query = context.fill(&text, Style::Promql);
+        let parsed = kymo_promql::parser::parse(&query);
+        let parsed = parsed.unwrap_or_else(|why| panic!("seed {seed}: {query}: {why}"));
+        let printed = parsed.to_string();
+        assert!(printed.starts_with("sum(a{b=") && printed.ends_with(r#",c="x"})"#), "{printed}");
+        if !is_list && quote != "`" && context.held("v").is_some_and(|held| held.values.len() == 1)
+        {
+            let expected = kymo_pattern::names::quoted(&value);
+            assert_eq!(printed, format!("sum(a{{b={expected},c=\"x\"}})"), "seed {seed}: {query}");
+        }
+        if quote != "'" {
+            let text = format!("{{a={quote}y{quote}, b={quote}$v{quote}}} |= {quote}x{quote}");
+            let query = context.fill(&text, Style::Logql);
+            let parsed = kymo_logql::parser::parse(&query);
+            let parsed = parsed.unwrap_or_else(|why| panic!("seed {seed}: {query}: {why}"));
+            let printed = parsed.to_string();
+            assert!(printed.ends_with(r#"} |= "x""#), "seed {seed}: {query}: {printed}");
+        }
+    }
 }
 
 /// Replaces a value somewhere.

@@ -6,7 +6,7 @@
 
 use chrono_tz::Tz;
 use kymo_dash::fields::units::Clock;
-use kymo_dash::fields::{Context as FieldContext, add_calcs, resolve};
+use kymo_dash::fields::{Context as FieldContext, add_calcs, of_kind, resolve};
 use kymo_dash::frame::{Field, Frame, Kind, Labels, Value};
 use kymo_dash::limits;
 use kymo_dash::reduce::shown::shown;
@@ -244,7 +244,8 @@ fn random_transformations_keep_columns_equally_long() {
             {"matcher": {"id": "byRegexp", "options": "/.*/"}, "properties": json(&mut random, 3)}]});
         let context =
             FieldContext { interpolate: &interpolate, url_time_range: "", clock: Clock::default() };
-        resolve(&config, &mut frames, &context);
+        let kind = random.pick(&["table", "stat", "timeseries"]);
+        resolve(&of_kind(&config, kind), &mut frames, &context);
         add_calcs(&mut frames, &["mean", "p99", "uniqueValues"]);
         check(&frames, seed);
         let values = shown(&json(&mut random, 2), &config, &frames, &context).values;

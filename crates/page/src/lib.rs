@@ -10,11 +10,12 @@
 //! | `/api/ci/…` | `ci` | pipelines, runs, runners, caches |
 //! | `/api/board/…` | `board` | sessions as they run, and as they ran |
 //! | `/api/fleet…` | `fleet` | hosts and GPUs |
+//! | `/api/metrics/filled` | `metrics` | intervals in a query of PromQL |
 //! | `/api/links…` | `links` | short links to pages |
 //! | `/api/runs…` | `runs` | trainings and the like, overlaid |
 //! | `/api/dashboards…` | `dashboards` | dashboards: kept, imported, asked |
 //!
-//! `machines` says what is asked of hosts and GPUs, for all who ask; `aging` lets go of what is kept in
+//! `machines` says what is asked of hosts and GPUs, and `paces` how often metrics come, for all who ask; `aging` lets go of what is kept in
 //! memory for a while.
 
 mod aging;
@@ -25,6 +26,8 @@ mod dashboards;
 mod fleet;
 mod links;
 pub mod machines;
+mod metrics;
+mod paces;
 mod runs;
 mod sql;
 #[cfg(test)]
@@ -39,6 +42,7 @@ use kymo_engine::Engine;
 pub use answer::{Asker, retry, status_of};
 pub use board::{StoredError, StoredSession};
 pub use dashboards::Dashboards;
+pub use trace::{UPLOAD_MAX_BYTES, UPLOAD_PATH};
 
 /// What handlers share.
 #[derive(Clone)]
@@ -57,6 +61,7 @@ pub fn over_http<S: Clone + Send + Sync + 'static>(page: Page) -> Router<S> {
         .merge(ci::over_http())
         .merge(board::over_http())
         .merge(fleet::over_http())
+        .merge(metrics::over_http())
         .merge(links::over_http())
         .merge(runs::over_http())
         .merge(dashboards::over_http())

@@ -10,16 +10,28 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use kymo_engine::prometheus::{PromQuery, SeriesQuery};
-use kymo_pattern::matcher::LabelMatcher;
-use kymo_promql::ast::{Expr, Node};
+use kymo_engine::{Engine, Tenants};
+use kymo_pattern::matcher::{LabelMatcher, MatchOp};
+use kymo_promql::ast::{Expr, Node, Selector};
 use kymo_promql::eval::{Outcome, Times};
 use kymo_promql::labels::Labels;
 use kymo_promql::walk::selectors;
 
-use super::Question;
-use crate::dashboards::limits::{
-    MAX_PACED_METRICS, MAX_PACED_SERIES, MAX_PACES, PACE_FRESH_SECS, PACE_WITHIN_SECS,
-};
+use crate::Page;
+use crate::times::now_nanos;
+
+/// Metrics of a query whose pace is found out, and series of each: they mostly come from the same sender.
+const MAX_PACED_METRICS: usize = 3;
+const MAX_PACED_SERIES: usize = 4;
+/// For so long the pace of a metric holds.
+const PACE_FRESH: Duration = Duration::from_secs(60);
+/// For so long finding it out may take, of all metrics of a query: a panel waits for it.
+const PACE_WITHIN: Duration = Duration::from_secs(2);
+/// Metrics whose pace is remembered, a few hundred bytes each at the most.
+const MAX_PACES: usize = 10_000;
+/// Bytes of a metric's name. Longer ones are none that anybody gave.
+const MAX_NAME_BYTES: usize = 256;
+const NANOS_PER_MILLI: i64 = 1_000_000;
 
 /// Samples are looked at so far before the end of the time: three of those that come every 5 minutes.
 const LOOKED_AT: &str = "x[15m]";
@@ -32,7 +44,7 @@ type Key = (String, String, i64);
 
 /// What was found out lately; `None` where nothing could be told.
 #[derive(Default)]
-pub(in crate::dashboards) struct Paces {
+pub(crate) struct Paces {
     known: Mutex<BTreeMap<Key, (Instant, Option<i64>)>>,
 }
 
@@ -40,7 +52,7 @@ impl Paces {
     fn known(&self, key: &Key) -> Option<Option<i64>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (found, pace) = known.get(key)?;
-        (found.elapsed() < Duration::from_secs(PACE_FRESH_SECS)).then_some(*pace)
+        (found.elapsed() < PACE_FRESH).then_some(*pace)
     }
 
     fn remember(&self, key: Key, pace: Option<i64>) {
@@ -52,42 +64,62 @@ impl Paces {
     }
 }
 
-/// The longest usual distance of samples, in milliseconds, of the metrics that an expression names.
-pub(super) async fn pace(question: &Question<'_>, expr: &Expr) -> Option<i64> {
-    let found = selectors(expr).into_iter().filter_map(|selector| selector.name.clone());
-    let names: BTreeSet<String> = found.collect();
+/// The longest usual distance of samples, in milliseconds, of the metrics that an expression names, at the
+/// end of a time.
+pub(crate) async fn pace(
+    page: &Page,
+    tenants: &Tenants,
+    end_millis: i64,
+    expr: &Expr,
+) -> Option<i64> {
+    let names: BTreeSet<&str> = selectors(expr).into_iter().filter_map(name_of).collect();
+    let names = names.into_iter().filter(|name| name.len() <= MAX_NAME_BYTES);
+    let latest = tokio::time::Instant::now() + PACE_WITHIN;
+    // What is shown may end in the future, as a day does, where there are no samples yet.
+    let end = end_millis.min(now_nanos() / NANOS_PER_MILLI);
     let mut longest = None;
-    for name in names.into_iter().take(MAX_PACED_METRICS) {
-        longest = longest.max(of_metric(question, name).await);
+    for name in names.take(MAX_PACED_METRICS) {
+        longest = longest.max(of_metric(page, tenants, end, name, latest).await);
     }
     longest
 }
 
-async fn of_metric(question: &Question<'_>, name: String) -> Option<i64> {
-    let paces = &question.page.dashboards.paces;
-    let end = question.time().to_millis;
-    let key = (question.tenants.to_string(), name, end.div_euclid(HOUR_MILLIS));
+/// The metric of a selector, also if it is named in braces.
+fn name_of(selector: &Selector) -> Option<&str> {
+    let is_name =
+        |matcher: &&LabelMatcher| matcher.name == "__name__" && matcher.op == MatchOp::Equal;
+    selector.matchers.iter().find(is_name).map(|matcher| matcher.value.as_str())
+}
+
+async fn of_metric(
+    page: &Page,
+    tenants: &Tenants,
+    end: i64,
+    name: &str,
+    latest: tokio::time::Instant,
+) -> Option<i64> {
+    let paces = &page.dashboards.paces;
+    let key = (tenants.to_string(), name.to_owned(), end.div_euclid(HOUR_MILLIS));
     if let Some(known) = paces.known(&key) {
         return known;
     }
-    let within = Duration::from_secs(PACE_WITHIN_SECS);
-    let pace = tokio::time::timeout(within, measured(question, &key.1, end)).await.ok().flatten();
+    let measuring = measured(&page.engine, tenants, &key.1, end);
+    let pace = tokio::time::timeout_at(latest, measuring).await.ok().flatten();
     paces.remember(key, pace);
     pace
 }
 
-async fn measured(question: &Question<'_>, name: &str, end: i64) -> Option<i64> {
-    let engine = &question.page.engine;
+async fn measured(engine: &Engine, tenants: &Tenants, name: &str, end: i64) -> Option<i64> {
     let matchers = vec![vec![LabelMatcher::equal("__name__", name)]];
     let query = SeriesQuery { matchers, start: end.saturating_sub(LOOKED_AT_MILLIS), end };
-    let series = engine.prom_series(question.tenants, query).await.ok()?;
+    let series = engine.prom_series(tenants, query).await.ok()?;
     // From all over the list: neighbours come from the same sender.
     let apart = (series.len() / MAX_PACED_SERIES).max(1);
     let mut longest = None;
     for labels in series.iter().step_by(apart).take(MAX_PACED_SERIES) {
         let (expr, times) = (samples_of(labels)?, Times::instant(end));
         let query = PromQuery { expr, times, lookback: None, timeout: None };
-        let done = engine.promql(question.tenants, query).await.ok()?;
+        let done = engine.promql(tenants, query).await.ok()?;
         let Outcome::Matrix(matrix) = done.outcome else { continue };
         for found in matrix {
             let histograms = found.histograms.iter().map(|(time, _)| *time);

@@ -1,9 +1,8 @@
 //! Value mappings: texts and colours for values, ranges, patterns and what is missing.
 
-use regex::Regex;
 use serde_json::{Map, Value as Json};
 
-use super::pattern;
+use super::pattern::{self, Pattern};
 use crate::frame::{Value, parse_number};
 
 /// What a mapping gives.
@@ -25,7 +24,7 @@ pub struct Mappings(Vec<Mapping>);
 enum Mapping {
     Values(Map<String, Json>),
     Range { from: f64, to: f64, result: Mapped },
-    Pattern { regex: Regex, all: bool, result: Mapped },
+    Pattern { regex: Pattern, all: bool, result: Mapped },
     Special { matches: String, result: Mapped },
 }
 
@@ -102,7 +101,7 @@ impl Mapping {
                 if !regex.is_match(text) {
                     return None;
                 }
-                let replaced = |template: &String| pattern::replace(regex, text, template, *all);
+                let replaced = |template: &String| regex.replace(text, template, *all);
                 Some(Mapped { text: result.text.as_ref().map(replaced), ..result.clone() })
             }
             Self::Special { matches, result } => {

@@ -3,11 +3,10 @@
 //! A matcher is `{"id", "options"}`. Names are compared with both the name that people see and the
 //! field's own. What cannot be read is an error with a sentence for the panel's reader.
 
-use regex::Regex;
 use serde_json::Value as Json;
 
 use super::name::{Names, VALUE};
-use super::pattern;
+use super::pattern::{self, Pattern};
 use crate::frame::{Field, Frame, Kind, Value};
 use crate::limits;
 use crate::reduce::Reducer;
@@ -46,7 +45,7 @@ pub enum FieldMatcher {
     /// Those with one of the names.
     Names(Vec<String>),
     /// Those whose seen name matches.
-    Pattern(Regex),
+    Pattern(Pattern),
     /// Those of one of the kinds.
     Kinds(Vec<Kind>),
     /// Those that a query gave.
@@ -247,9 +246,9 @@ fn by_value(options: &Json) -> FieldMatcher {
 #[derive(Debug)]
 pub enum FrameMatcher {
     /// Those whose name matches.
-    Name(Regex),
+    Name(Pattern),
     /// Those whose query matches.
-    RefIdPattern(Regex),
+    RefIdPattern(Pattern),
     /// Those of one of the queries.
     RefIds(Vec<String>),
     /// The one at that place.

@@ -13,12 +13,14 @@
 //! | [`mapping`] | texts and colours for certain values |
 //! | [`units`] | how numbers are written, as a table for server and page |
 //! | [`scope`], [`links`] | variables that data gives, and links made of them |
+//! | `linker` | which rows have links: there is room for so many |
 //!
 //! Differences from Grafana, by design: the panel's default name is not given to fields of times, a
 //! step of thresholds without a value is the lowest wherever it stands, and a scale is shared by the
 //! fields of one unit, not by all.
 
 pub mod display;
+mod linker;
 pub mod links;
 pub mod mapping;
 pub mod matcher;
@@ -35,11 +37,12 @@ pub use name::Names;
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use crate::frame::{Config, Field, Frame, Kind, Notice, State};
 use crate::limits;
 use crate::reduce;
+use linker::Linker;
 use scope::{Prepared, Scope};
 use units::Clock;
 
@@ -73,29 +76,80 @@ struct Rule<'a> {
 const COLOURED_BY_SERIES: [&str; 7] =
     ["timeseries", "barchart", "piechart", "histogram", "trend", "xychart", "candlestick"];
 
-/// What a panel of a kind sets for its fields, with what the kind has by itself.
+/// Kinds of panels that have thresholds, where the panel says nothing.
+const WITH_THRESHOLDS: [&str; 10] = [
+    "timeseries",
+    "stat",
+    "gauge",
+    "bargauge",
+    "table",
+    "barchart",
+    "state-timeline",
+    "status-history",
+    "trend",
+    "xychart",
+];
+
+/// What a panel sets for its fields, with what its kind has by itself.
+#[derive(Debug, Clone)]
+pub struct FieldConfig<'a> {
+    json: Cow<'a, Json>,
+    /// Whether the values that the panel draws have links of their own, see [`reduce::shown`]: then
+    /// rows need none.
+    is_of_single_values: bool,
+}
+
+impl FieldConfig<'_> {
+    /// As JSON.
+    pub fn json(&self) -> &Json {
+        &self.json
+    }
+}
+
+/// What a panel of a kind sets for its fields, with what the kind has by itself, as Grafana: colours of
+/// the series, and thresholds of green and, from 80, red.
 #[must_use]
-pub fn of_kind<'a>(field_config: &'a Json, kind: &str) -> Cow<'a, Json> {
+pub fn of_kind<'a>(field_config: &'a Json, kind: &str) -> FieldConfig<'a> {
+    let says = |pointer: &str| field_config.pointer(pointer).is_some_and(|value| !value.is_null());
     let mode = field_config.pointer("/defaults/color/mode").and_then(Json::as_str);
-    if !COLOURED_BY_SERIES.contains(&kind) || mode.is_some_and(|mode| !mode.is_empty()) {
-        return Cow::Borrowed(field_config);
+    let mut own = Vec::new();
+    if mode.is_none_or(str::is_empty) {
+        if COLOURED_BY_SERIES.contains(&kind) {
+            own.push(("color", json!({"mode": "palette-classic"})));
+        } else if kind == "state-timeline" && !says("/defaults/thresholds") {
+            own.push(("color", json!({"mode": "continuous-GrYlRd"})));
+        }
     }
-    let mut with = field_config.as_object().cloned().unwrap_or_default();
-    let defaults = with.entry("defaults").or_insert_with(|| Json::Object(Map::new()));
-    if let Json::Object(defaults) = defaults {
-        defaults.insert("color".to_owned(), serde_json::json!({"mode": "palette-classic"}));
+    if WITH_THRESHOLDS.contains(&kind) && !says("/defaults/thresholds") {
+        let steps = json!([{"color": "green", "value": null}, {"color": "red", "value": 80}]);
+        own.push(("thresholds", json!({"mode": "absolute", "steps": steps})));
     }
-    Cow::Owned(Json::Object(with))
+    let mut json = Cow::Borrowed(field_config);
+    if !own.is_empty() {
+        let mut with = field_config.as_object().cloned().unwrap_or_default();
+        let defaults = with.entry("defaults").or_insert_with(|| Json::Object(Map::new()));
+        if let Json::Object(defaults) = defaults {
+            defaults.extend(own.into_iter().map(|(key, value)| (key.to_owned(), value)));
+        }
+        json = Cow::Owned(Json::Object(with));
+    }
+    FieldConfig { json, is_of_single_values: reduce::shown::KINDS.contains(&kind) }
 }
 
 /// Gives all fields their configuration and state. Returns what could not be understood.
-pub fn resolve(field_config: &Json, frames: &mut [Frame], context: &Context<'_>) -> Vec<Notice> {
+pub fn resolve(
+    field_config: &FieldConfig<'_>,
+    frames: &mut [Frame],
+    context: &Context<'_>,
+) -> Vec<Notice> {
     let mut notices = Vec::new();
-    let settings = Settings::read(field_config, "series", &mut notices);
-    resolve_within(&settings, frames, context);
+    let mut linker = Linker::new(!field_config.is_of_single_values);
+    let settings = Settings::read(field_config.json(), "series", &mut notices);
+    resolve_within(&settings, frames, &mut linker, context);
     // What is wrong with overrides is said once.
-    let settings = Settings::read(field_config, "nested", &mut Vec::new());
-    nested::resolve(&settings, frames, context);
+    let settings = Settings::read(field_config.json(), "nested", &mut Vec::new());
+    nested::resolve(&settings, frames, &mut linker, context);
+    notices.extend(linker.notice());
     notices
 }
 
@@ -108,8 +162,14 @@ impl<'a> Settings<'a> {
 }
 
 /// Configures the frames of one scope.
-fn resolve_within(settings: &Settings<'_>, frames: &mut [Frame], context: &Context<'_>) {
+fn resolve_within(
+    settings: &Settings<'_>,
+    frames: &mut [Frame],
+    linker: &mut Linker,
+    context: &Context<'_>,
+) {
     let rules = &settings.rules;
+    let linked = linker.linked_by_queries(frames);
     let before = Names::new(frames);
     let meant: Vec<Vec<Vec<usize>>> = (0..frames.len())
         .map(|frame| rules.iter().map(|rule| rule.matcher.fields(frames, &before, frame)).collect())
@@ -130,7 +190,7 @@ fn resolve_within(settings: &Settings<'_>, frames: &mut [Frame], context: &Conte
     }
     name_fields(frames, context);
     set_states(frames);
-    set_links(frames, context);
+    linker.set_links(frames, &linked, context);
 }
 
 fn rules<'a>(field_config: &'a Json, scope: &str, notices: &mut Vec<Notice>) -> Vec<Rule<'a>> {
@@ -218,7 +278,7 @@ fn tidy(config: &mut Config) {
     if mode.is_none_or(str::is_empty) {
         config.remove("color");
         if config.contains_key("thresholds") {
-            config.insert("color".to_owned(), serde_json::json!({"mode": "thresholds"}));
+            config.insert("color".to_owned(), json!({"mode": "thresholds"}));
         }
     }
     let number = |key: &str| config.get(key).and_then(Json::as_f64);
@@ -282,38 +342,6 @@ fn set_states(frames: &mut [Frame]) {
             series_index += usize::from(coloured);
         }
     }
-}
-
-/// Makes the links of every row, for fields that have any.
-fn set_links(frames: &mut [Frame], context: &Context<'_>) {
-    let has_links = |field: &Field| field.config.get("links").is_some_and(has_any);
-    if !frames.iter().flat_map(|frame| &frame.fields).any(has_links) {
-        return;
-    }
-    let prepared = Prepared::new(frames, &context.clock);
-    let mut made = Vec::new();
-    for (frame, source) in frames.iter().enumerate() {
-        for (field, column) in source.fields.iter().enumerate() {
-            let Some(config) = column.config.get("links").filter(|links| has_any(links)) else {
-                continue;
-            };
-            let row = |row| {
-                let scope = scope_of(&prepared, frame, field, Some(row), context);
-                links::links(config, &scope, context.interpolate)
-            };
-            let rows = column.values.len().min(limits::MAX_LINKED_ROWS);
-            made.push((frame, field, (0..rows).map(row).collect::<Vec<_>>()));
-        }
-    }
-    for (frame, field, links) in made {
-        if let Some(state) = &mut frames[frame].fields[field].state {
-            state.links = links;
-        }
-    }
-}
-
-fn has_any(links: &Json) -> bool {
-    links.as_array().is_some_and(|links| !links.is_empty())
 }
 
 /// The place of a template, for [`scope::expand`].

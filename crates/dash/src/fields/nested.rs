@@ -4,11 +4,17 @@
 
 use std::sync::Arc;
 
+use super::linker::Linker;
 use super::{Context, Settings, resolve_within, set_states};
 use crate::frame::{Field, Frame, Kind, Value};
 
 /// Gives the fields of nested frames their configuration and state.
-pub(super) fn resolve(settings: &Settings<'_>, frames: &mut [Frame], context: &Context<'_>) {
+pub(super) fn resolve(
+    settings: &Settings<'_>,
+    frames: &mut [Frame],
+    linker: &mut Linker,
+    context: &Context<'_>,
+) {
     let fields = frames.iter_mut().flat_map(|frame| &mut frame.fields);
     for field in fields.filter(|field| field.kind == Kind::Frame) {
         let values = std::mem::take(&mut field.values);
@@ -17,7 +23,7 @@ pub(super) fn resolve(settings: &Settings<'_>, frames: &mut [Frame], context: &C
             .map(|value| match value {
                 Value::Frame(inner) => trend(field, &inner),
                 Value::List(list) => {
-                    list.iter().map(|value| table(settings, value, context)).collect()
+                    list.iter().map(|value| table(settings, value, linker, context)).collect()
                 }
                 other => other,
             })
@@ -39,10 +45,15 @@ fn trend(outer: &Field, inner: &Frame) -> Value {
 }
 
 /// A table in a cell has the panel's defaults, and the overrides that are meant for nested ones.
-fn table(settings: &Settings<'_>, value: &Value, context: &Context<'_>) -> Value {
+fn table(
+    settings: &Settings<'_>,
+    value: &Value,
+    linker: &mut Linker,
+    context: &Context<'_>,
+) -> Value {
     let Value::Frame(inner) = value else { return value.clone() };
     let mut inner = [Frame::clone(inner)];
-    resolve_within(settings, &mut inner, context);
+    resolve_within(settings, &mut inner, linker, context);
     let [inner] = inner;
     Value::Frame(Arc::new(inner))
 }
@@ -50,6 +61,7 @@ fn table(settings: &Settings<'_>, value: &Value, context: &Context<'_>) -> Value
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fields::of_kind;
     use crate::fields::units::Clock;
     use serde_json::{Value as Json, json};
 
@@ -57,7 +69,7 @@ mod tests {
         let mut frames = [Frame::new(vec![field])];
         let context =
             Context { interpolate: &str::to_owned, url_time_range: "", clock: Clock::default() };
-        crate::fields::resolve(&config, &mut frames, &context);
+        crate::fields::resolve(&of_kind(&config, ""), &mut frames, &context);
         let [frame] = frames;
         frame.fields.into_iter().flat_map(|field| field.values).collect()
     }

@@ -6,14 +6,22 @@ use super::units::Clock;
 use super::{Context, Display, add_calcs, display, of_kind, resolve};
 use crate::frame::{Field, Frame, Labels, Value};
 
-fn resolved(field_config: Json, mut frames: Vec<Frame>) -> (Vec<Frame>, Vec<String>) {
+fn resolved(field_config: Json, frames: Vec<Frame>) -> (Vec<Frame>, Vec<String>) {
+    resolved_as("", field_config, frames)
+}
+
+fn resolved_as(
+    kind: &str,
+    field_config: Json,
+    mut frames: Vec<Frame>,
+) -> (Vec<Frame>, Vec<String>) {
     let interpolate = |text: &str| text.replace("${env}", "prod");
     let context = Context {
         interpolate: &interpolate,
         url_time_range: "from=1&to=2",
         clock: Clock::default(),
     };
-    let notices = resolve(&field_config, &mut frames, &context);
+    let notices = resolve(&of_kind(&field_config, kind), &mut frames, &context);
     (frames, notices.into_iter().map(|notice| notice.text).collect())
 }
 
@@ -135,11 +143,13 @@ fn colours_of_palettes_and_gradients_are_left_to_the_page() {
 
 #[test]
 fn a_kind_has_colours_of_its_own_where_the_panel_says_nothing() {
-    let mode = |config: &Json, kind: &str| of_kind(config, kind)["defaults"]["color"].clone();
+    let mode =
+        |config: &Json, kind: &str| of_kind(config, kind).json()["defaults"]["color"].clone();
     let palette = json!({"mode": "palette-classic"});
     assert_eq!(mode(&json!({}), "piechart"), palette);
     assert_eq!(mode(&json!({"defaults": {"unit": "s"}, "overrides": []}), "barchart"), palette);
     assert_eq!(mode(&json!({}), "stat"), Json::Null);
+    assert_eq!(mode(&json!({}), "state-timeline"), json!({"mode": "continuous-GrYlRd"}));
     let fixed = json!({"mode": "fixed", "fixedColor": "red"});
     assert_eq!(mode(&json!({"defaults": {"color": fixed}}), "piechart"), fixed);
 }
@@ -150,6 +160,55 @@ fn every_row_has_its_links() {
     let (frames, _) = resolved(json!({"defaults": {"links": links}}), gpus());
     let state = frames[1].fields[1].state.clone().unwrap();
     assert_eq!(state.links[1][0].url, "/x/90?from=1&to=2");
+}
+
+#[test]
+fn a_panel_without_thresholds_is_green_and_from_80_red() {
+    let color = |kind: &str, config: &Json, value: f64| {
+        let (frames, _) = resolved_as(kind, config.clone(), gpus());
+        shown(&frames[0].fields[1], value).color
+    };
+    for kind in ["stat", "gauge", "bargauge", "table", "status-history"] {
+        assert_eq!(color(kind, &json!({}), 79.0).as_deref(), Some("green"), "{kind}");
+        let null = json!({"defaults": {"thresholds": null}});
+        assert_eq!(color(kind, &null, 80.0).as_deref(), Some("red"), "{kind}");
+    }
+    let none = json!({"defaults": {"thresholds": {"mode": "absolute", "steps": []}}});
+    assert_eq!(color("stat", &none, 80.0), None);
+    assert_eq!(color("piechart", &json!({}), 80.0), None);
+    assert_eq!(color("heatmap", &json!({}), 80.0), None);
+    let (frames, _) = resolved_as("timeseries", json!({}), gpus());
+    assert!(frames[0].fields[1].config.contains_key("thresholds"));
+    assert!(!frames[0].fields[0].config.contains_key("thresholds"), "a time has none");
+}
+
+#[test]
+fn a_panel_has_room_for_so_many_links_and_says_what_is_left_out() {
+    let series = || {
+        let frame = |_| {
+            let times = (0..1_000).map(f64::from);
+            let values = (0..1_000).map(|row| Some(f64::from(row)));
+            Frame::new(vec![Field::time("Time", times), Field::number("Value", values)])
+        };
+        (0..100).map(frame).collect::<Vec<_>>()
+    };
+    let config = json!({"defaults": {"links": [{"title": "t", "url": "/x/${__value.raw}"}]}});
+    let links = |frames: &[Frame]| -> Vec<usize> {
+        let fields = frames.iter().flat_map(|frame| &frame.fields);
+        fields.map(|field| field.state.as_ref().unwrap().links.len()).collect()
+    };
+    let (frames, notices) = resolved_as("timeseries", config.clone(), series());
+    assert_eq!(links(&frames), [100; 200]);
+    assert_eq!(
+        notices,
+        ["truncated: 20000 of 200000 values have their links: a panel has room for 20000"]
+    );
+    // What is drawn has its own there, but for those that a query gave.
+    let mut with_exemplar = series();
+    with_exemplar[0].fields[1].config.insert("links".into(), json!([{"url": "/trace"}]));
+    let (frames, notices) = resolved_as("stat", config, with_exemplar);
+    assert_eq!(links(&frames).iter().sum::<usize>(), 1_000);
+    assert_eq!((links(&frames)[1], notices), (1_000, Vec::new()));
 }
 
 #[test]

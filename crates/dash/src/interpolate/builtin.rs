@@ -28,10 +28,18 @@ pub(super) fn value(context: &Context, named: &Named<'_>) -> Option<String> {
         ("__user", _) => context.user.clone(),
         ("__org", Some("name")) => context.organisation.clone(),
         ("__org", _) => "1".to_owned(),
-        ("__url_time_range", _) => format!("from={}&to={}", time.from_millis, time.to_millis),
+        ("__url_time_range", _) => url_time_range(context),
         ("__all_variables", _) => all_variables(context),
         _ => return None,
     })
+}
+
+/// The time as a link's parameters: one that moves on goes on moving.
+fn url_time_range(context: &Context) -> String {
+    match &context.written_time {
+        Some((from, to)) => format!("from={}&to={}", percent_encode(from), percent_encode(to)),
+        None => format!("from={}&to={}", context.time.from_millis, context.time.to_millis),
+    }
 }
 
 fn rounded_seconds(millis: i64) -> i64 {

@@ -6,8 +6,8 @@ use serde_json::json;
 use super::{Held, Style};
 use crate::fields::units::date;
 
-/// Values in a style.
-pub(super) fn styled(style: Style, held: &Held, values: &[&str]) -> String {
+/// Values in a style, within the quotes around them, if there are any.
+pub(super) fn styled(style: Style, around: Option<char>, held: &Held, values: &[&str]) -> String {
     let join = |separator: &str, write: &dyn Fn(&str) -> String| {
         values.iter().map(|value| write(value)).collect::<Vec<_>>().join(separator)
     };
@@ -16,11 +16,13 @@ pub(super) fn styled(style: Style, held: &Held, values: &[&str]) -> String {
         Style::Glob => glob(values),
         Style::Promql | Style::Logql if held.is_list => match values {
             [] => String::new(),
-            [one] => quoted_pattern(one),
-            _ => format!("({})", join("|", &quoted_pattern)),
+            [one] => pattern_within(around, one),
+            _ => format!("({})", join("|", &|value| pattern_within(around, value))),
         },
-        Style::Traceql if held.is_list => join("|", &quoted_pattern),
-        Style::Promql | Style::Logql | Style::Traceql => join(",", &in_quotes),
+        Style::Traceql if held.is_list => join("|", &|value| pattern_within(around, value)),
+        Style::Promql | Style::Logql | Style::Traceql => {
+            join(",", &|value| text_within(around, value))
+        }
         Style::Sql if held.is_list => sql_list(values),
         Style::Sql => join(",", &|value| value.replace('\'', "''")),
     }
@@ -136,27 +138,34 @@ fn escape_pattern(value: &str) -> String {
     escape(value, "\\^$*+?.()|[]{}/", "\\")
 }
 
-/// Escaped for a regular expression within double quotes: each backslash is two there.
-fn quoted_pattern(value: &str) -> String {
+/// Escaped for a regular expression within quotes. Without them it is a part of the query as it is.
+fn pattern_within(around: Option<char>, value: &str) -> String {
+    if around.is_none() {
+        return value.to_owned();
+    }
+    // A slash is escaped for JavaScript, which reads no query.
+    text_within(around, &escape(value, "\\^$*+?.()|[]{}", "\\"))
+}
+
+/// Within quotes, as it is. Without them it is a part of the query.
+fn text_within(around: Option<char>, value: &str) -> String {
     let mut escaped = String::with_capacity(value.len());
     for c in value.chars() {
-        match c {
-            '\\' => escaped.push_str("\\\\\\\\"),
-            '"' => escaped.push_str("\\\""),
-            '\n' => escaped.push_str("\\n"),
-            '^' | '$' | '*' | '+' | '?' | '.' | '(' | ')' | '|' | '[' | ']' | '{' | '}' => {
-                escaped.push_str("\\\\");
+        match (around, c) {
+            // Nothing is escaped there: a regular expression knows the backtick by its number, and any
+            // other text does not end.
+            (Some('`'), '`') => escaped.push_str("\\x60"),
+            (None | Some('`'), c) => escaped.push(c),
+            (Some(_), '\n') => escaped.push_str("\\n"),
+            (Some(quote), c) => {
+                if c == '\\' || c == quote {
+                    escaped.push('\\');
+                }
                 escaped.push(c);
             }
-            c => escaped.push(c),
         }
     }
     escaped
-}
-
-/// Within double quotes, as it is.
-fn in_quotes(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 /// Texts for `IN (…)`, which must not be empty: nothing is in a list of NULL.

@@ -7,6 +7,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `syntax` | finding variables in a text |
+//! | `quotes` | whether a place of a query is within quotes |
 //! | [`format`](mod@format) | values as text, by format |
 //! | `builtin` | `$__interval`, `$__from`, `__dashboard` and the like |
 //! | [`interval`] | durations as text, steps, the interval of a panel |
@@ -14,6 +15,7 @@
 mod builtin;
 pub mod format;
 pub mod interval;
+mod quotes;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -25,6 +27,7 @@ use chrono_tz::Tz;
 use crate::limits::{MAX_INTERPOLATED_BYTES, MAX_INTERPOLATION_DEPTH};
 use crate::model::Choice;
 use crate::model::variable::ALL;
+use quotes::Quotes;
 use syntax::Piece;
 
 /// What a value within a marked text begins with: a character that stands for nothing.
@@ -67,11 +70,12 @@ pub enum Style {
     Marked,
     /// As Grafana does where it knows no better: `{a,b}`.
     Glob,
-    /// Within the quotes of PromQL: several as `(a|b)`, escaped for regular expressions.
+    /// In PromQL: several as `(a|b)`. Within quotes they are escaped for regular expressions, and no
+    /// value ends the quotes; elsewhere a value is a part of the query, such as `job="api"`.
     Promql,
-    /// Within the quotes of LogQL, likewise.
+    /// In LogQL, likewise.
     Logql,
-    /// Within the quotes of TraceQL: several as `a|b`, escaped for regular expressions.
+    /// In TraceQL, likewise, but several as `a|b`.
     Traceql,
     /// In SQL: several as `'a','b'`, one as it is with its quotes doubled.
     Sql,
@@ -95,6 +99,9 @@ pub struct Context {
     pub scoped: BTreeMap<String, Held>,
     /// The time that is shown.
     pub time: TimeRange,
+    /// The dashboard's time as it is written, from and to, such as `now-6h` and `now`: links to other
+    /// dashboards go on with it. Without it they have the milliseconds of `time`.
+    pub written_time: Option<(String, String)>,
     /// The zone that dates are written in.
     pub zone: Tz,
     /// `$__interval`.
@@ -117,20 +124,32 @@ impl Context {
 
     /// A text with its variables put in.
     pub fn fill(&self, text: &str, style: Style) -> String {
-        self.fill_within(text, style, MAX_INTERPOLATION_DEPTH)
+        self.fill_within(text, Quotes::of(style), MAX_INTERPOLATION_DEPTH)
     }
 
-    fn fill_within(&self, text: &str, style: Style, depth: usize) -> String {
+    /// `quotes` is where the text begins.
+    fn fill_within(&self, text: &str, mut quotes: Quotes, depth: usize) -> String {
         let mut filled = String::with_capacity(text.len());
         for piece in syntax::pieces(text) {
+            let before = filled.len();
             match piece {
                 Piece::Text(text) => filled.push_str(text),
-                Piece::Variable(named) => match self.value(&named, style, depth) {
-                    Some(value) if style == Style::Marked => push_marked(&mut filled, &value),
-                    Some(value) => filled.push_str(&value),
+                Piece::Variable(named) => match self.value(&named, &quotes, depth) {
+                    Some(value) if quotes.style() == Style::Marked => {
+                        push_marked(&mut filled, &value);
+                    }
+                    Some(value) => {
+                        // A backslash must not take away the one that escapes the value's quote.
+                        if quotes.is_behind_backslash() && !value.is_empty() {
+                            filled.push('\\');
+                        }
+                        filled.push_str(&value);
+                    }
                     None => filled.push_str(named.written),
                 },
             }
+            // What a value brings counts too: it may open what the next one stands in.
+            quotes.read(&filled[before..]);
             if filled.len() > MAX_INTERPOLATED_BYTES {
                 // Nothing useful is that long: the query's own limit says so to the user.
                 break;
@@ -139,8 +158,8 @@ impl Context {
         filled
     }
 
-    fn value(&self, named: &syntax::Named<'_>, style: Style, depth: usize) -> Option<String> {
-        let format = named.format;
+    fn value(&self, named: &syntax::Named<'_>, quotes: &Quotes, depth: usize) -> Option<String> {
+        let (format, style) = (named.format, quotes.style());
         let Some(held) = self.held(named.name) else { return builtin::value(self, named) };
         let is_for_people = matches!(style, Style::Text | Style::Marked);
         let as_text = matches!(format, Some("text")) || format.is_none() && is_for_people;
@@ -154,7 +173,7 @@ impl Context {
             return Some(if depth == 0 {
                 all.clone()
             } else {
-                self.fill_within(all, style, depth - 1)
+                self.fill_within(all, quotes.clone(), depth - 1)
             });
         }
         let texts: Vec<&str> =
@@ -173,7 +192,7 @@ impl Context {
             // It is shown as it is: escapes would be shown too.
             Some("html") if style == Style::Marked => texts.join(", "),
             Some(format) => format::named(format, named.name, held, &texts, self.zone),
-            None => format::styled(style, held, &texts),
+            None => format::styled(style, quotes.around(), held, &texts),
         })
     }
 }

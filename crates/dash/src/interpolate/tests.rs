@@ -82,6 +82,55 @@ fn quotes_and_backslashes_cannot_end_a_text_of_a_language() {
 }
 
 #[test]
+fn a_value_is_escaped_within_quotes_and_a_part_of_the_query_elsewhere() {
+    let mut context = context();
+    let list = |values: &[&str]| Held {
+        values: values.iter().map(|value| Choice::plain(*value)).collect(),
+        is_list: true,
+        ..Held::default()
+    };
+    for (name, held) in [
+        ("filter", Held::one("job=\"api\", x=~\"a\\\\d\"")),
+        ("listed", list(&["sum(rate(a{b=\"c\"}[5m]))"])),
+        ("sly", Held::one("x\"} or vector(1) #")),
+        ("tick", Held::one("x`} or vector(1) #")),
+        ("ticks", list(&["a`.b"])),
+        ("open", Held::one("job=\"")),
+        ("slash", Held::one("\\")),
+    ] {
+        context.variables.insert(name.to_owned(), held);
+    }
+    for style in [Style::Promql, Style::Logql] {
+        for (text, expected) in [
+            ("up{$filter}", r#"up{job="api", x=~"a\\d"}"#),
+            ("$listed / 2", r#"sum(rate(a{b="c"}[5m])) / 2"#),
+            (r#"{a="$sly"}"#, r#"{a="x\"} or vector(1) #"}"#),
+            ("{a=`$tick`}", r"{a=`x\x60} or vector(1) #`}"),
+            ("{a=~`$ticks`, b=~`$several`}", r"{a=~`a\x60\.b`, b=~`(a\.b|c'd)`}"),
+            // What a value opens is open.
+            (r#"{$open$sly"}"#, r#"{job="x\"} or vector(1) #"}"#),
+            // Neither backslash takes the other's place.
+            (
+                r#"{a="\$sly", b="$slash", c="$sly"}"#,
+                r#"{a="\\x\"} or vector(1) #", b="\\", c="x\"} or vector(1) #"}"#,
+            ),
+            ("# it's\n{$filter}", "# it's\n{job=\"api\", x=~\"a\\\\d\"}"),
+        ] {
+            assert_eq!(context.fill(text, style), expected, "{text}");
+        }
+    }
+    assert_eq!(context.fill("{a='$several'}", Style::Promql), r"{a='(a\\.b|c\'d)'}");
+    assert_eq!(context.fill("{ $open$sly\" }", Style::Traceql), r#"{ job="x\"} or vector(1) #" }"#);
+}
+
+#[test]
+fn links_go_on_with_the_time_as_it_is_written() {
+    let written_time = Some(("now/d".to_owned(), "now".to_owned()));
+    let context = Context { written_time, ..context() };
+    assert_eq!(context.fill("${__url_time_range}", Style::Glob), "from=now%2Fd&to=now");
+}
+
+#[test]
 fn all_is_all_values_or_what_the_author_wrote() {
     filled("$all", Style::Promql, "(x|y)");
     filled("$custom", Style::Promql, ".*");

@@ -1,7 +1,7 @@
 //! Dashboards of any age, brought up to date.
 //!
 //! ```text
-//! JSON ─> unwrap (API, v2) ─> inputs, library panels ─> rows to grid ─> ids ─> panels ─> classic, version 42
+//! JSON ─> unwrap (API, v2) ─> inputs, library panels ─> rows to grid ─> order ─> ids ─> panels ─> classic, version 42
 //! ```
 //!
 //! What is done to a panel depends on what it has, not on the version that the dashboard claims: files
@@ -135,6 +135,7 @@ pub fn migrate(original: &Value) -> Result<Migrated, NotADashboard> {
     rows::to_grid(&mut json);
     drop_copies(&mut json, &mut general);
     check_counts(&json)?;
+    sort_by_place(&mut json);
     let version = read::integer(&json, "schemaVersion");
     if version.is_some_and(|version| version < steps::LABELS_APART_SINCE) {
         for_each_panel(&mut json, steps::merge_labels);
@@ -186,6 +187,18 @@ fn drop_copies(json: &mut Object, general: &mut Notes) {
     if count > 0 {
         general.changed("copies of repeated panels that were saved with it are made anew");
     }
+}
+
+/// Panels from top to bottom and from left to right, as Grafana sorts them before it looks which row each
+/// is of: files have them in any order. One without a place is at the top.
+fn sort_by_place(json: &mut Object) {
+    let Some(Value::Array(panels)) = json.get_mut("panels") else { return };
+    let place = |panel: &Value| {
+        let grid = panel.as_object().and_then(|panel| read::object(panel, "gridPos"));
+        let part = |key| grid.and_then(|grid| read::integer(grid, key)).unwrap_or(0);
+        (part("y"), part("x"))
+    };
+    panels.sort_by_key(place);
 }
 
 /// Every panel, those in rows included.

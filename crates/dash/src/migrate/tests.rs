@@ -248,7 +248,7 @@ fn inputs_and_library_panels_are_filled_in() {
         "panels": [
             {"id": 1, "type": "stat", "datasource": {"type": "prometheus", "uid": "${DS_PROM}"}},
             {"id": 2, "gridPos": {"x": 1, "y": 2, "w": 3, "h": 4}, "libraryPanel": {"uid": "lib-1", "name": "L"}},
-            {"id": 3, "libraryPanel": {"uid": "gone", "name": "G"}}]
+            {"id": 3, "gridPos": {"x": 0, "y": 6}, "libraryPanel": {"uid": "gone", "name": "G"}}]
     })).unwrap();
     let panels = &done.json["panels"];
     assert_eq!(panels[0]["datasource"]["uid"], "kymo-prometheus");
@@ -451,4 +451,24 @@ fn panels_of_unknown_kinds_stay_as_they_are() {
         stat["fieldConfig"]["defaults"]["thresholds"],
         json!({"mode": "absolute", "x": 1, "steps": [{"color": "red", "value": null, "line": true}]})
     );
+}
+
+#[test]
+fn panels_belong_to_the_row_above_them_whatever_their_order_in_the_file() {
+    let at = |id: i64, kind: &str, x: i64, y: i64| {
+        let w = if kind == "row" { 24 } else { 12 };
+        json!({"id": id, "type": kind, "title": "", "gridPos": {"x": x, "y": y, "w": w, "h": 1}})
+    };
+    let migrated = migrate(&json!({"schemaVersion": 41, "panels": [
+        at(1, "row", 0, 10), at(2, "stat", 12, 1), at(3, "stat", 0, 11), at(4, "row", 0, 0),
+        at(5, "stat", 0, 1), at(6, "stat", 12, 11), {"id": 7, "type": "text"},
+    ]}))
+    .unwrap();
+    let dashboard = crate::model::Dashboard::read(&migrated.json);
+    let shape: Vec<(Option<i64>, Vec<i64>)> = dashboard
+        .sections
+        .iter()
+        .map(|s| (s.row.as_ref().map(|r| r.id), s.panels.iter().map(|p| p.id).collect()))
+        .collect();
+    assert_eq!(shape, [(Some(4), vec![7, 5, 2]), (Some(1), vec![3, 6])]);
 }

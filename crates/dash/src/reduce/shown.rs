@@ -13,7 +13,8 @@ use super::{Reducer, reduce};
 use crate::fields::links::{self, Link};
 use crate::fields::scope::Prepared;
 use crate::fields::{
-    Context, Display, Displayer, FieldMatcher, Names, display, pattern, scope, scope_of,
+    Context, Display, Displayer, FieldConfig, FieldMatcher, Names, display, pattern, scope,
+    scope_of,
 };
 use crate::frame::{Config, Field, Frame, Kind, Notice, Value};
 use crate::limits;
@@ -53,7 +54,7 @@ pub struct Shown {
 }
 
 /// Kinds of panels that show single values.
-const KINDS: [&str; 4] = ["stat", "gauge", "bargauge", "piechart"];
+pub(crate) const KINDS: [&str; 4] = ["stat", "gauge", "bargauge", "piechart"];
 
 /// All values that a panel shows.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -68,7 +69,7 @@ pub struct AllShown {
 pub fn of_panel(
     kind: &str,
     options: &Json,
-    field_config: &Json,
+    field_config: &FieldConfig<'_>,
     frames: &[Frame],
     context: &Context<'_>,
 ) -> AllShown {
@@ -76,7 +77,7 @@ pub fn of_panel(
         return AllShown::default();
     }
     let options = options.get("reduceOptions").unwrap_or(&Json::Null);
-    shown(options, field_config, frames, context)
+    shown(options, field_config.json(), frames, context)
 }
 
 /// The values of a panel, at most as many as its limit. The frames are resolved before.

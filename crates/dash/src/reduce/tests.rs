@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::shown::{AllShown, Shown, shown};
 use super::{Reducer, calcs};
 use crate::fields::units::Clock;
-use crate::fields::{Context, resolve};
+use crate::fields::{Context, of_kind, resolve};
 use crate::frame::{Field, Frame, Labels};
 
 fn of(options: Json, config: Json, frames: Vec<Frame>) -> Vec<Shown> {
@@ -19,7 +19,7 @@ fn all(options: Json, config: Json, mut frames: Vec<Frame>) -> AllShown {
         url_time_range: "",
         clock: Clock::default(),
     };
-    resolve(&config, &mut frames, &context);
+    resolve(&of_kind(&config, ""), &mut frames, &context);
     shown(&options, &config, &frames, &context)
 }
 

@@ -1,6 +1,13 @@
 //! What of a dashboard works here: each panel and variable is full, partial or unsupported, with reasons
 //! in words. Nothing is asked of the store.
+//!
+//! | module | what it looks at |
+//! |---|---|
+//! | `options` | options of panels that are not heeded |
+//! | `patterns` | regular expressions that cannot be read |
 
+mod options;
+mod patterns;
 #[cfg(test)]
 mod tests;
 
@@ -202,6 +209,14 @@ fn panel_report(panel: &Panel, migrated: &Migrated, context: &Context) -> PanelR
             lessen(Status::Partial, format!("overrides by `{id}` are not supported"));
         }
     }
+    for why in patterns::of_panel(panel) {
+        lessen(Status::Partial, why);
+    }
+    let unheeded = options::unheeded(&panel.kind, &panel.options, &panel.field_config);
+    if !unheeded.is_empty() {
+        let names: Vec<String> = unheeded.iter().map(|name| format!("`{name}`")).collect();
+        lessen(Status::Partial, format!("options that are not heeded: {}", names.join(", ")));
+    }
     if panel.kind == "dashlist" {
         dashboard_list(&panel.options, &mut lessen);
     }
@@ -309,6 +324,10 @@ fn variable_report(variable: &Variable, context: &Context) -> VariableReport {
             }
         }
         _ => {}
+    }
+    if let Some(why) = patterns::of_variable(variable) {
+        status = status.max(Status::Partial);
+        reasons.push(why);
     }
     let (name, kind) = (variable.name.clone(), variable.kind_name.clone());
     VariableReport { name, kind, status, reasons }

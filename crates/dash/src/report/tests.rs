@@ -104,3 +104,71 @@ fn variables_that_change_no_query_say_so() {
     assert!(named.contains("$by"), "{named}");
     assert!(report.variables[1].reasons[0].contains("SQL"));
 }
+
+#[test]
+fn options_that_are_not_heeded_are_named_and_those_that_say_nothing_are_not() {
+    let one = |kind: &str, options: Value, custom: Value, overrides: Value| {
+        let panel = json!({"id": 1, "type": kind, "options": options,
+            "datasource": {"type": "prometheus"}, "targets": [{"expr": "up"}],
+            "fieldConfig": {"defaults": {"custom": custom}, "overrides": overrides}});
+        let panel = of(json!({"panels": [panel]})).panels.remove(0);
+        (panel.status, panel.reasons.join("; "))
+    };
+    let full = (Status::Full, String::new());
+    let heat = json!({"color": {"mode": "opacity", "fill": "red", "reverse": true, "steps": 8},
+        "yAxis": {"reverse": true, "min": 1, "axisPlacement": "left", "axisLabel": ""},
+        "rowsFrame": {"layout": "ge"}, "filterValues": {"le": 1}, "legend": {"show": false}});
+    assert_eq!(one("heatmap", heat, json!({}), json!([])), full);
+    let sides = json!({"yAxis": {"axisPlacement": "right", "axisLabel": "size"}});
+    let why = "options that are not heeded: `yAxis.axisLabel`, `yAxis.axisPlacement`";
+    assert_eq!(one("heatmap", sides, json!({}), json!([])), (Status::Partial, why.to_owned()));
+    let stat = json!({"wideLayout": true, "percentChangeColorMode": "standard", "text": {}});
+    assert_eq!(one("stat", stat, json!({}), json!([])), full);
+    let stat = json!({"percentChangeColorMode": "inverted"});
+    assert_eq!(one("stat", stat, json!({}), json!([])).0, Status::Partial);
+    let by_name = |id: &str, value: Value| json!([{"matcher": {"id": "byName", "options": "a"}, "properties": [{"id": id, "value": value}]}]);
+    let custom = json!({"axisColorMode": "text", "stacking": {"mode": "normal", "group": "A"}});
+    let transform = by_name("custom.transform", json!("negative-Y"));
+    assert_eq!(one("timeseries", json!({}), custom, transform), full);
+    let why = "options that are not heeded: `custom.axisColorMode`";
+    let series = by_name("custom.axisColorMode", json!("series"));
+    let partial = (Status::Partial, why.to_owned());
+    assert_eq!(one("timeseries", json!({}), json!({}), series), partial);
+    let cells = json!({"cellOptions": {"type": "actions"}});
+    let why = "options that are not heeded: `custom.cellOptions.type: actions`";
+    assert_eq!(one("table", json!({}), cells, json!([])), (Status::Partial, why.to_owned()));
+}
+
+#[test]
+fn expressions_that_cannot_be_read_are_named() {
+    let report = of(json!({
+        "panels": [{"id": 1, "type": "table", "datasource": {"type": "prometheus"},
+            "targets": [{"expr": "up"}],
+            "fieldConfig": {"defaults": {"mappings": [
+                {"type": "regex", "options": {"pattern": "/^(?!.*test).*$/", "result": {"text": "a"}}},
+                {"type": "regex", "options": {"pattern": "/(/", "result": {"text": "b"}}}]},
+                "overrides": [{"matcher": {"id": "byRegexp", "options": "/a"}, "properties": []},
+                    {"matcher": {"id": "byRegexp", "options": "/$v(/"}, "properties": []}]},
+            "transformations": [
+                {"id": "renameByRegex", "options": {"regex": "[", "renamePattern": "x"}},
+                {"id": "filterByValue", "options": {"filters": [{"fieldName": "a",
+                    "config": {"id": "regex", "options": {"value": "*"}}}]}}]}],
+        "templating": {"list": [
+            {"name": "v", "type": "custom", "query": "a", "regex": "/(?<=a)b/"},
+            {"name": "w", "type": "query", "query": "label_values(a)", "regex": "/(/"}]}
+    }));
+    let reasons = &report.panels[0].reasons;
+    let begins = [
+        "an override",
+        "a value mapping",
+        "the transformation `renameByRegex`",
+        "the transformation `filterByValue`",
+    ];
+    assert_eq!(reasons.len(), begins.len(), "{reasons:?}");
+    for (reason, begin) in reasons.iter().zip(begins) {
+        assert!(reason.starts_with(begin), "{reasons:?}");
+    }
+    assert_eq!(report.panels[0].status, Status::Partial);
+    assert_eq!(report.variables[0].status, Status::Full);
+    assert!(report.variables[1].reasons[0].contains("regular expression"));
+}

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use regex::Regex;
 use serde_json::Value as Json;
 
 use super::options::Options;
 use super::{Outcome, check_cells, too_many_fields};
-use crate::fields::{Names, pattern};
+use crate::fields::Names;
+use crate::fields::pattern::{self, Pattern};
 use crate::frame::{Field, Frame, Kind, Value, guess_kind};
 use crate::limits;
 
@@ -18,7 +18,7 @@ enum Format<'a> {
     /// JSON where it is, else pairs.
     Auto,
     Delimiter(&'a str),
-    Pattern(Regex),
+    Pattern(Pattern),
 }
 
 pub(super) fn apply(options: Options<'_>, frames: &[Frame]) -> Outcome {
@@ -138,10 +138,10 @@ fn take(
             parts.for_each(|part| set(part, Value::Number(1.0)));
         }
         Format::Pattern(regex) => {
-            let Some(captures) = regex.captures(&text) else { return };
-            for name in regex.capture_names().flatten() {
-                if let Some(found) = captures.name(name) {
-                    set(name, found.as_str().into());
+            let Some(found) = regex.find(&text) else { return };
+            for name in regex.names() {
+                if let Some(text) = regex.named(&found, name) {
+                    set(name, text.into());
                 }
             }
         }

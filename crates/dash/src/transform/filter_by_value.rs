@@ -3,19 +3,19 @@
 //! A condition on a field that a frame has not is never met. Null meets no comparison; 0, false and
 //! the empty text are values.
 
-use regex::Regex;
 use serde_json::Value as Json;
 
 use super::options::{self, Options};
 use super::{Outcome, map_fields};
-use crate::fields::{Names, pattern};
+use crate::fields::Names;
+use crate::fields::pattern::{self, Pattern};
 use crate::frame::{Frame, Value};
 
 /// A condition on one value.
 enum Condition {
     IsNull,
     IsNotNull,
-    Pattern(Regex),
+    Pattern(Pattern),
     Greater(f64),
     GreaterOrEqual(f64),
     Lower(f64),

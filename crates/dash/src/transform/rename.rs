@@ -32,7 +32,7 @@ pub(super) fn by_pattern(options: Options<'_>, frames: &[Frame]) -> Outcome {
         if !regex.is_match(seen) {
             return field.clone();
         }
-        renamed(field, &pattern::replace(&regex, seen, template, all))
+        renamed(field, &regex.replace(seen, template, all))
     }))
 }
 

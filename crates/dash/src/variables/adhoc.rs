@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::model::read;
 use crate::model::{Language, Variable};
 
-/// What stands for a bar within a part of a condition in a link.
-const BAR: &str = "__gfp__";
+/// What stands within a part of a condition in a link for what would end it.
+const ESCAPED: [(&str, &str); 3] = [("__gfp__", "|"), ("__gfc__", ","), ("__gfh__", "#")];
 
 /// A condition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,12 +40,19 @@ pub fn filters(variable: &Variable, asked: Option<&[String]>) -> Vec<Filter> {
 fn of_link(text: &str) -> Option<Filter> {
     // `=|` has a bar of its own, which links write as it is.
     let text = text.replace("|!=||", "|!=__or__|").replace("|=||", "|=__or__|");
-    let mut parts = text.split('|').map(|part| part.replace(BAR, "|").replace("__or__", "|"));
-    let (key, operator) = (parts.next()?, parts.next()?);
+    let mut parts = text.split('|');
+    // Grafana writes `key,label` where a key has a label for people.
+    let key = parts.next()?.split(',').next().map(unescaped)?;
+    let mut parts = parts.map(|part| unescaped(&part.replace("__or__", "|")));
+    let operator = parts.next()?;
     let values: Vec<String> = parts.collect();
     let value = values.first()?.clone();
     let values = if operator.ends_with('|') { values } else { Vec::new() };
     (!key.is_empty()).then_some(Filter { key, operator, value, values })
+}
+
+fn unescaped(part: &str) -> String {
+    ESCAPED.iter().fold(part.to_owned(), |part, (escaped, plain)| part.replace(escaped, plain))
 }
 
 fn of_json(value: &Value) -> Option<Filter> {
@@ -267,6 +274,9 @@ mod tests {
     fn a_link_says_conditions_with_bars() {
         assert_eq!(of_link("a|=|b"), Some(filter("a", "=", "b")));
         assert_eq!(of_link("a|=~|b__gfp__c"), Some(filter("a", "=~", "b|c")));
+        assert_eq!(of_link("a,The A|=|b__gfc__c__gfh__"), Some(filter("a", "=", "b,c#")));
+        assert_eq!(of_link("a__gfc__b|=|c,d"), Some(filter("a,b", "=", "c,d")));
+        assert_eq!(of_link("a|=__gfp__|b|c").unwrap().values, ["b", "c"]);
         let several = of_link("a|=||b|c").unwrap();
         assert_eq!((several.operator.as_str(), several.values.len()), ("=|", 2));
         assert_eq!(of_link("a"), None);

@@ -3,9 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use regex::{Captures, Regex};
-
-use crate::fields::pattern;
+use crate::fields::pattern::{self, Found, Pattern};
 use crate::limits::MAX_OPTIONS;
 use crate::model::read;
 use crate::model::{Choice, Variable};
@@ -42,23 +40,19 @@ pub fn shape(variable: &Variable, regex: &str, found: Vec<Choice>) -> Result<Opt
 /// The parts of an option that an expression is about: the groups `text` and `value`, which two matches
 /// may have, else the first group of each match, else all of it. `most` matches are looked for: with the
 /// flag `g` more than one.
-fn matched(regex: &Regex, choice: &Choice, by_text: bool, most: usize) -> Vec<Choice> {
+fn matched(regex: &Pattern, choice: &Choice, by_text: bool, most: usize) -> Vec<Choice> {
     let subject = if by_text { &choice.text } else { &choice.value };
-    let matches: Vec<Captures<'_>> = regex.captures_iter(subject).take(most).collect();
+    let matches: Vec<Found<'_>> = regex.find_all(subject, most);
     if matches.is_empty() {
         return Vec::new();
     }
     let group = |name: &str| {
-        let mut found = matches.iter().filter_map(|captures| captures.name(name));
-        found.find(|group| !group.as_str().is_empty()).map(|group| group.as_str().to_owned())
+        let mut found = matches.iter().filter_map(|found| regex.named(found, name));
+        found.find(|group| !group.is_empty()).map(str::to_owned)
     };
     match (group("text"), group("value")) {
-        (None, None) if regex.captures_len() > 1 => {
-            let first = |captures: &Captures<'_>| {
-                let group = captures.iter().skip(1).flatten().next()?;
-                Some(Choice::plain(group.as_str()))
-            };
-            matches.iter().filter_map(first).collect()
+        (None, None) if regex.has_groups() => {
+            matches.iter().filter_map(Found::first_group).map(Choice::plain).collect()
         }
         (None, None) => vec![choice.clone()],
         (text, value) => {

@@ -109,33 +109,46 @@ async fn marks(page: &Page, about: &About, switches: &BTreeMap<String, bool>) ->
         asked.push(tokio::time::timeout(within, ask(page, about, annotation)));
     }
     let answers = join_all(asked).await;
-    let mut all = Marks::default();
+    let (mut all, mut is_more) = (Marks::default(), false);
     if is_cut {
         all.notices.push(format!("only the first {MAX_ANNOTATIONS} annotations are asked"));
     }
     for (annotation, answer) in asking.iter().zip(answers) {
         let name = &annotation.name;
         match answer {
-            Ok(Ok(marks)) => all.marks.extend(marks),
+            Ok(Ok((marks, is_cut))) => {
+                all.marks.extend(marks);
+                is_more |= is_cut;
+            }
             Ok(Err(why)) => all.notices.push(format!("annotation `{name}`: {why}")),
             Err(_) => all.notices.push(format!(
                 "annotation `{name}`: there was no answer within {ANNOTATIONS_WITHIN_SECS} s"
             )),
         }
     }
-    all.marks.sort_by_key(|mark| mark.time);
-    let left_out = all.marks.len().saturating_sub(MAX_MARKS);
-    if left_out > 0 {
-        all.marks.drain(..left_out);
+    if newest(&mut all.marks) || is_more {
         all.notices.push(format!("truncated: the newest {MAX_MARKS} marks are shown"));
     }
     all
 }
 
-async fn ask(page: &Page, about: &About, annotation: &Annotation) -> Result<Vec<Mark>, String> {
+/// Puts marks in order, and leaves the newest that are shown. Says whether there were more.
+fn newest(marks: &mut Vec<Mark>) -> bool {
+    marks.sort_by_key(|mark| mark.time);
+    let left_out = marks.len().saturating_sub(MAX_MARKS);
+    marks.drain(..left_out);
+    left_out > 0
+}
+
+/// The newest marks of an annotation, and whether there are more.
+async fn ask(
+    page: &Page,
+    about: &About,
+    annotation: &Annotation,
+) -> Result<(Vec<Mark>, bool), String> {
     let answerer = answerer_of(annotation.source.as_ref(), &annotation.query, &about.context);
     // The report says of the others that they are not asked.
-    let Answerer::Ours(language) = answerer else { return Ok(Vec::new()) };
+    let Answerer::Ours(language) = answerer else { return Ok((Vec::new(), false)) };
     let (panel, target) = (Panel::default(), target(annotation, language));
     let filters = filters(about, language);
     let question = Question {
@@ -151,11 +164,21 @@ async fn ask(page: &Page, about: &About, annotation: &Annotation) -> Result<Vec<
     let given = question.ask(language).await.map_err(|wrong| wrong.message)?;
     let fill = |text: &str| about.context.fill(text, Style::Text);
     let words = Words {
-        annotation,
+        annotation: annotation.clone(),
         title: fill(&annotation.title_format),
         text: fill(&annotation.text_format),
     };
-    Ok(given.frames.iter().flat_map(|frame| words.marks(frame, language)).collect())
+    // Thousands of series may have thousands of marks each: not on the threads that acknowledge, and no
+    // more of them at once than those of one series beside the newest of all.
+    let marking = move || {
+        let (mut marks, mut is_more) = (Vec::new(), false);
+        for frame in &given.frames {
+            marks.extend(words.marks(frame, language));
+            is_more |= newest(&mut marks);
+        }
+        (marks, is_more)
+    };
+    page.engine.blocking(marking).await.map_err(|error| error.to_string())
 }
 
 /// The query as one of a panel: over the time, and as a table where there is a choice.
@@ -175,14 +198,14 @@ fn target(annotation: &Annotation, language: Language) -> Target {
 }
 
 /// What is said of marks.
-struct Words<'a> {
-    annotation: &'a Annotation,
+struct Words {
+    annotation: Annotation,
     /// With variables put in, but not labels.
     title: String,
     text: String,
 }
 
-impl Words<'_> {
+impl Words {
     fn marks(&self, frame: &Frame, language: Language) -> Vec<Mark> {
         match frame.fields.as_slice() {
             [time, values]
@@ -285,9 +308,9 @@ fn labels_in(field: Option<&Field>, row: usize) -> Labels {
 mod tests {
     use super::*;
 
-    fn words(annotation: &Annotation) -> Words<'_> {
+    fn words(annotation: &Annotation) -> Words {
         let (title, text) = (annotation.title_format.clone(), annotation.text_format.clone());
-        Words { annotation, title, text }
+        Words { annotation: annotation.clone(), title, text }
     }
 
     #[test]
@@ -309,6 +332,15 @@ mod tests {
         let shown: Vec<(i64, Option<i64>)> = marks.iter().map(|m| (m.time, m.time_end)).collect();
         assert_eq!(shown, [(60_000, Some(120_000)), (360_000, None)]);
         assert_eq!((marks[0].title.as_str(), marks[0].tags.len()), ("a restarted", 1));
+    }
+
+    #[test]
+    fn the_newest_marks_are_left() {
+        let mark = |time| Mark { time, ..Mark::default() };
+        let mut marks: Vec<Mark> = (0..MAX_MARKS as i64 + 2).rev().map(mark).collect();
+        assert!(newest(&mut marks));
+        assert_eq!((marks.len(), marks[0].time), (MAX_MARKS, 2));
+        assert!(!newest(&mut marks));
     }
 
     #[test]

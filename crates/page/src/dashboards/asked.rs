@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::find::find;
+use super::limits::MAX_TIME_BYTES;
 use super::range::{self, Calendar};
 use super::saved::check_size;
 use crate::answer::Failed;
@@ -30,6 +31,11 @@ pub(super) struct Asked {
     pub(super) variables: BTreeMap<String, Values>,
     from: Option<Value>,
     to: Option<Value>,
+    /// The same as they stand in the address, where `from` and `to` are milliseconds.
+    #[serde(rename = "rawFrom")]
+    raw_from: Option<String>,
+    #[serde(rename = "rawTo")]
+    raw_to: Option<String>,
     timezone: Option<String>,
 }
 
@@ -94,6 +100,12 @@ impl Asked {
             given.as_ref().and_then(range::text).unwrap_or_else(|| otherwise.to_owned())
         };
         let (from, to) = (text(self.from, &dashboard.time_from), text(self.to, &dashboard.time_to));
+        let written = |given: Option<String>, otherwise: &str| {
+            given
+                .filter(|text| text.len() <= MAX_TIME_BYTES)
+                .unwrap_or_else(|| otherwise.to_owned())
+        };
+        let written_time = Some((written(self.raw_from, &from), written(self.raw_to, &to)));
         let calendar = Calendar {
             zone,
             week_start: dashboard.week_start.parse().unwrap_or(Weekday::Mon),
@@ -103,6 +115,7 @@ impl Asked {
         let uid = if uid.is_empty() { dashboard.uid.clone() } else { uid };
         let context = Context {
             time,
+            written_time,
             zone,
             dashboard: (dashboard.title.clone(), uid),
             user: by.to_owned(),

@@ -13,9 +13,9 @@ use serde_json::value::RawValue;
 
 use super::kept;
 use super::provisioned::{Folders, Provisioned};
-use super::targets::Paces;
 use crate::Page;
 use crate::answer::Failed;
+use crate::paces::Paces;
 
 /// Summaries by tenant, uid and version.
 type Summaries = BTreeMap<(String, String, u64), Summary>;
@@ -26,7 +26,7 @@ pub struct Dashboards {
     folders: Arc<Folders>,
     summaries: Arc<Mutex<Summaries>>,
     /// How often metrics come.
-    pub(super) paces: Arc<Paces>,
+    pub(crate) paces: Arc<Paces>,
 }
 
 /// What the list shows of a dashboard, kept by version: it does not change.
@@ -102,9 +102,11 @@ pub(super) struct Found {
 pub(super) async fn find(page: &Page, tenants: &Tenants, uid: &str) -> Result<Found, Failed> {
     for tenant in tenants.names() {
         if let Some((version, kept)) = kept::get(&page.engine, tenant, uid).await? {
+            let read = move || kept.json().map(|json| (kept, json));
+            let (kept, json) = page.engine.blocking(read).await??;
             return Ok(Found {
                 uid: uid.to_owned(),
-                json: Arc::new(kept.json()?),
+                json: Arc::new(json),
                 kind: Kind::Own,
                 version,
                 folder: kept.folder,

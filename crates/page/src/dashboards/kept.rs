@@ -3,12 +3,11 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kymo_engine::Engine;
-use kymo_store::settings::{Change, Family, Setting};
+use kymo_store::settings::{Change, Setting};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::limits::MAX_DASHBOARDS;
 use crate::answer::Failed;
 
 /// The version of the format that is written.
@@ -41,7 +40,7 @@ impl Kept {
         Self { format: FORMAT, saved_millis, by: by.to_owned(), message, folder, dashboard }
     }
 
-    /// The dashboard's JSON.
+    /// The dashboard's JSON, which may be some megabytes: to be read on the engine's threads.
     pub(super) fn json(&self) -> Result<Value, Failed> {
         serde_json::from_str(self.dashboard.get()).map_err(damaged)
     }
@@ -69,7 +68,9 @@ pub(super) async fn get(
     uid: &str,
 ) -> Result<Option<(u64, Kept)>, Failed> {
     let set = engine.setting(tenant, Setting::Dashboard(uid.to_owned())).await?;
-    set.map(|set| Ok((set.version, Kept::read(&set.body)?))).transpose()
+    let Some(set) = set else { return Ok(None) };
+    let kept = engine.blocking(move || Kept::read(&set.body)).await??;
+    Ok(Some((set.version, kept)))
 }
 
 /// A version of a dashboard.
@@ -81,7 +82,8 @@ pub(super) async fn version(
 ) -> Result<Option<Kept>, Failed> {
     let setting = Setting::Dashboard(uid.to_owned());
     let body = engine.setting_version(tenant, setting, version).await?;
-    body.map(|body| Kept::read(&body)).transpose()
+    let Some(body) = body else { return Ok(None) };
+    Ok(Some(engine.blocking(move || Kept::read(&body)).await??))
 }
 
 /// The versions that are kept, the newest first. One that deleted it is left out.
@@ -108,15 +110,6 @@ pub(super) async fn put(
     expected: u64,
     kept: Option<&Kept>,
 ) -> Result<Change, Failed> {
-    if expected == 0 && kept.is_some() {
-        let count = engine.settings_of(tenant, Family::Dashboards).await?.len();
-        if count >= MAX_DASHBOARDS {
-            let why = format!(
-                "there are {count} dashboards, at most {MAX_DASHBOARDS} are kept: delete some"
-            );
-            return Err(Failed::TooLarge(why));
-        }
-    }
     let body = kept.map(serde_json::to_vec).transpose();
     let body = body.map_err(|error| Failed::Internal(error.to_string()))?;
     let setting = Setting::Dashboard(uid.to_owned());

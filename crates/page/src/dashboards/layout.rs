@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::annotations::listed;
 use super::asked::{About, Asked};
 use super::limits::MAX_LAYOUT_BYTES;
-use super::resolve::{Options, resolve};
+use super::resolve::{Options, Resolved, resolve};
 use crate::Page;
 use crate::answer::{Failed, Who, Whose, json as answer};
 
@@ -29,10 +29,15 @@ pub(super) async fn layout(
     let Json(asked) = asked?;
     let mut about = asked.about(&page, tenants, &by).await?;
     let variables = resolve(&page, &mut about, Options::Wanted).await;
+    // Many panels become text on the engine's threads, not on those that acknowledge.
+    page.engine.blocking(move || told(&about, &variables)).await?
+}
+
+fn told(about: &About, variables: &[Resolved]) -> Result<Response, Failed> {
     let dashboard = &about.inspected.dashboard;
     let laid_out = lay_out(dashboard, &about.context.variables);
     let mut room = Room { panels: Vec::new(), left_bytes: MAX_LAYOUT_BYTES };
-    let is_whole = all(&laid_out, &about, &mut room);
+    let is_whole = all(&laid_out, about, &mut room);
     let spans: Vec<_> = laid_out.sections.iter().map(PlacedSection::span).collect();
     let links: Vec<Value> =
         dashboard.links.iter().map(|link| filled(link, &about.context)).collect();

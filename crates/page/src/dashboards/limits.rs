@@ -12,6 +12,8 @@ pub(super) const USUAL_POINTS: i64 = 1_000;
 pub(super) const MAX_POINTS_ASKED: i64 = 10_000;
 /// Series of a query that are given to a panel. Nobody tells more apart, and each is a frame.
 pub(super) const MAX_SERIES: usize = 5_000;
+/// Points of all series of a query, each two cells: 2,000 series over a wide screen.
+pub(super) const MAX_POINTS: usize = kymo_dash::limits::MAX_CELLS / 2;
 /// Rows of a table that are given to a panel.
 pub(super) const MAX_ROWS: usize = 100_000;
 /// Traces of a search, where the query names no limit. Grafana's 20 hide what a table is about.
@@ -48,14 +50,7 @@ pub(super) const MAX_ANNOTATIONS: usize = 20;
 pub(super) const MAX_MARKS: usize = 1_000;
 /// For so long an annotation may take. What is marked later is looked at no more.
 pub(super) const ANNOTATIONS_WITHIN_SECS: u64 = 5;
-/// Metrics of a query whose pace is found out, and series of each: they mostly come from the same sender.
-pub(super) const MAX_PACED_METRICS: usize = 3;
-pub(super) const MAX_PACED_SERIES: usize = 4;
-/// For so long the pace of a metric holds.
-pub(super) const PACE_FRESH_SECS: u64 = 60;
-/// For so long finding it out may take: a panel waits for it.
-pub(super) const PACE_WITHIN_SECS: u64 = 2;
-/// Metrics whose pace is remembered, about 100 bytes each.
-pub(super) const MAX_PACES: usize = 10_000;
+/// A time as somebody writes it, which links repeat.
+pub(super) const MAX_TIME_BYTES: usize = 64;
 /// Panels of a layout as JSON. A panel is written once for each copy, whatever it holds.
 pub(super) const MAX_LAYOUT_BYTES: usize = 64 << 20;

@@ -1,20 +1,22 @@
 //! Showing dashboards: the list, one, its history, its JSON.
 
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::HeaderValue;
 use http::header::CONTENT_DISPOSITION;
-use kymo_dash::migrate::unwrapped;
+use kymo_dash::migrate::{migrate, unwrapped};
 use kymo_dash::model::read::{self, Object};
 use kymo_dash::report::{Report, report};
 use kymo_dash::shipped;
+use kymo_engine::EngineError;
+use kymo_store::StoreError;
 use kymo_store::settings::Family;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::find::{Found, Kind, Summary, find};
-use super::kept;
+use super::kept::{self, Kept};
 use crate::Page;
 use crate::answer::{Failed, Whose, json as answer};
 
@@ -72,24 +74,47 @@ fn entry(uid: &str, version: u64, kind: Kind, summary: &Summary, broken: Option<
 }
 
 /// What the list shows of a version.
-async fn summary(page: &Page, tenant: &str, uid: &str, version: u64) -> Result<Summary, Failed> {
+pub(super) async fn summary(
+    page: &Page,
+    tenant: &str,
+    uid: &str,
+    version: u64,
+) -> Result<Summary, Failed> {
     let key = (tenant.to_owned(), uid.to_owned(), version);
     if let Some(summary) = page.dashboards.summary(&key) {
         return Ok(summary);
     }
     let summary = match kept::version(&page.engine, tenant, uid, version).await {
-        Ok(Some(kept)) => Summary {
-            folder: kept.folder.clone(),
-            by: kept.by.clone(),
-            saved_millis: kept.saved_millis,
-            ..summary_of(kept.json().ok().as_ref(), uid)
-        },
+        Ok(Some(kept)) => {
+            let uid = uid.to_owned();
+            let read = move || Summary {
+                folder: kept.folder.clone(),
+                by: kept.by.clone(),
+                saved_millis: kept.saved_millis,
+                ..summary_of(kept.json().ok().as_ref(), &uid)
+            };
+            page.engine.blocking(read).await?
+        }
         Ok(None) => Summary { is_deleted: true, ..summary_of(None, uid) },
-        // One that is damaged must not hide the others.
-        Err(error) => Summary { by: error.to_string(), ..summary_of(None, uid) },
+        // One that is damaged must not hide the others, nor must one that cannot be read just now.
+        Err(error) => {
+            let summary = Summary { by: error.to_string(), ..summary_of(None, uid) };
+            if !is_damage(&error) {
+                return Ok(summary);
+            }
+            summary
+        }
     };
     page.dashboards.remember(key, summary.clone());
     Ok(summary)
+}
+
+/// Whether an error is one of the version itself, which does not pass.
+fn is_damage(error: &Failed) -> bool {
+    matches!(
+        error,
+        Failed::Internal(_) | Failed::Engine(EngineError::Store(StoreError::Corrupt(_)))
+    )
 }
 
 fn summary_of(json: Option<&Value>, otherwise: &str) -> Summary {
@@ -127,13 +152,16 @@ pub(super) async fn one(
     Path(uid): Path<String>,
 ) -> Result<Response, Failed> {
     let found = find(&page, &tenants, &uid).await?;
-    let inspected = report(&found.json).map_err(|error| Failed::Invalid(error.to_string()))?;
-    answer(&One {
-        meta: meta(&found),
-        dashboard: &found.text,
-        model: &inspected.migrated.json,
-        report: &inspected.report,
-    })
+    let shown = move || {
+        let inspected = report(&found.json).map_err(|error| Failed::Invalid(error.to_string()))?;
+        answer(&One {
+            meta: meta(&found),
+            dashboard: &found.text,
+            model: &inspected.migrated.json,
+            report: &inspected.report,
+        })
+    };
+    page.engine.blocking(shown).await?
 }
 
 /// A dashboard as it is written, and as it is understood.
@@ -186,24 +214,44 @@ pub(super) async fn versions(
     answer(&json!({ "versions": [] }))
 }
 
+/// What is asked of a version.
+#[derive(Deserialize)]
+pub(super) struct AskedVersion {
+    /// 1 for what is understood of it, too.
+    #[serde(default)]
+    model: u8,
+}
+
 /// `GET /api/dashboards/{uid}/versions/{version}`
 pub(super) async fn version(
     State(page): State<Page>,
     Whose(tenants): Whose,
     Path((uid, version)): Path<(String, u64)>,
+    Query(asked): Query<AskedVersion>,
 ) -> Result<Response, Failed> {
     for tenant in tenants.names() {
         if let Some(kept) = kept::version(&page.engine, tenant, &uid, version).await? {
-            return answer(&Version {
-                version,
-                saved: kept.saved_millis,
-                by: &kept.by,
-                message: &kept.message,
-                dashboard: &kept.dashboard,
-            });
+            let has_model = asked.model != 0;
+            return page.engine.blocking(move || shown_version(version, &kept, has_model)).await?;
         }
     }
     Err(Failed::Unknown(format!("version {version} of {uid:?} is not kept")))
+}
+
+fn shown_version(version: u64, kept: &Kept, has_model: bool) -> Result<Response, Failed> {
+    let model = || {
+        let migrated = migrate(&kept.json()?);
+        migrated.map_err(|error| Failed::Invalid(error.to_string()))
+    };
+    let model = has_model.then(model).transpose()?;
+    answer(&Version {
+        version,
+        saved: kept.saved_millis,
+        by: &kept.by,
+        message: &kept.message,
+        dashboard: &kept.dashboard,
+        model: model.as_ref().map(|migrated| &migrated.json),
+    })
 }
 
 /// A version as it was saved.
@@ -214,6 +262,8 @@ struct Version<'a> {
     by: &'a str,
     message: &'a str,
     dashboard: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a Object>,
 }
 
 /// `GET /api/dashboards/units`: how numbers are written in each unit, so that the page writes them as

@@ -18,12 +18,13 @@ use kymo_dash::fields::units::Clock;
 use kymo_dash::frame::{Frame, Notice};
 use kymo_dash::interpolate::{Context, Style, TimeRange};
 use kymo_dash::layout::{Scope, panel_of};
+use kymo_dash::limits::MAX_CELLS;
 use kymo_dash::model::read;
 use kymo_dash::model::{Answerer, Choice, Language, Panel, Target};
 use kymo_dash::reduce::shown::{self, Shown};
 use kymo_dash::report::answerer_of;
 use kymo_dash::transform;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::asked::{About, Asked};
@@ -32,8 +33,8 @@ use super::limits::{MAX_PANELS_ASKED, PANELS_AT_ONCE};
 use super::range::{self, Calendar};
 use super::resolve::{Options, filters, resolve};
 use super::targets::{EXEMPLARS, Given, Question, Wrong, points};
-use crate::Page;
 use crate::answer::{Failed, Who, Whose, typed};
+use crate::{Page, times};
 
 /// What is asked.
 #[derive(Deserialize)]
@@ -101,34 +102,46 @@ async fn line(page: Page, about: Arc<About>, asked: AskedPanel) -> String {
     let answered = answered(&page, &about, &asked).await;
     // Many numbers become text on the engine's threads, not on those that acknowledge.
     let written = page.engine.blocking(move || match answered {
-        Ok(done) => {
-            let mut line = json!({
-                "panel": key, "frames": done.frames, "notices": done.notices,
-                "queries": done.queries,
-            });
-            if !done.shown.is_empty() {
-                line["shown"] = json!(done.shown);
-            }
-            if let Some(wrong) = done.wrong.first() {
-                line["error"] = json!(wrong);
-            }
-            line.to_string()
-        }
-        Err(why) => json!({
-            "panel": key, "frames": [], "notices": [],
-            "error": {"message": why, "query": "", "status": 404},
+        Ok(done) => serde_json::to_string(&Line {
+            panel: &key,
+            frames: &done.frames,
+            notices: &done.notices,
+            queries: &done.queries,
+            shown: &done.shown,
+            error: done.wrong.first(),
+            errors: &done.wrong,
         })
-        .to_string(),
+        .unwrap_or_else(|error| failed(&key, &error.to_string(), 500)),
+        Err(why) => failed(&key, &why, 404),
     });
-    let text = match written.await {
-        Ok(text) => text,
-        Err(error) => json!({
-            "panel": asked.key, "frames": [], "notices": [],
-            "error": {"message": error.to_string(), "query": "", "status": 503},
-        })
-        .to_string(),
-    };
+    let text = written.await.unwrap_or_else(|error| failed(&asked.key, &error.to_string(), 503));
     text + "\n"
+}
+
+/// A line as it is written.
+#[derive(Serialize)]
+struct Line<'a> {
+    panel: &'a str,
+    frames: &'a [Frame],
+    notices: &'a [Notice],
+    queries: &'a [Value],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    shown: &'a [Shown],
+    /// The first of the errors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a Wrong>,
+    /// Those of all queries that failed.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    errors: &'a [Wrong],
+}
+
+/// The line of a panel that could not be asked.
+fn failed(key: &str, why: &str, status: u16) -> String {
+    json!({
+        "panel": key, "frames": [], "notices": [],
+        "error": {"message": why, "query": "", "status": status},
+    })
+    .to_string()
 }
 
 /// What a panel shows.
@@ -250,6 +263,7 @@ async fn targets(
     let mut done = Done::default();
     let queries = queries(about, panel, context, &mut done.notices);
     let is_one_of_several = queries.len() > 1;
+    let mut left_cells = MAX_CELLS;
     for (panel, target, language) in queries {
         let filters = filters(about, language);
         let question = Question {
@@ -265,8 +279,19 @@ async fn targets(
         match question.ask(language).await {
             Ok(Given { frames, notices, query }) => {
                 done.queries.push(asked_query(&target.ref_id, language, &query));
-                done.frames.extend(frames);
                 done.notices.extend(notices);
+                let count = frames.len();
+                let fitting = frames.into_iter().take_while(|frame| takes(&mut left_cells, frame));
+                let before = done.frames.len();
+                done.frames.extend(fitting);
+                let shown = done.frames.len() - before;
+                if shown < count {
+                    done.notices.push(Notice::warning(format!(
+                        "truncated: {shown} of {count} frames of query {} are shown: a panel has room \
+                         for {MAX_CELLS} cells",
+                        target.ref_id
+                    )));
+                }
             }
             Err(wrong) => {
                 done.queries.push(asked_query(&target.ref_id, language, &wrong.query));
@@ -275,6 +300,14 @@ async fn targets(
         }
     }
     done
+}
+
+/// Takes the room of a frame, if there is enough.
+fn takes(left_cells: &mut usize, frame: &Frame) -> bool {
+    let cells = frame.fields.iter().map(|field| field.values.len()).sum();
+    let left = left_cells.checked_sub(cells);
+    *left_cells = left.unwrap_or(*left_cells);
+    left.is_some()
 }
 
 fn asked_query(ref_id: &str, language: Language, query: &str) -> Value {
@@ -313,7 +346,7 @@ fn shaped(panel: &Panel, before: &[Value], frames: Vec<Frame>, context: &Context
     let mut made = transform::apply(&panel.transformations, earlier.frames, &with);
     made.notices.splice(..0, earlier.notices);
     let url_time_range = context.fill("${__url_time_range}", Style::Glob);
-    let clock = Clock { zone: context.zone, now_millis: context.time.to_millis as f64 };
+    let clock = Clock { zone: context.zone, now_millis: times::millis(times::now_nanos()) };
     let with = fields::Context { interpolate: &fill, url_time_range: &url_time_range, clock };
     let field_config = fields::of_kind(&panel.field_config, &panel.kind);
     made.notices.extend(fields::resolve(&field_config, &mut made.frames, &with));

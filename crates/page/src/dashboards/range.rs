@@ -142,6 +142,10 @@ fn relative(mut rest: &str, now: i64, calendar: Calendar, is_end: bool) -> Optio
             }
             _ => return None,
         };
+        // Further out there are moments that have no date in some zone.
+        if !(-LATEST_MILLIS..=2 * LATEST_MILLIS).contains(&time.timestamp_millis()) {
+            return None;
+        }
     }
     Some(time.timestamp_millis().max(0))
 }
@@ -241,6 +245,15 @@ mod tests {
             ("2020-07-13", false, "2020-07-13T00:00:00+00:00"),
         ] {
             assert_eq!(shown(text, is_end), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_that_no_calendar_has_are_refused() {
+        let calendar = Calendar { zone: Tz::America__New_York, ..Calendar::default() };
+        for text in ["now-264169y-321d-22h/d", "now-4294967295y", "now+9999999w/w", "now-9999y/fy"]
+        {
+            assert!(moment("from", text, 1_795_000_000_000, calendar, false).is_err(), "{text}");
         }
     }
 

@@ -10,16 +10,21 @@ use kymo_dash::limits::MAX_DASHBOARD_BYTES;
 use kymo_dash::migrate::{migrate, unwrapped, written_uid};
 use kymo_dash::model::read::{self, Object};
 use kymo_dash::shipped;
-use kymo_store::settings::Change;
+use kymo_store::settings::{Change, Family};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::find::find;
 use super::kept::{self, Kept};
-use super::limits::{MAX_MESSAGE_CHARS, MAX_UID_CHARS};
+use super::limits::{MAX_DASHBOARDS, MAX_MESSAGE_CHARS, MAX_UID_CHARS};
+use super::listed::summary;
 use crate::answer::{Failed, Who, Whose, json as answer, one_tenant};
 use crate::{Page, times};
+
+/// Dashboards of a tenant with those that were deleted, whose history is kept: all are listed whenever one
+/// is looked for.
+const MAX_WITH_DELETED: usize = 20_000;
 
 /// A dashboard to be saved.
 #[derive(Deserialize)]
@@ -65,7 +70,8 @@ pub(super) async fn keep(
     save: Save,
     by: &str,
 ) -> Result<(String, u64), Failed> {
-    let (dashboard, uid) = with_uid(save.dashboard)?;
+    let written = save.dashboard;
+    let (dashboard, uid) = page.engine.blocking(move || with_uid(written)).await??;
     check(&dashboard, &uid, &save.message)?;
     let holds = kept::get(&page.engine, tenant, &uid).await?;
     let (held, folder) = holds.map_or((0, String::new()), |(version, kept)| (version, kept.folder));
@@ -81,6 +87,9 @@ pub(super) async fn keep(
             "there is a dashboard {uid:?} already: say which version it replaces, or overwrite"
         )));
     }
+    if held == 0 {
+        check_room(page, tenant, &uid, MAX_DASHBOARDS).await?;
+    }
     let folder = save.folder.unwrap_or(folder);
     let kept = Kept::new(dashboard, by, save.message, folder);
     match kept::put(&page.engine, tenant, &uid, held, Some(&kept)).await? {
@@ -89,6 +98,37 @@ pub(super) async fn keep(
             "version {holds} of {uid:?} holds now: it was changed meanwhile"
         ))),
     }
+}
+
+/// Whether there is room for one more dashboard. Those that were deleted take none, though their history
+/// stays: which they are is looked at only once there may be too many.
+pub(super) async fn check_room(
+    page: &Page,
+    tenant: &str,
+    uid: &str,
+    most: usize,
+) -> Result<(), Failed> {
+    let all = page.engine.settings_of(tenant, Family::Dashboards).await?;
+    if all.len() < most {
+        return Ok(());
+    }
+    if all.len() >= MAX_WITH_DELETED && !all.iter().any(|(other, _)| other == uid) {
+        let count = all.len();
+        let why = format!(
+            "there are {count} dashboards with those that were deleted, at most {MAX_WITH_DELETED} \
+             are kept: save it under the uid of one that was deleted"
+        );
+        return Err(Failed::TooLarge(why));
+    }
+    let mut count = 0;
+    for (uid, version) in all {
+        count += usize::from(!summary(page, tenant, &uid, version).await?.is_deleted);
+    }
+    if count >= most {
+        let why = format!("there are {count} dashboards, at most {most} are kept: delete some");
+        return Err(Failed::TooLarge(why));
+    }
+    Ok(())
 }
 
 /// Whether a dashboard is as large as one may be, kept or not.

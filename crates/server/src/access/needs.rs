@@ -72,7 +72,7 @@ const OF_THE_SERVER: [&str; 6] = [
     "/prometheus/api/v1/admin",
 ];
 /// Below these is what is asked for by GET.
-const ASKED: [&str; 18] = [
+const ASKED: [&str; 19] = [
     "/api/board",
     "/api/ci",
     "/api/correlate",
@@ -80,6 +80,7 @@ const ASKED: [&str; 18] = [
     "/api/export",
     "/api/links",
     "/api/live",
+    "/api/metrics",
     "/api/sql",
     "/api/fleet",
     "/api/runs",
@@ -170,7 +171,7 @@ pub(super) fn need(method: &Method, path: &str) -> Need {
     if is_looked_at && path == "/metrics" {
         return Need::Server(Role::Read);
     }
-    // Browsers ask for the icon by themselves; there is none, which is no news for the audit.
+    // Browsers ask for the icon by themselves, without a login: that is no news for the audit.
     let is_page = page::is_one(path) || page::is_link(path) || path == "/favicon.ico";
     if is_looked_at && is_page {
         return Need::Page;

@@ -3,7 +3,6 @@
 //! | module | what it answers |
 //! |---|---|
 //! | `promql` | series and tables of PromQL, heat maps, exemplars |
-//! | `paces` | how often metrics come |
 //! | `traceql`, `found` | searches as tables of spans or traces; series of TraceQL; one trace |
 //! | `search` | the forms of Tempo's and Jaeger's search, as TraceQL |
 //! | `logql` | lines and series of LogQL |
@@ -13,7 +12,6 @@
 mod found;
 mod logql;
 mod macros;
-mod paces;
 mod promql;
 mod search;
 mod series;
@@ -27,14 +25,15 @@ use kymo_dash::model::read::{self, Object};
 use kymo_dash::model::{Language, Panel, Target};
 use kymo_dash::variables::{Filter, adhoc};
 use kymo_engine::{EngineError, Tenants};
+use kymo_promql::ast::Expr;
 use serde::Serialize;
 
 use super::limits::{MAX_POINTS_ASKED, USUAL_POINTS};
 use crate::Page;
 use crate::answer::Position;
+use crate::paces;
 
 pub(super) use macros::filled as filled_sql;
-pub(super) use paces::Paces;
 pub(super) use series::filled as with_labels;
 pub(super) use sql::columns as sql_columns;
 
@@ -127,6 +126,11 @@ impl Question<'_> {
 
     fn time(&self) -> TimeRange {
         self.context.time
+    }
+
+    /// How far samples of the metrics that an expression names are apart.
+    async fn pace(&self, expr: &Expr) -> Option<i64> {
+        paces::pace(self.page, self.tenants, self.time().to_millis, expr).await
     }
 
     fn range_millis(&self) -> i64 {

@@ -16,7 +16,7 @@ use kymo_promql::walk::selectors;
 use serde_json::json;
 
 use super::series::{self, Series};
-use super::{Given, Question, RATE_INTERVAL, Wrong, paces};
+use super::{Given, Question, RATE_INTERVAL, Wrong};
 use crate::dashboards::limits::{MAX_EXEMPLARS, MAX_WARNINGS};
 
 pub(super) async fn ask(question: &mut Question<'_>) -> Result<Given, Wrong> {
@@ -27,7 +27,7 @@ pub(super) async fn ask(question: &mut Question<'_>) -> Result<Given, Wrong> {
     }
     let mut expr = parsed(&text)?;
     if names_rate_interval(question)
-        && let Some(pace_millis) = paces::pace(question, &expr).await
+        && let Some(pace_millis) = question.pace(&expr).await
     {
         step_millis = intervals(question, pace_millis);
         text = question.context.fill(question.text("expr"), Style::Promql);

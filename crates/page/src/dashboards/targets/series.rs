@@ -6,7 +6,7 @@ use kymo_dash::fields::name::write_labels;
 use kymo_dash::frame::{Field, Frame, Labels, Value};
 use serde_json::json;
 
-use crate::dashboards::limits::MAX_SERIES;
+use crate::dashboards::limits::{MAX_POINTS, MAX_SERIES};
 use crate::times;
 
 /// A series of numbers: milliseconds and values.
@@ -123,14 +123,21 @@ pub(super) fn heat_map(mut series: Vec<Series>) -> Frame {
     frame
 }
 
-/// Cuts what nobody can tell apart, and says so.
+/// Cuts what nobody can tell apart, and what a panel has no room for, and says so.
 pub(super) fn cut(series: &mut Vec<Series>) -> Option<String> {
     let count = series.len();
-    if count <= MAX_SERIES {
+    let mut points = 0;
+    let fitting = series.iter().take(MAX_SERIES).take_while(|series| {
+        points += series.points.len();
+        points <= MAX_POINTS
+    });
+    // One series alone always fits: it has as many points as may be asked for.
+    let shown = fitting.count().max(1);
+    if count <= shown {
         return None;
     }
-    series.truncate(MAX_SERIES);
-    Some(format!("truncated: {MAX_SERIES} of {count} series are shown"))
+    series.truncate(shown);
+    Some(format!("truncated: {shown} of {count} series are shown"))
 }
 
 /// A number as a cell, nanoseconds as milliseconds.
@@ -156,6 +163,19 @@ mod tests {
         assert_eq!(name("__auto", &one, "q"), None);
         assert_eq!(name("__auto", &labels(&[]), "q").unwrap(), "q");
         assert_eq!(name("", &labels(&[]), "sum(x)").unwrap(), "sum(x)");
+    }
+
+    #[test]
+    fn a_panel_gets_as_many_series_as_it_has_room_for() {
+        let series = |points: usize| Series { points: vec![(0, 0.0); points], ..Series::default() };
+        let mut few = vec![series(10), series(10)];
+        assert_eq!((cut(&mut few), few.len()), (None, 2));
+        let mut many: Vec<Series> = (0..MAX_SERIES + 1).map(|_| series(1)).collect();
+        assert_eq!(cut(&mut many).unwrap(), "truncated: 5000 of 5001 series are shown");
+        let mut long: Vec<Series> = (0..3).map(|_| series(MAX_POINTS / 2)).collect();
+        assert_eq!(cut(&mut long).unwrap(), "truncated: 2 of 3 series are shown");
+        assert_eq!(cut(&mut vec![series(MAX_POINTS + 1)]), None);
+        assert_eq!(cut(&mut Vec::new()), None);
     }
 
     #[test]

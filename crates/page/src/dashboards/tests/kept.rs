@@ -4,6 +4,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{post, send};
+use crate::dashboards::saved::check_room;
 use crate::tested::Place;
 
 fn dashboard(title: &str) -> Value {
@@ -58,7 +59,12 @@ async fn who_saves_names_the_version_that_holds() {
         .collect();
     assert_eq!(numbers, [3, 2, 1]);
     let first = place.get("/api/dashboards/one/versions/1").await;
-    assert_eq!(first["dashboard"]["title"], "1");
+    assert_eq!((&first["dashboard"]["title"], &first["model"]), (&json!("1"), &Value::Null));
+    let first = place.get("/api/dashboards/one/versions/1?model=1").await;
+    assert_eq!(
+        (&first["dashboard"]["title"], &first["model"]["schemaVersion"]),
+        (&json!("1"), &json!(42))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -80,6 +86,44 @@ async fn files_are_looked_at_before_they_are_kept() {
     assert_eq!(place.get(&format!("/api/dashboards/{made}")).await["dashboard"]["uid"], made);
     let (status, text) = send(&place, Method::POST, "/api/dashboards/import", "{").await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn entries_of_a_file_whose_uid_is_taken_are_told_apart() {
+    let place = Place::new();
+    let map = "kind: ConfigMap\ndata:\n  a.json: '{\"uid\": \"one\", \"title\": \"A\"}'\n  b.json: '{\"uid\": \"kymo-gpus\", \"title\": \"B\"}'\n  c.json: '{\"uid\": \"c\", \"title\": \"C\"}'\n";
+    let save = json!({"dashboard": dashboard("First")});
+    assert_eq!(post(&place, "/api/dashboards", &save).await.0, StatusCode::OK);
+    let (status, text) = send(&place, Method::POST, "/api/dashboards/import", map).await;
+    let done: Value = serde_json::from_str(&text).unwrap();
+    let [taken, shipped, new] = done["dashboards"].as_array().unwrap().as_slice() else {
+        panic!("{done}")
+    };
+    assert_eq!((status, &taken["taken"]), (StatusCode::OK, &json!(true)));
+    assert!(taken["error"].as_str().unwrap().contains("already"), "{taken}");
+    assert_eq!(shipped["taken"], false, "{shipped}");
+    assert_eq!((&new["version"], &new["taken"]), (&json!(1), &Value::Null));
+    let over = "/api/dashboards/import?overwrite=true";
+    let (_, text) = send(&place, Method::POST, over, map).await;
+    let done: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(done["dashboards"][0]["version"], 2, "{done}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deleted_dashboards_take_no_room() {
+    let place = Place::new();
+    for uid in ["a", "b"] {
+        let save = json!({"dashboard": {"uid": uid, "title": uid, "panels": []}});
+        assert_eq!(post(&place, "/api/dashboards", &save).await.0, StatusCode::OK);
+    }
+    let room = async |most| check_room(&place.page, "default", "c", most).await;
+    assert!(room(3).await.is_ok());
+    let why = room(2).await.unwrap_err().to_string();
+    assert_eq!(why, "there are 2 dashboards, at most 2 are kept: delete some");
+    let (status, _) = send(&place, Method::DELETE, "/api/dashboards/a", "").await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(room(2).await.is_ok());
+    assert!(room(1).await.is_err());
 }
 
 #[tokio::test(flavor = "multi_thread")]
