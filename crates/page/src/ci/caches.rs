@@ -135,27 +135,29 @@ pub(super) async fn by_workflow(
     Ok((now, before))
 }
 
-/// By run and job, the newest first.
+/// By run and job, the newest first, and whether there are more.
 pub(super) async fn by_job(
     engine: &Engine,
     tenants: &Tenants,
     filter: &Filter,
-) -> Result<Vec<OfJob>, Failed> {
-    let Some(sums) = sums(engine, tenants, filter).await? else { return Ok(Vec::new()) };
+) -> Result<(Vec<OfJob>, bool), Failed> {
+    let Some(sums) = sums(engine, tenants, filter).await? else { return Ok((Vec::new(), false)) };
     let query = format!(
         "SELECT trace_id, \"span.ci.job\" AS job, min(start_time) AS start_time, {sums} \
-         GROUP BY 1, 2 ORDER BY 3 DESC LIMIT {MAX_CACHE_ROWS}"
+         GROUP BY 1, 2 ORDER BY 3 DESC LIMIT {}",
+        MAX_CACHE_ROWS + 1
     );
     let table = Table::ask(engine, tenants, &query).await?;
     let (traces, jobs) = (table.texts("trace_id")?, table.texts("job")?);
     let (starts, cached) = (table.integers("start_time")?, read(&table)?);
-    let rows = (0..table.len()).map(|nth| OfJob {
+    let has_more = table.len() > MAX_CACHE_ROWS;
+    let rows = (0..table.len().min(MAX_CACHE_ROWS)).map(|nth| OfJob {
         trace_id: traces[nth].clone().unwrap_or_default(),
         job: jobs[nth].clone().unwrap_or_default(),
         start_nanos: starts[nth].unwrap_or(0),
         cached: cached[nth],
     });
-    Ok(rows.collect())
+    Ok((rows.collect(), has_more))
 }
 
 /// Job by job: those that serve much less first, then those that were asked most.

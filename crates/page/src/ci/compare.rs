@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::earlier::Usual;
-use super::figures::{Cached, change};
+use super::figures::{Cached, change, cut};
 use super::limits::MAX_LISTED;
 use super::run::{self, Document, Job, Run};
 use super::spans::{Attributes, Span, Spans};
@@ -26,7 +26,11 @@ pub(super) struct Comparison {
     /// What differs most first.
     jobs: Vec<JobPair>,
     caches: Vec<CachePair>,
+    /// By name; how many differ, of which these are the first.
     attributes: Vec<AttributePair>,
+    attributes_total: usize,
+    /// Whether jobs, steps or attributes are left out.
+    is_truncated: bool,
 }
 
 /// A job of both runs, or of one.
@@ -37,8 +41,9 @@ struct JobPair {
     b: Option<Side>,
     /// How much longer it ran in the second.
     delta_seconds: Option<f64>,
-    /// Its steps that differ, that which does most first.
+    /// Its steps that differ, that which does most first; how many do.
     steps: Vec<StepPair>,
+    steps_total: usize,
 }
 
 /// A job in one run.
@@ -90,18 +95,25 @@ pub(super) async fn of(
 }
 
 fn beside(of_a: &Spans, a: &str, of_b: &Spans, b: &str) -> Comparison {
-    let attributes = attributes(of_a.run(), of_b.run());
+    let (attributes, attributes_total) = attributes(of_a.run(), of_b.run());
     let now = now_nanos();
     let whole = |spans: &Spans, trace_id: &str| {
         run::document(spans, run::run(spans, trace_id, now), &Usual::default())
     };
     let (a, b) = (whole(of_a, a), whole(of_b, b));
+    let jobs = jobs(&a.jobs, &b.jobs);
+    let is_truncated = a.lacks_jobs()
+        || b.lacks_jobs()
+        || attributes_total > attributes.len()
+        || jobs.iter().any(|pair| pair.steps_total > pair.steps.len());
     Comparison {
         delta_seconds: b.run.seconds - a.run.seconds,
         change: change(Some(b.run.seconds), Some(a.run.seconds)),
-        jobs: jobs(&a.jobs, &b.jobs),
+        jobs,
         caches: caches(&a, &b),
         attributes,
+        attributes_total,
+        is_truncated,
         a: a.run,
         b: b.run,
     }
@@ -133,12 +145,16 @@ fn jobs(a: &[Job], b: &[Job]) -> Vec<JobPair> {
     };
     let mut pairs: Vec<JobPair> = pairs
         .into_iter()
-        .map(|(job, (a, b))| JobPair {
-            job,
-            delta_seconds: a.zip(b).map(|(a, b)| b.run_seconds - a.run_seconds),
-            steps: a.zip(b).map(|(a, b)| steps(a, b)).unwrap_or_default(),
-            a: a.map(side),
-            b: b.map(side),
+        .map(|(job, (a, b))| {
+            let (steps, steps_total) = a.zip(b).map(|(a, b)| steps(a, b)).unwrap_or_default();
+            JobPair {
+                job,
+                delta_seconds: a.zip(b).map(|(a, b)| b.run_seconds - a.run_seconds),
+                steps,
+                steps_total,
+                a: a.map(side),
+                b: b.map(side),
+            }
         })
         .collect();
     let weight = |pair: &JobPair| {
@@ -149,7 +165,7 @@ fn jobs(a: &[Job], b: &[Job]) -> Vec<JobPair> {
     pairs
 }
 
-fn steps(a: &Job, b: &Job) -> Vec<StepPair> {
+fn steps(a: &Job, b: &Job) -> (Vec<StepPair>, usize) {
     let named = |job: &Job| job.steps.iter().map(|step| step.name.clone()).collect::<Vec<_>>();
     let pairs = paired(named(a).into_iter().zip(&a.steps), named(b).into_iter().zip(&b.steps));
     let mut pairs: Vec<StepPair> = pairs
@@ -168,8 +184,7 @@ fn steps(a: &Job, b: &Job) -> Vec<StepPair> {
     let weight =
         |pair: &StepPair| (pair.b_seconds.unwrap_or(0.0) - pair.a_seconds.unwrap_or(0.0)).abs();
     pairs.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
-    pairs.truncate(MAX_LISTED);
-    pairs
+    cut(pairs, MAX_LISTED)
 }
 
 /// What a cache did in the one run and in the other.
@@ -195,7 +210,7 @@ fn caches(a: &Document, b: &Document) -> Vec<CachePair> {
 }
 
 /// What the two runs and their resources say differently.
-fn attributes(a: Option<&Span>, b: Option<&Span>) -> Vec<AttributePair> {
+fn attributes(a: Option<&Span>, b: Option<&Span>) -> (Vec<AttributePair>, usize) {
     let all = |span: Option<&Span>| -> Attributes {
         let resource = span.map(|span| span.resource.clone()).unwrap_or_default();
         let own = span.map(|span| span.attributes.clone()).unwrap_or_default();
@@ -205,7 +220,7 @@ fn attributes(a: Option<&Span>, b: Option<&Span>) -> Vec<AttributePair> {
     let mut names: Vec<&String> = a.keys().chain(b.keys()).collect();
     names.sort_unstable();
     names.dedup();
-    let mut pairs: Vec<AttributePair> = names
+    let pairs: Vec<AttributePair> = names
         .into_iter()
         .filter(|name| a.get(*name) != b.get(*name))
         .map(|name| AttributePair {
@@ -214,6 +229,5 @@ fn attributes(a: Option<&Span>, b: Option<&Span>) -> Vec<AttributePair> {
             b: b.get(name).cloned(),
         })
         .collect();
-    pairs.truncate(MAX_LISTED);
-    pairs
+    cut(pairs, MAX_LISTED)
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::asked::Filter;
 use super::caches;
-use super::figures::{Cached, change, median};
+use super::figures::{Cached, change, cut, median};
 use super::limits::{EARLIER_RUNS, MAX_LISTED};
 use super::rows;
 use super::run::Run;
@@ -39,9 +39,12 @@ pub(super) struct Earlier {
     median_seconds: Option<f64>,
     /// How much longer this one took, as a part of that.
     change: Option<f64>,
-    /// Jobs that none of them had, and those that most had and this one has not.
+    /// Jobs that none of them had, and those that most had and this one has not; how many there are,
+    /// of which as many as are listed are named.
     new_jobs: Vec<String>,
+    new_jobs_total: usize,
     missing_jobs: Vec<String>,
+    missing_jobs_total: usize,
 }
 
 impl Usual {
@@ -55,18 +58,21 @@ impl Usual {
         let (mut new_jobs, mut missing_jobs) = (Vec::new(), Vec::new());
         if self.runs > 0 {
             let is_new = |job: &&&str| !self.seconds.contains_key(**job);
-            new_jobs
-                .extend(jobs.iter().filter(is_new).take(MAX_LISTED).map(|job| (*job).to_owned()));
+            new_jobs.extend(jobs.iter().filter(is_new).map(|job| (*job).to_owned()));
             let missing = self.common.iter().filter(|job| !jobs.contains(job.as_str()));
-            missing_jobs.extend(missing.take(MAX_LISTED).cloned());
+            missing_jobs.extend(missing.cloned());
         }
+        let (new_jobs, new_jobs_total) = cut(new_jobs, MAX_LISTED);
+        let (missing_jobs, missing_jobs_total) = cut(missing_jobs, MAX_LISTED);
         let ended = (!is_running).then_some(run_seconds);
         Earlier {
             runs: self.runs,
             median_seconds: self.run_seconds,
             change: change(ended, self.run_seconds),
             new_jobs,
+            new_jobs_total,
             missing_jobs,
+            missing_jobs_total,
         }
     }
 }
@@ -95,7 +101,7 @@ pub(super) async fn of(engine: &Engine, tenants: &Tenants, run: &Run) -> Result<
     let range = first.saturating_sub(HOUR_NANOS).max(0)..until;
     let of_jobs = rows::of_traces(&traces, &range);
     let filter = filter.within(range);
-    let ((jobs, _), cached) = try_join!(
+    let ((jobs, _), (cached, _)) = try_join!(
         rows::jobs(engine, tenants, &of_jobs),
         caches::by_job(engine, tenants, &filter),
     )?;

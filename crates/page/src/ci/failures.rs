@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::asked::Filter;
 use super::figures::shortened;
-use super::limits::{MAX_FAILED_SPANS, MAX_LISTED, MAX_MESSAGE_BYTES};
+use super::limits::{MAX_FAILED_SPANS, MAX_MESSAGE_BYTES};
 use crate::answer::Failed;
 use crate::times::millis;
 
@@ -28,26 +28,28 @@ pub(super) struct Failing {
     pub(super) last_ms: f64,
 }
 
-/// What failed, that which did most often first.
+/// What failed, that which did most often first, and whether more did than is looked through.
 pub(super) async fn of_workflow(
     engine: &Engine,
     tenants: &Tenants,
     filter: &Filter,
-) -> Result<Vec<Failing>, Failed> {
+) -> Result<(Vec<Failing>, bool), Failed> {
     let query = format!(
         "SELECT trace_id, span_id, name, start_time, status_message, \"span.ci.kind\" AS kind, \
          \"span.ci.job\" AS job FROM spans WHERE {} AND status = 'error' \
          AND \"span.ci.kind\" IN ('job', 'step', 'test') \
          AND CAST(\"span.ci.carried_over\" AS VARCHAR) IS DISTINCT FROM 'true' \
-         ORDER BY start_time DESC LIMIT {MAX_FAILED_SPANS}",
-        filter.by_resource()
+         ORDER BY start_time DESC LIMIT {}",
+        filter.by_resource(),
+        MAX_FAILED_SPANS + 1
     );
     let table = Table::ask(engine, tenants, &query).await?;
+    let has_more = table.len() > MAX_FAILED_SPANS;
     let (traces, spans) = (table.texts("trace_id")?, table.texts("span_id")?);
     let (names, starts) = (table.texts("name")?, table.integers("start_time")?);
     let (messages, kinds) = (table.texts("status_message")?, table.texts("kind")?);
     let jobs = table.texts("job")?;
-    let found = (0..table.len()).map(|nth| Failing {
+    let found = (0..table.len().min(MAX_FAILED_SPANS)).map(|nth| Failing {
         kind: kinds[nth].clone().unwrap_or_default(),
         job: jobs[nth].clone().unwrap_or_default(),
         name: names[nth].clone().unwrap_or_default(),
@@ -60,7 +62,7 @@ pub(super) async fn of_workflow(
         span_id: spans[nth].clone().unwrap_or_default(),
         last_ms: millis(starts[nth].unwrap_or(0)),
     });
-    Ok(grouped(found))
+    Ok((grouped(found), has_more))
 }
 
 /// The same thing once. A job is left out if a step or a test of it tells why it failed.
@@ -83,7 +85,6 @@ fn grouped(newest_first: impl Iterator<Item = Failing>) -> Vec<Failing> {
     groups.sort_by(|one, other| {
         other.count.cmp(&one.count).then(other.last_ms.total_cmp(&one.last_ms))
     });
-    groups.truncate(MAX_LISTED);
     groups
 }
 

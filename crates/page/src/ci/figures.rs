@@ -26,6 +26,13 @@ pub(super) fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
+/// The first so many of a list, and how many it has.
+pub(super) fn cut<T>(mut all: Vec<T>, most: usize) -> (Vec<T>, usize) {
+    let total = all.len();
+    all.truncate(most);
+    (all, total)
+}
+
 /// Seconds of nanoseconds.
 pub(super) fn seconds(nanos: i64) -> f64 {
     nanos as f64 / 1e9

@@ -7,7 +7,7 @@ use kymo_ci::report::{Lasted, chain};
 use serde::Serialize;
 
 use super::figures::{median, quantile_of, share};
-use super::limits::{MAX_LISTED, MAX_RUN_JOBS};
+use super::limits::MAX_RUN_JOBS;
 use super::rows::{self, Job};
 
 /// A job over its runs.
@@ -87,7 +87,6 @@ pub(super) fn figures(jobs: &[Job]) -> Vec<JobFigures> {
         })
         .collect();
     figures.sort_by(|one, other| other.runner_minutes.total_cmp(&one.runner_minutes));
-    figures.truncate(MAX_LISTED);
     figures
 }
 
@@ -147,7 +146,6 @@ pub(super) fn runners<'a>(jobs: impl IntoIterator<Item = &'a Job>) -> Vec<Runner
         })
         .collect();
     runners.sort_by(|one, other| other.runner_minutes.total_cmp(&one.runner_minutes));
-    runners.truncate(MAX_LISTED);
     runners
 }
 

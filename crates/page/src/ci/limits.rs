@@ -14,7 +14,10 @@ pub(super) const MAX_LISTED_RUNS: usize = 500;
 pub(super) const LAST_RUNS: usize = 30;
 /// Jobs that figures of a workflow are made of, the newest: 1,000 runs of 100 jobs. 200 bytes each.
 pub(super) const MAX_JOBS: usize = 100_000;
-/// Jobs, steps and failures that are listed of a workflow.
+/// Jobs that are listed of a workflow, and caches of jobs: big matrices have several hundred. 250 bytes
+/// each.
+pub(super) const MAX_LISTED_JOBS: usize = 1_000;
+/// Of everything else that is listed: labels of runners, failures with what they said, what differs.
 pub(super) const MAX_LISTED: usize = 100;
 /// Failed spans that are looked through for those, the newest.
 pub(super) const MAX_FAILED_SPANS: usize = 5_000;

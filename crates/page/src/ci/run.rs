@@ -12,7 +12,7 @@ use kymo_engine::{Engine, Tenants};
 use serde::Serialize;
 
 use super::earlier::{self, Earlier, Usual};
-use super::figures::{Cached, seconds, share};
+use super::figures::{Cached, cut, seconds, share};
 use super::jobs::{self, Runners};
 use super::limits::{MAX_LISTED, MAX_RUN_JOBS};
 use super::rows;
@@ -26,15 +26,28 @@ pub(super) struct Document {
     pub(super) run: Run,
     /// Rows of the chart: jobs of a matrix are one, which can be unfolded.
     groups: Vec<Group>,
-    /// In the order in which they were created.
+    /// In the order in which they were created; how many there are, of which these are the first.
     pub(super) jobs: Vec<Job>,
+    jobs_total: usize,
     /// The critical path, by the places of jobs.
     path: Vec<OnPath>,
     runners: Vec<Runners>,
     pub(super) caches: Vec<Cache>,
+    /// From the smallest part; how many there are, of which these are the first.
     failures: Vec<Failure>,
+    failures_total: usize,
     earlier: Earlier,
+    /// Whether there are more jobs and steps than are read.
+    has_more_spans: bool,
+    /// Whether anything is left out.
     is_truncated: bool,
+}
+
+impl Document {
+    /// Whether jobs or steps are left out.
+    pub(super) fn lacks_jobs(&self) -> bool {
+        self.has_more_spans || self.jobs_total > self.jobs.len()
+    }
 }
 
 /// What is known of a run as a whole.
@@ -165,7 +178,7 @@ pub(super) async fn of(
 /// A run beside what earlier ones were like.
 pub(super) fn document(spans: &Spans, run: Run, usual: &Usual) -> Document {
     let mut jobs = jobs_of(spans, &run);
-    let has_more_jobs = jobs.len() > MAX_RUN_JOBS;
+    let jobs_total = jobs.len();
     jobs.truncate(MAX_RUN_JOBS);
     for job in &mut jobs {
         job.usual_seconds = usual.seconds.get(&job.name).copied();
@@ -176,14 +189,20 @@ pub(super) fn document(spans: &Spans, run: Run, usual: &Usual) -> Document {
     let path = path(&mut jobs, run.seconds);
     let stored: Vec<rows::Job> = jobs.iter().map(stored).collect();
     let names = jobs.iter().filter(|job| !job.is_carried_over).map(|job| job.name.as_str());
+    let (failures, failures_total) = failures(spans);
+    let has_more_spans = spans.is_truncated;
+    let is_truncated = has_more_spans || jobs_total > jobs.len() || failures_total > failures.len();
     Document {
         groups: groups(&jobs),
         path,
         runners: jobs::runners(&stored),
         caches: caches(spans, usual),
-        failures: failures(spans),
+        failures,
+        failures_total,
         earlier: usual.beside(names, run.seconds, run.is_running),
-        is_truncated: spans.is_truncated || has_more_jobs,
+        has_more_spans,
+        is_truncated,
+        jobs_total,
         jobs,
         run,
     }
@@ -411,8 +430,9 @@ fn caches(spans: &Spans, usual: &Usual) -> Vec<Cache> {
     found.into_iter().map(cache).collect()
 }
 
-/// What failed, from the smallest part: a job is left out if a step or a test of it tells why.
-fn failures(spans: &Spans) -> Vec<Failure> {
+/// What failed, from the smallest part: a job is left out if a step or a test of it tells why. Those
+/// that are listed, and how many there are.
+fn failures(spans: &Spans) -> (Vec<Failure>, usize) {
     let mut found: Vec<Failure> = Vec::new();
     let mut told: HashSet<String> = HashSet::new();
     let failed = |kind: &'static str| {
@@ -432,8 +452,7 @@ fn failures(spans: &Spans) -> Vec<Failure> {
             }
         }
     }
-    found.truncate(MAX_LISTED);
-    found
+    cut(found, MAX_LISTED)
 }
 
 #[cfg(test)]
@@ -449,5 +468,20 @@ mod tests {
         let told: Vec<(&str, &[usize])> =
             groups.iter().map(|group| (group.name.as_str(), group.jobs.as_slice())).collect();
         assert_eq!(told, [("test", &[0, 2][..]), ("lint / run", &[1]), ("build / x", &[3, 4])]);
+    }
+
+    #[test]
+    fn failures_that_are_not_listed_are_counted() {
+        let failed = |nth: usize| Span {
+            span_id: nth.to_string(),
+            kind: "step".into(),
+            name: format!("step {nth}"),
+            is_error: true,
+            ..Span::default()
+        };
+        let all = (0..MAX_LISTED + 50).map(failed).collect();
+        let (listed, total) = failures(&Spans { all, ..Spans::default() });
+        assert_eq!((listed.len(), total), (MAX_LISTED, MAX_LISTED + 50));
+        assert_eq!(listed[0].name, "step 0");
     }
 }

@@ -122,7 +122,8 @@ impl Spans {
         let below = format!(
             "SELECT parent_span_id AS parent, \"span.ci.kind\" AS kind, count(*) AS spans \
              FROM spans WHERE {of_trace} AND \"span.ci.kind\" IN ('target', 'test', 'command') \
-             GROUP BY 1, 2 LIMIT {MAX_RUN_SPANS}"
+             GROUP BY 1, 2 LIMIT {}",
+            MAX_RUN_SPANS + 1
         );
         let (spans, below) =
             try_join!(Table::ask(engine, tenants, &spans), Table::ask(engine, tenants, &below))?;
@@ -132,7 +133,7 @@ impl Spans {
                 "trace {trace_id} has no spans of a CI run: was it sent by kymo ci?"
             )));
         }
-        let is_truncated = all.len() > MAX_RUN_SPANS;
+        let is_truncated = all.len() > MAX_RUN_SPANS || below.len() > MAX_RUN_SPANS;
         all.truncate(MAX_RUN_SPANS);
         let mut seen = std::collections::HashSet::new();
         all.retain(|span| seen.insert(span.span_id.clone()));

@@ -217,6 +217,11 @@ async fn a_workflow_is_told_by_runs_jobs_runners_caches_and_failures() {
     let trend = told["trend"].as_array().unwrap();
     let counted: i64 = trend.iter().filter_map(|bin| bin["runs"].as_i64()).sum();
     assert_eq!(counted, 4);
+    for list in ["runs", "jobs", "runners", "caches", "failures"] {
+        let listed = told[list].as_array().map(Vec::len);
+        assert_eq!(told["totals"][list], json!(listed), "all {list} are listed");
+    }
+    assert_eq!((&told["is_of_newest"], &told["is_truncated"]), (&json!(false), &json!(false)));
     // Of one repository, its figures are those of all.
     for (name, figure) in told["pipelines"][0].as_object().unwrap() {
         assert_eq!(&told["figures"][name], figure, "{name}");
@@ -292,6 +297,7 @@ async fn a_run_is_drawn_with_its_path_and_held_against_earlier_ones() {
     let failed = place.get(&format!("/api/ci/runs/{}", traces[4])).await;
     assert_eq!(failed["failures"][0]["job"], json!("test"));
     assert_eq!(failed["failures"].as_array().map(Vec::len), Some(1));
+    assert_eq!((&failed["failures_total"], &failed["jobs_total"]), (&json!(1), &json!(3)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -311,6 +317,8 @@ async fn two_runs_are_told_beside_each_other() {
         .filter_map(|pair| pair["name"].as_str())
         .collect();
     assert!(differing.contains(&"ci.run_id") && !differing.contains(&"ci.workflow"));
+    assert_eq!(told["attributes_total"], json!(differing.len()));
+    assert_eq!(told["is_truncated"], json!(false));
 }
 
 #[tokio::test(flavor = "multi_thread")]

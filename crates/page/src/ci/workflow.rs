@@ -9,9 +9,9 @@ use serde::Serialize;
 use super::asked::Filter;
 use super::caches::{self, OfJob, Trend};
 use super::failures::{self, Failing};
-use super::figures::{Cached, median, quantile_of};
+use super::figures::{Cached, cut, median, quantile_of};
 use super::jobs::{self, JobFigures, Runners};
-use super::limits::{MAX_LISTED, MAX_LISTED_RUNS, TREND_BINS};
+use super::limits::{MAX_LISTED, MAX_LISTED_JOBS, MAX_LISTED_RUNS, TREND_BINS};
 use super::pipelines::{self, Beside, Pipeline};
 use super::rows::{self, Job, Run};
 use crate::answer::Failed;
@@ -33,8 +33,23 @@ pub(super) struct Workflow {
     runners: Vec<Runners>,
     caches: Vec<Trend>,
     failures: Vec<Failing>,
-    /// Whether there are more runs or jobs than are told of.
+    /// How many there are of each, of which the lists have the first.
+    totals: Totals,
+    /// Whether there are more runs, jobs, failures or statistics of caches than are counted: figures
+    /// are of the newest.
+    is_of_newest: bool,
+    /// Whether figures or lists leave anything out.
     is_truncated: bool,
+}
+
+/// How many there are of what is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+struct Totals {
+    runs: usize,
+    jobs: usize,
+    runners: usize,
+    caches: usize,
+    failures: usize,
 }
 
 /// A run in a list.
@@ -71,13 +86,16 @@ pub(super) async fn of(
 ) -> Result<Workflow, Failed> {
     let with_before = filter.within(filter.before().start..filter.range.end);
     let of_jobs = filter.of_kind("job");
-    let ((mut runs, has_more_runs), (jobs, has_more_jobs), beside, cached, failed) = try_join!(
+    let (of_runs, of_jobs, beside, of_caches, of_failures) = try_join!(
         rows::runs(engine, tenants, &with_before),
         rows::jobs(engine, tenants, &of_jobs),
         Beside::ask(engine, tenants, filter),
         caches::by_job(engine, tenants, filter),
         failures::of_workflow(engine, tenants, filter),
     )?;
+    let ((mut runs, has_more_runs), (jobs, has_more_jobs)) = (of_runs, of_jobs);
+    let ((cached, has_more_cached), (failed, has_more_failed)) = (of_caches, of_failures);
+    let is_of_newest = has_more_runs || has_more_jobs || has_more_cached || has_more_failed;
     let running = rows::going_on(engine, tenants, filter, &runs).await?;
     let filter = filter.clone();
     // There may be many jobs, and nobody's acknowledgement is to wait for them.
@@ -87,20 +105,36 @@ pub(super) async fn of(
         runs.retain(|run| run.start_nanos >= filter.range.start);
         runs.extend(running);
         runs.sort_by_key(|run| std::cmp::Reverse(run.start_nanos));
-        let is_truncated = has_more_runs || has_more_jobs || runs.len() > MAX_LISTED_RUNS;
-        let mut caches = caches::trends(&cached);
-        caches.truncate(MAX_LISTED);
+        let (job_figures, all_jobs) = cut(jobs::figures(&jobs), MAX_LISTED_JOBS);
+        let (runners, all_runners) = cut(jobs::runners(&jobs), MAX_LISTED);
+        let (caches, all_caches) = cut(caches::trends(&cached), MAX_LISTED_JOBS);
+        let (failures, all_failures) = cut(failed, MAX_LISTED);
+        let is_truncated = is_of_newest
+            || runs.len() > MAX_LISTED_RUNS
+            || all_jobs > job_figures.len()
+            || all_runners > runners.len()
+            || all_caches > caches.len()
+            || all_failures > failures.len();
+        let totals = Totals {
+            runs: runs.len(),
+            jobs: all_jobs,
+            runners: all_runners,
+            caches: all_caches,
+            failures: all_failures,
+        };
         Workflow {
             start_ms: millis(filter.range.start),
             end_ms: millis(filter.range.end),
             trend: trend(&filter, &runs, &jobs, &cached),
-            jobs: jobs::figures(&jobs),
-            runners: jobs::runners(&jobs),
+            jobs: job_figures,
+            runners,
             runs: listed(runs, &jobs, &cached),
             figures,
             pipelines,
             caches,
-            failures: failed,
+            failures,
+            totals,
+            is_of_newest,
             is_truncated,
         }
     };
