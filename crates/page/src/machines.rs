@@ -125,6 +125,23 @@ impl Measure {
         self.labels.iter().map(by).collect::<Vec<_>>().join(" or ")
     }
 
+    /// What is asked of the GPUs of some hosts, each of them once: several exporters may look at one,
+    /// and name its host by other labels. One that does not say its UUID is known by its host and number.
+    pub(crate) fn of_each_gpu(&self, hosts: &[impl AsRef<str>]) -> String {
+        let pattern = quoted(&pattern(hosts));
+        let of = |condition: &str| {
+            let by = |label: &&str| self.with(&format!(", {label}=~{pattern}, {condition}"));
+            self.labels.iter().map(by).collect::<Vec<_>>().join(" or ")
+        };
+        // The label that counts first is written last, over the others.
+        let named = self.labels.iter().rev().fold(of("UUID=\"\""), |expression, label| {
+            format!(
+                "label_replace({expression}, \"its_host\", \"$1\", \"{label}\", \"(.+?)(:[0-9]+)?\")"
+            )
+        });
+        format!("max by (UUID) ({}) or max by (its_host, gpu) ({named})", of("UUID!=\"\""))
+    }
+
     fn with(&self, condition: &str) -> String {
         self.expression.replace("$host", condition)
     }
@@ -214,7 +231,8 @@ mod tests {
             assert!(matcher.matches(&format!("{host}:9100")), "{host:?}");
             assert!(!matcher.matches(&format!("{host}x")), "{host:?}");
             for measure in OF_HOSTS.iter().chain(&OF_GPUS) {
-                for query in [measure.of_all(), measure.of_hosts(&hosts)] {
+                let all = [measure.of_all(), measure.of_hosts(&hosts), measure.of_each_gpu(&hosts)];
+                for query in all {
                     let parsed = kymo_promql::parser::parse(&query);
                     parsed.unwrap_or_else(|why| panic!("{query}: {why}"));
                 }

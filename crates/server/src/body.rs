@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
+use http::Request;
 use http_body::Body;
 use http_body_util::BodyExt;
 use tokio::sync::Notify;
@@ -141,6 +142,31 @@ where
     read
 }
 
+/// Reads the body of a request, and hands the request on with it. What it takes of the budget is given
+/// back when nothing of the body is left, whoever holds it until then.
+pub(crate) async fn received(
+    request: Request<axum::body::Body>,
+    bounds: Bounds,
+    budget: &Arc<Budget>,
+) -> Result<Request<axum::body::Body>, BodyError> {
+    let (head, body) = request.into_parts();
+    let (bytes, reservation) = read(body, bounds, budget).await?;
+    let counted = Bytes::from_owner(Counted { bytes, _reservation: reservation });
+    Ok(Request::from_parts(head, counted.into()))
+}
+
+/// Bytes, and what counts them.
+struct Counted {
+    bytes: Bytes,
+    _reservation: Reservation,
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 /// A small document of our own API, or what is answered instead.
 pub(crate) async fn small(body: axum::body::Body, max_bytes: usize) -> Result<Bytes, Response> {
     let budget = Budget::new(max_bytes.saturating_mul(2));
@@ -242,6 +268,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::extract::FromRequest;
     use futures::stream;
     use http_body::Frame;
     use http_body_util::{Full, StreamBody};
@@ -328,6 +355,32 @@ mod tests {
         let body = StreamBody::new(Box::pin(frames));
         let given_up = read(body, bounds, &Budget::new(1 << 20)).await;
         assert_eq!(given_up.unwrap_err(), BodyError::Slow(within));
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_handed_on_counts_until_nothing_of_it_is_left() {
+        let (budget, bounds) = (Budget::new(1 << 20), Bounds::new(1 << 20, WITHIN));
+        let sent = vec![7; 1 << 18];
+        let request = Request::new(axum::body::Body::from(sent.clone()));
+        let request = received(request, bounds, &budget).await.unwrap();
+        // As a handler takes it.
+        let bytes = Bytes::from_request(request, &()).await.unwrap();
+        assert_eq!((&bytes[..], budget.used_bytes()), (&sent[..], 1 << 18));
+        let part = bytes.slice(..10);
+        drop(bytes);
+        assert_eq!(budget.used_bytes(), 1 << 18);
+        drop(part);
+        assert_eq!(budget.used_bytes(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_body_that_stops_coming_is_not_handed_on() {
+        let pause = Duration::from_millis(1);
+        let bounds = Bounds { max_bytes: 4, within: WITHIN, pause };
+        let frames = stream::pending::<Result<Bytes, std::io::Error>>();
+        let request = Request::new(axum::body::Body::from_stream(frames));
+        let given_up = received(request, bounds, &Budget::new(1 << 20)).await;
+        assert_eq!(given_up.unwrap_err(), BodyError::Slow(pause));
     }
 
     #[tokio::test]

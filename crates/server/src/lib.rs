@@ -33,7 +33,7 @@
 //! | `ci` | webhooks of GitHub |
 //! | `flight` | Flight SQL among the other paths of gRPC |
 //! | `postgres` | who may ask by PostgreSQL's protocol |
-//! | `page` | pages for browsers, and links of other systems |
+//! | `page`, `page_api` | pages for browsers, and links of other systems; what pages ask for |
 //! | `mcp` | queries as tools of language models |
 //! | `correlate` | what belongs together, over all signals |
 //! | `export` | log records as they were sent |
@@ -77,6 +77,7 @@ mod mcp;
 pub mod options;
 mod otlp;
 mod page;
+mod page_api;
 mod parameters;
 mod postgres;
 mod prometheus;

@@ -23,6 +23,17 @@ pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// and would keep buffers of many times their size.
 pub const COPIED_BYTES: usize = 64 << 10;
 
+/// Files that the page sends to be shown, over all requests, until each is laid out: one of the
+/// largest, or several. They take no room from those who send records, whom one such file would keep
+/// out for minutes.
+pub const PAGE_FILES_BYTES: usize = kymo_page::UPLOAD_MAX_BYTES;
+/// The time for such a file to come: that is 256 MiB over a line of 4 Mbit/s.
+pub const PAGE_FILE_TIMEOUT: Duration = Duration::from_secs(600);
+/// Anything else that the page sends: the largest is a file of dashboards. Most paths take less.
+pub const PAGE_QUESTION_BYTES: usize = 16 << 20;
+/// The time for that.
+pub const PAGE_QUESTION_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// Bytes of a query's text.
 pub const MAX_QUERY_BYTES: usize = 1 << 20;
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | those of `kymo_web::is_page` | the document of the page, which knows by its address what to show |
 //! | `/_a/{hash}/{file}` | its files, which never change under one hash |
-//! | `/jaeger/search`, `/grafana/d/…`, … | a redirect to the page that shows the same |
+//! | `/jaeger/search`, `/grafana/d/…`, `/graph`, … | a redirect to the page that shows the same |
 
 use axum::Router;
 use axum::body::Body;
@@ -20,6 +20,14 @@ use crate::router::Shared;
 
 /// Prefixes of systems whose links are known.
 const SYSTEMS: [&str; 4] = ["/jaeger", "/prometheus", "/grafana", "/tempo"];
+/// Pages that those systems have at their root, where a name of theirs may now lead to us, and whose each
+/// is. Other pages of theirs have paths of ours, or of nothing.
+const AT_THE_ROOT: [(&str, &str); 4] = [
+    ("/search", "/jaeger"),
+    ("/graph", "/prometheus"),
+    ("/query", "/prometheus"),
+    ("/explore", "/grafana"),
+];
 /// For what never changes.
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 /// For what has to be asked for each time.
@@ -102,6 +110,9 @@ pub(crate) fn redirected(base_path: &str, request: &Request<Body>) -> Option<Res
 
 fn target(uri: &Uri) -> Option<String> {
     let whole = uri.path_and_query()?.as_str();
+    if let Some((_, system)) = AT_THE_ROOT.iter().find(|(path, _)| *path == uri.path()) {
+        return links::redirect(system, whole);
+    }
     SYSTEMS.into_iter().find_map(|system| {
         let rest = whole.strip_prefix(system)?;
         if !(rest.is_empty() || rest.starts_with(['/', '?'])) {
@@ -141,6 +152,11 @@ mod tests {
         assert_eq!(location("", &format!("/jaeger/trace/{id}")), Some(trace.clone()));
         assert_eq!(location("/kymo", &format!("/jaeger{trace}")), Some(format!("/kymo{trace}")));
         assert_eq!(location("", "/grafana/traces?q=x").as_deref(), Some("/traces?q=x"));
+        let service = location("/kymo", "/search?service=shop").unwrap();
+        assert!(service.starts_with("/kymo/traces?q=") && service.contains("shop"), "{service}");
+        let expr = location("", "/graph?g0.expr=up").unwrap();
+        assert!(expr.starts_with("/explore/metrics?q=up"), "{expr}");
+        assert_eq!(location("", "/searches?service=shop"), None);
         assert_eq!(location("", "/jaeger/api/nothing"), None);
         assert_eq!(location("", "/jaegers/trace/1"), None);
         assert_eq!(location("", "/elsewhere"), None);

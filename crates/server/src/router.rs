@@ -16,7 +16,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
-use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use axum::routing::{any, get, post};
 use http::header::{ETAG, HeaderValue, RETRY_AFTER};
@@ -25,7 +24,7 @@ use kymo_admit::Signal;
 use kymo_admit::audience::AudienceSettings;
 use kymo_engine::{Engine, EngineError};
 use kymo_forward::destination::Destinations;
-use kymo_identity::{Grant, Identity};
+use kymo_identity::Identity;
 use kymo_store::Store;
 use kymo_yaml::Secret;
 use tokio::sync::{Mutex, Semaphore};
@@ -33,10 +32,11 @@ use tower_http::compression::CompressionLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 
 use crate::access::{request_id, tokens};
+use crate::body::Budget;
 use crate::collect::{Collecting, Configured};
 use crate::demo::Demos;
 use crate::derive::{self, Deriving};
-use crate::limits::{DIFFS_AT_ONCE, PREFLIGHT_AGE};
+use crate::limits::{DIFFS_AT_ONCE, PAGE_FILES_BYTES, PREFLIGHT_AGE};
 use crate::options::Parts;
 use crate::otlp::{grpc as otlp_grpc, http as otlp_http};
 use crate::receive::Receiver;
@@ -45,7 +45,7 @@ use crate::start::{About, Listeners};
 use crate::telemetry::Telemetry;
 use crate::{
     admin, audience, ci, correlate, deletion, demo, export, flight, grpc, jaeger, loki, mcp, page,
-    prometheus, sessions, sql, start, tempo, tenant,
+    page_api, prometheus, sessions, sql, start, tempo,
 };
 
 const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Metrics, Signal::Logs];
@@ -58,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) telemetry: Arc<Telemetry>,
     /// Room for traces in answers of Jaeger's APIs.
     pub(crate) jaeger: jaeger::Room,
+    /// Room for files that the page shows.
+    pub(crate) files: Arc<Budget>,
     /// Turns at reading what is asked.
     reading: Arc<Semaphore>,
     /// Turns at comparing traces.
@@ -113,6 +115,7 @@ impl Shared {
             engine: assembled.engine,
             telemetry: assembled.telemetry,
             jaeger,
+            files: Budget::new(PAGE_FILES_BYTES),
             reading,
             comparing,
             started_millis,
@@ -211,7 +214,7 @@ pub(crate) fn main(shared: &Shared, main: Main) -> Router {
         .merge(part(true, correlate::over_http, off("/api/correlate", "store.enabled")))
         .merge(part(true, export::over_http, off("/api/export", "store.enabled")));
     let queries = if has_store {
-        queries.merge(asked_by_page(shared, main.dashboard_paths))
+        queries.merge(page_api::over_http(shared, main.dashboard_paths))
     } else {
         queries
     };
@@ -260,26 +263,6 @@ pub(crate) fn main(shared: &Shared, main: Main) -> Router {
     let links = Links { base_path: base_path.into(), parts };
     let fallback = move |request| async move { links.answer(request).await };
     all.fallback(fallback).with_state(shared.clone())
-}
-
-/// What the page asks for: `kymo_page`, which is told whose data is meant.
-fn asked_by_page(shared: &Shared, dashboard_paths: Vec<PathBuf>) -> Router<Shared> {
-    let dashboards = kymo_page::Dashboards::provisioned(dashboard_paths);
-    let page = kymo_page::Page { engine: shared.engine.clone(), dashboards };
-    let whose = |mut request: Request<Body>, next: Next| async move {
-        match tenant::readable(request.headers()) {
-            Ok(tenants) => {
-                request.extensions_mut().insert(tenants);
-                if let Some(grant) = request.extensions().get::<Grant>() {
-                    let asker = kymo_page::Asker(grant.name.clone());
-                    request.extensions_mut().insert(asker);
-                }
-                next.run(request).await
-            }
-            Err(why) => json_error(StatusCode::BAD_REQUEST, &why),
-        }
-    };
-    kymo_page::over_http(page).layer(from_fn(whose))
 }
 
 /// A part that may be off: where it is, and which setting says so.

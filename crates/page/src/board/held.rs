@@ -2,30 +2,34 @@
 //! many times a second. What is too old goes by itself, also where nobody asks any more.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
-use kymo_engine::{Engine, EngineError, Tenants};
+use kymo_engine::{Engine, Tenants};
 use kymo_report::Session;
 use kymo_report::limits::Limits;
-use tokio::sync::Semaphore;
 
 use super::gpus;
 use super::limits::{
-    HELD_ENDED, HELD_RUNNING, MAX_HELD, MAX_HELD_TASKS, MAX_ID_BYTES, MAX_TASKS, READ_WAIT,
+    HELD_ENDED, HELD_RUNNING, MAX_HELD, MAX_HELD_TASKS, MAX_ID_BYTES, MAX_TASKS, READ_AT_ONCE,
+    READ_WAIT,
 };
 use super::stored::{StoredError, StoredSession};
-use crate::aging;
+use super::turns::Turns;
+use crate::aging::{Ages, Aging};
 use crate::answer::Failed;
 use crate::times::now_nanos;
 
 /// Sessions that were read lately. Clones are the same.
 #[derive(Clone)]
 pub(super) struct Held {
-    kept: Arc<Mutex<VecDeque<Kept>>>,
-    /// One is read at a time: each may be large.
-    turn: Arc<Semaphore>,
+    kept: Aging<Sessions>,
+    turns: Arc<Turns>,
 }
+
+/// The newest at the back.
+#[derive(Default)]
+struct Sessions(VecDeque<Kept>);
 
 struct Kept {
     tenants: String,
@@ -35,18 +39,45 @@ struct Kept {
 }
 
 impl Kept {
-    fn is_fresh(&self) -> bool {
-        self.read_at.elapsed() < lasts(&self.session)
+    fn fresh_until(&self) -> Instant {
+        self.read_at + if self.session.has_ended { HELD_ENDED } else { HELD_RUNNING }
     }
 }
 
-fn lasts(session: &Session) -> Duration {
-    if session.has_ended { HELD_ENDED } else { HELD_RUNNING }
+impl Ages for Sessions {
+    fn drop_old(&mut self) {
+        let now = Instant::now();
+        self.0.retain(|kept| kept.fresh_until() > now);
+    }
+
+    fn next_old(&self) -> Option<Instant> {
+        self.0.iter().map(Kept::fresh_until).min()
+    }
+}
+
+impl Sessions {
+    fn find(&self, tenants: &str, id: &str) -> Option<Arc<Session>> {
+        let found = self.0.iter().find(|kept| kept.id == id && kept.tenants == tenants)?;
+        Some(found.session.clone())
+    }
+
+    fn add(&mut self, added: Kept) {
+        self.0.retain(|kept| kept.id != added.id || kept.tenants != added.tenants);
+        self.0.push_back(added);
+        while self.0.len() > 1 && (self.0.len() > MAX_HELD || self.tasks() > MAX_HELD_TASKS) {
+            self.0.pop_front();
+        }
+    }
+
+    fn tasks(&self) -> usize {
+        self.0.iter().map(|kept| kept.session.tasks.len()).sum()
+    }
 }
 
 impl Held {
     pub(super) fn new() -> Self {
-        Self { kept: Arc::default(), turn: Arc::new(Semaphore::new(1)) }
+        let turns = Arc::new(Turns::new(READ_AT_ONCE));
+        Self { kept: Aging::new(Sessions::default()), turns }
     }
 
     /// A session, as it was a moment ago at most.
@@ -63,9 +94,7 @@ impl Held {
         if let Some(session) = self.kept(tenants, id) {
             return Ok(session);
         }
-        let busy = || Failed::Engine(EngineError::Busy { retry_after: READ_WAIT });
-        let turn = tokio::time::timeout(READ_WAIT, self.turn.acquire()).await;
-        let _turn = turn.map_err(|_| busy())?.map_err(|_| busy())?;
+        let _turn = self.turns.take(tenants, READ_WAIT).await?;
         // Who was before may have asked for the same.
         if let Some(session) = self.kept(tenants, id) {
             return Ok(session);
@@ -88,32 +117,20 @@ impl Held {
     }
 
     fn kept(&self, tenants: &Tenants, id: &str) -> Option<Arc<Session>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let tenants = tenants.to_string();
-        let found = kept.iter().find(|kept| kept.id == id && kept.tenants == tenants)?;
-        found.is_fresh().then(|| found.session.clone())
+        self.kept.with(|sessions| sessions.find(&tenants.to_string(), id))
     }
 
     fn keep(&self, tenants: &Tenants, id: &str, session: Arc<Session>) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let tenants = tenants.to_string();
-        let after = lasts(&session);
-        kept.retain(|kept| kept.is_fresh() && (kept.id != id || kept.tenants != tenants));
-        kept.push_back(Kept { tenants, id: id.to_owned(), read_at: Instant::now(), session });
-        let tasks = |kept: &VecDeque<Kept>| -> usize {
-            kept.iter().map(|kept| kept.session.tasks.len()).sum()
-        };
-        while kept.len() > 1 && (kept.len() > MAX_HELD || tasks(&kept) > MAX_HELD_TASKS) {
-            kept.pop_front();
-        }
-        aging::later(&self.kept, after, |kept| kept.retain(Kept::is_fresh));
+        let (tenants, id) = (tenants.to_string(), id.to_owned());
+        let kept = Kept { tenants, id, read_at: Instant::now(), session };
+        self.kept.with(|sessions| sessions.add(kept));
     }
 }
 
 #[cfg(test)]
 impl Held {
-    /// How many are held.
-    pub(super) fn count(&self) -> usize {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).len()
+    /// Turns at reading.
+    pub(super) fn turns(&self) -> &Turns {
+        &self.turns
     }
 }

@@ -13,7 +13,10 @@ pub(super) const MAX_HELD: usize = 8;
 pub(super) const HELD_RUNNING: Duration = Duration::from_secs(1);
 /// How long one that has ended is: late spans still come.
 pub(super) const HELD_ENDED: Duration = Duration::from_secs(60);
-/// How long one waits for others' sessions to be read; one is read at a time.
+/// Sessions that are read at once: each may take what [`MAX_TASKS`] says. Of a tenant it is one, so
+/// that a tenant of whom many are asked for leaves a turn for others.
+pub(super) const READ_AT_ONCE: usize = 2;
+/// How long one waits for others' sessions to be read.
 pub(super) const READ_WAIT: Duration = Duration::from_secs(30);
 /// Bytes of the id of a session: it stands in addresses.
 pub(super) const MAX_ID_BYTES: usize = 256;

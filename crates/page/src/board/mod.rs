@@ -11,7 +11,8 @@
 //! | `/api/board/{session}/tasks` | `tasks` | the table of tasks, in portions |
 //! | `/api/board/compare?a&b` | `compare` | two sessions |
 //!
-//! `held` keeps what was read for a moment, `stored` reads it, `gpus` adds what metrics tell of GPUs.
+//! `held` keeps what was read for a moment, `turns` says who reads next, `stored` reads it, `gpus` adds
+//! what metrics tell of GPUs.
 
 mod compare;
 mod document;
@@ -25,6 +26,7 @@ mod stragglers;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use axum::extract::{Path, State};
 use axum::response::Response;

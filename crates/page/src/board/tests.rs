@@ -198,13 +198,24 @@ async fn a_session_that_was_read_is_let_go_of_though_nobody_asks() {
     let place = place();
     let held = super::held::Held::new();
     let tenants = Tenants::from("default");
-    held.session(&place.page.engine, &tenants, "s").await.unwrap();
-    assert_eq!(held.count(), 1);
+    let session = held.session(&place.page.engine, &tenants, "s").await.unwrap();
+    let session = std::sync::Arc::downgrade(&session);
+    assert_eq!(session.strong_count(), 1);
     let begun = std::time::Instant::now();
-    while held.count() > 0 {
+    while session.strong_count() > 0 {
         assert!(begun.elapsed() < std::time::Duration::from_secs(20), "it is still there");
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_is_read_while_one_of_another_tenant_is() {
+    let place = place();
+    let held = super::held::Held::new();
+    let within = std::time::Duration::from_secs(1);
+    let reads = held.turns().take(&Tenants::from("other"), within).await;
+    held.session(&place.page.engine, &Tenants::from("default"), "s").await.unwrap();
+    assert!(reads.is_ok());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -26,7 +26,7 @@ const MAX_POINTS: usize = 4_000;
 const MAX_STEPS: usize = 5;
 /// Metrics that are shown if nobody chooses.
 const USUAL_METRICS: usize = 6;
-/// Hosts that are known of runs that are overlaid: what they do is asked by names, in one query.
+/// Hosts of a run whose GPUs are told of: they are asked about by names, in one query.
 const MAX_HOSTS: usize = 200;
 /// The name of the host that a run sent from, as resources have it.
 const HOST: &str = "coalesce(CAST(\"resource.host.name\" AS VARCHAR), \
@@ -114,7 +114,8 @@ impl Asking<'_> {
             [] => usual(&known),
             metrics => metrics.to_vec(),
         };
-        let seen = self.seen().await?;
+        let (seen, is_cut) = self.seen().await?;
+        truncated |= is_cut;
         let place = |run: &str, values: &Values| match steps.get(run) {
             Some(steps) => by_steps(values, steps),
             // Seconds are no steps: a run without has no place among those that have some.
@@ -157,8 +158,8 @@ impl Asking<'_> {
         Ok(Compared { runs, differing, x, metrics: shown, gpus: of_gpus, truncated })
     }
 
-    /// When each run told of itself, and from where.
-    async fn seen(&self) -> Result<BTreeMap<String, Seen>, Failed> {
+    /// When each run told of itself, and from where; and whether one has more hosts.
+    async fn seen(&self) -> Result<(BTreeMap<String, Seen>, bool), Failed> {
         let id = "CAST(\"resource.session_id\" AS VARCHAR)";
         let of = self.of_runs();
         let query = format!(
@@ -172,18 +173,26 @@ impl Asking<'_> {
             let (Some(id), Some(first), Some(last)) = (id, first, last) else { continue };
             found.insert(id, Seen { first, last, hosts: BTreeSet::new() });
         }
+        // Of each run by itself: one on many hosts takes none from the others.
         let query = format!(
-            "SELECT DISTINCT {id} AS id, {HOST} AS host FROM points \
-             WHERE {of} AND {HOST} IS NOT NULL LIMIT {MAX_HOSTS}"
+            "SELECT id, host FROM (\
+             SELECT id, host, row_number() OVER (PARTITION BY id ORDER BY host) AS nth FROM (\
+             SELECT DISTINCT {id} AS id, {HOST} AS host FROM points \
+             WHERE {of} AND {HOST} <> '')) WHERE nth <= {}",
+            MAX_HOSTS + 1
         );
         let table = Table::ask(self.engine, self.tenants, &query).await?;
+        let mut is_cut = false;
         for (id, host) in table.texts("id")?.into_iter().zip(table.texts("host")?) {
             let (Some(id), Some(host)) = (id, host) else { continue };
-            if let Some(seen) = found.get_mut(&id).filter(|_| !host.is_empty()) {
+            let Some(seen) = found.get_mut(&id) else { continue };
+            if seen.hosts.len() < MAX_HOSTS {
                 seen.hosts.insert(host);
+            } else {
+                is_cut = true;
             }
         }
-        Ok(found)
+        Ok((found, is_cut))
     }
 
     fn of_runs(&self) -> String {
@@ -382,6 +391,88 @@ mod tests {
         // Two other runs, of which nothing is known.
         let none = place.get("/api/runs/compare?ids=a,b&metrics=loss").await;
         assert_eq!(none["gpus"], json!([]));
+    }
+
+    /// Values of GPUs at ten seconds: the labels of each, and its value.
+    fn of_gpus(metric: &str, gpus: &[(&[(&str, &str)], f64)]) -> Value {
+        let point = |labels: &[(&str, &str)], value: f64, nth: u64| {
+            let nanos = (1_700_000_000 + nth) * 1_000_000_000;
+            let attributes: Vec<Value> = labels
+                .iter()
+                .map(|(key, value)| json!({"key": key, "value": {"stringValue": value}}))
+                .collect();
+            json!({"timeUnixNano": nanos.to_string(), "asDouble": value, "attributes": attributes})
+        };
+        let of_gpu = |(labels, value): &(&[(&str, &str)], f64)| -> Vec<Value> {
+            (0..10).map(|nth| point(labels, *value, nth)).collect()
+        };
+        let points: Vec<Value> = gpus.iter().flat_map(of_gpu).collect();
+        let metric = json!({"name": metric, "gauge": {"dataPoints": points}});
+        json!({"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric]}]}]})
+    }
+
+    /// A run that told its loss at ten seconds, from each of some hosts.
+    fn run(id: &str, hosts: &[String]) -> Value {
+        let text = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+        let points: Vec<Value> = (0..10_u64)
+            .map(|nth| {
+                let nanos = (1_700_000_000 + nth) * 1_000_000_000;
+                json!({"timeUnixNano": nanos.to_string(), "asDouble": 0.5})
+            })
+            .collect();
+        let of_host = |host: &String| {
+            json!({
+                "resource": {"attributes": [text("session_id", id), text("host.name", host)]},
+                "scopeMetrics": [{"metrics": [{"name": "loss", "gauge": {"dataPoints": points}}]}],
+            })
+        };
+        json!({"resourceMetrics": hosts.iter().map(of_host).collect::<Vec<Value>>()})
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_gpu_counts_once_however_many_exporters_look_at_it() {
+        let place = Place::new();
+        place.send_json(Signal::Metrics, &run("a", &["gpu-7".to_owned()]));
+        let gpus: [(&[(&str, &str)], f64); 6] = [
+            // The probe and DCGM's exporter.
+            (&[("gpu", "0"), ("UUID", "GPU-0"), ("hostname", "gpu-7")], 300.0),
+            (
+                &[("gpu", "0"), ("UUID", "GPU-0"), ("Hostname", "gpu-7"), ("device", "nvidia0")],
+                300.0,
+            ),
+            (&[("gpu", "1"), ("UUID", "GPU-1"), ("hostname", "gpu-7")], 200.0),
+            // Without a UUID, by the host and the number.
+            (&[("gpu", "2"), ("hostname", "gpu-7"), ("instance", "10.0.0.1:9400")], 50.0),
+            (&[("gpu", "2"), ("instance", "gpu-7:9400")], 50.0),
+            (&[("gpu", "3"), ("Hostname", "gpu-7")], 10.0),
+        ];
+        place.send_json(Signal::Metrics, &of_gpus("DCGM_FI_DEV_POWER_USAGE", &gpus));
+        place.send_json(Signal::Metrics, &of_gpus("DCGM_FI_DEV_GPU_UTIL", &gpus));
+        let told = place.get("/api/runs/compare?id=a&metrics=loss&x=time").await;
+        let (of_use, power) = (&told["gpus"][0]["series"][0], &told["gpus"][1]["series"][0]);
+        assert_eq!(power["points"][2], json!([2.0, 560.0]), "{told}");
+        assert_eq!(of_use["points"][2], json!([2.0, 140.0]), "{told}");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_run_on_many_hosts_takes_none_from_others_and_it_is_said_that_some_are_left_out() {
+        let place = Place::new();
+        let hosts: Vec<String> = (0..=MAX_HOSTS).map(|nth| format!("node-{nth:03}")).collect();
+        place.send_json(Signal::Metrics, &run("many", &hosts));
+        place.send_json(Signal::Metrics, &run("most", &hosts[1..]));
+        place.send_json(Signal::Metrics, &run("z", &["z-1".to_owned()]));
+        let gpus: [(&[(&str, &str)], f64); 2] = [
+            (&[("gpu", "0"), ("Hostname", "z-1")], 300.0),
+            (&[("gpu", "0"), ("Hostname", "node-200")], 70.0),
+        ];
+        place.send_json(Signal::Metrics, &of_gpus("DCGM_FI_DEV_POWER_USAGE", &gpus));
+        let told = place.get("/api/runs/compare?ids=many,most,z&metrics=loss&x=time").await;
+        assert_eq!(told["truncated"], true);
+        let power = told["gpus"][0]["series"].as_array().unwrap();
+        let of_runs: Vec<&Value> = power.iter().map(|series| &series["run"]).collect();
+        assert_eq!(of_runs, ["most", "z"], "{power:?}");
+        let told = place.get("/api/runs/compare?ids=most,z&metrics=loss&x=time").await;
+        assert_eq!(told["truncated"], false);
     }
 
     #[test]

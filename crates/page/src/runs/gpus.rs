@@ -38,7 +38,7 @@ pub(super) async fn of_runs(
         let mut values = BTreeMap::new();
         for (run, seen) in runs.iter().filter(|(_, seen)| !seen.hosts.is_empty()) {
             let hosts: Vec<&String> = seen.hosts.iter().collect();
-            let query = format!("{together}({})", measure.of_hosts(&hosts));
+            let query = format!("{together}({})", measure.of_each_gpu(&hosts));
             // One series, since nothing is grouped by.
             let found = asking.series(&query, times(seen, points)).await?.into_iter().next();
             let of_run = found.map(|found| found.points).unwrap_or_default();

@@ -45,7 +45,17 @@ use crate::answer::{Failed, Whose};
 use kept::Kept;
 use load::Traces;
 
+pub use limits::UPLOAD_MAX_BYTES;
+
+/// Where files to look at are posted.
+pub const UPLOAD_PATH: &str = "/api/trace/upload";
+
 pub(crate) fn over_http() -> Router<Page> {
+    keeping(Arc::default())
+}
+
+/// Paths that keep in memory what they need again.
+fn keeping(kept: Arc<Kept>) -> Router<Page> {
     Router::new()
         .route("/api/trace/{id}", get(answers::columns))
         .route("/api/trace/{id}/spans", get(answers::spans))
@@ -57,11 +67,8 @@ pub(crate) fn over_http() -> Router<Page> {
         .route("/api/trace/{id}/events", get(answers::events))
         .route("/api/trace/{id}/compare", get(answers::compare))
         .route("/api/trace/{id}/export", get(answers::export))
-        .route(
-            "/api/trace/upload",
-            post(upload::upload).layer(DefaultBodyLimit::max(limits::UPLOAD_MAX_BYTES)),
-        )
-        .layer(Extension(Arc::new(Kept::default())))
+        .route(UPLOAD_PATH, post(upload::upload).layer(DefaultBodyLimit::max(UPLOAD_MAX_BYTES)))
+        .layer(Extension(kept))
 }
 
 impl FromRequestParts<Page> for Traces {

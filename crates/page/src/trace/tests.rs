@@ -1,5 +1,8 @@
 //! Answers about traces, over a store of its own.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use http::{Request, StatusCode};
@@ -8,6 +11,8 @@ use kymo_journal::Signal;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
+use super::kept::Kept;
+use super::limits::UPLOADS_AT_ONCE;
 use crate::over_http;
 use crate::tested::Place;
 
@@ -169,4 +174,23 @@ async fn an_upload_is_a_trace_for_its_tenant_only_and_is_not_stored() {
     let (status, bytes) = asking.send(post("hello".into()), "default").await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
     assert!(String::from_utf8(bytes).unwrap().contains("expected OTLP"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_waits_while_as_many_are_taken_apart_as_there_is_memory_for() {
+    let place = Place::new();
+    let kept = Arc::new(Kept::default());
+    let turns = kept.turns.clone();
+    assert_eq!(turns.available_permits(), UPLOADS_AT_ONCE);
+    let all = turns.acquire_many(u32::try_from(UPLOADS_AT_ONCE).unwrap()).await.unwrap();
+    let router = super::keeping(kept).with_state(place.page.clone());
+    let file = document("00000000000000000000000000000077", 0).to_string();
+    let mut request = Request::post(super::UPLOAD_PATH).body(Body::from(file)).unwrap();
+    request.extensions_mut().insert(Tenants::from("default"));
+    let mut answered = std::pin::pin!(router.oneshot(request));
+    let early = tokio::time::timeout(Duration::from_millis(100), &mut answered).await;
+    assert!(early.is_err(), "it has no turn yet");
+    drop(all);
+    assert_eq!(answered.await.unwrap().status(), StatusCode::OK);
+    assert_eq!(turns.available_permits(), UPLOADS_AT_ONCE);
 }

@@ -44,16 +44,21 @@ pub(super) fn by_trace<'a>(
                 for span in scopes.items {
                     let span = span?;
                     let Ok(trace_id) = span.trace_id.try_into() else { continue };
-                    let nth = *known.entry(trace_id).or_insert_with(|| {
-                        traces.push(Gathered { trace_id, runs: Vec::new() });
-                        traces.len() - 1
-                    });
+                    let nth = match known.get(&trace_id) {
+                        Some(nth) => *nth,
+                        // Each takes room: what is refused is not gathered to its end before.
+                        None if traces.len() == UPLOAD_MAX_TRACES => {
+                            return Err(TraceError::TooManyTraces(UPLOAD_MAX_TRACES));
+                        }
+                        None => {
+                            traces.push(Gathered { trace_id, runs: Vec::new() });
+                            known.insert(trace_id, traces.len() - 1);
+                            traces.len() - 1
+                        }
+                    };
                     add(&mut traces[nth].runs, owner, span.raw);
                 }
             }
-        }
-        if traces.len() > UPLOAD_MAX_TRACES {
-            return Err(TraceError::TooManyTraces(UPLOAD_MAX_TRACES));
         }
     }
     Ok(traces.iter().map(Gathered::written).collect())
@@ -85,5 +90,48 @@ impl Gathered<'_> {
             });
         }
         UploadedTrace { trace_id: self.trace_id, body: writer.into_bytes() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kymo_wire::encode::SpanFields;
+
+    use super::*;
+
+    /// A span of each of so many traces.
+    fn body(traces: u32) -> Vec<u8> {
+        let mut writer = Writer::new();
+        writer.resource_group(|w| {
+            w.scope_group(|w| {
+                for nth in 1..=traces {
+                    let trace_id = u128::from(nth).to_be_bytes();
+                    let fields = SpanFields {
+                        trace_id: &trace_id,
+                        span_id: &[1; 8],
+                        ..SpanFields::default()
+                    };
+                    w.span(&fields, |_| {});
+                }
+            });
+        });
+        writer.into_bytes()
+    }
+
+    #[test]
+    fn a_file_with_too_many_traces_is_refused_before_the_rest_of_it_is_looked_at() {
+        let most = u32::try_from(UPLOAD_MAX_TRACES).unwrap();
+        assert_eq!(
+            by_trace([&*body(most), &*body(most)].into_iter()).unwrap().len(),
+            UPLOAD_MAX_TRACES
+        );
+        // A group of spans that ends early.
+        let damaged = [0x0a, 0x02, 0x12, 0x7f];
+        let begun_well = [body(most), damaged.to_vec()].concat();
+        let error = by_trace([&*begun_well].into_iter()).unwrap_err();
+        assert!(matches!(error, TraceError::Wire(_)), "{error}");
+        let too_many = [body(most + 1), damaged.to_vec()].concat();
+        let error = by_trace([&*too_many].into_iter()).unwrap_err();
+        assert!(matches!(error, TraceError::TooManyTraces(UPLOAD_MAX_TRACES)), "{error}");
     }
 }
