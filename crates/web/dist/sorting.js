@@ -1,1 +1,1 @@
-import{_ as e,x as t}from"./api.js";function n(e){if(e)return{column:e.replace(/^-/,``),descending:e.startsWith(`-`)}}function r({column:e,descending:t}){return`${t?`-`:``}${e}`}function i(i){return{sorting:n(e(`sort`))??i,onSort:e=>t({sort:r(e)},{replace:!0})}}export{i as t};
+import{S as e,_ as t}from"./api.js";function n(e){if(e)return{column:e.replace(/^-/,``),descending:e.startsWith(`-`)}}function r({column:e,descending:t}){return`${t?`-`:``}${e}`}function i(i){return{sorting:n(t(`sort`))??i,onSort:t=>e({sort:r(t)},{replace:!0})}}export{i as t};

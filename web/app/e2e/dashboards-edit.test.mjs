@@ -230,9 +230,11 @@ test("what saving makes of an older dashboard is told, and it is given back as i
   await dialog.getByRole("button", { name: "Take this version back" }).click();
   await until(async () => (await page.locator(".panel").count()) === 1, "the one panel");
   await page.getByRole("button", { name: "Save", exact: true }).click();
-  await page.getByRole("dialog", { name: "Save the dashboard" }).waitFor();
+  const saving = page.getByRole("dialog", { name: "Save the dashboard" });
+  await saving.waitFor();
   assert.equal(await told.count(), 0, "nothing is made of what is taken back");
   await page.keyboard.press("Escape");
+  await saving.waitFor({ state: "hidden" });
   await saveAs(page, "back");
   await saved(page);
   assert.deepEqual(await stored("older"), came);

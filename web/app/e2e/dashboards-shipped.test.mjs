@@ -16,15 +16,17 @@ before(async () => {
   server = await serve();
   browser = await browse();
   await demo(server, { history: "2h", seconds: 3 });
-  // What the server says about itself: a rate is of two readings, which it takes now and then, and panels ask
-  // at times that are multiples of their step.
-  const query = encodeURIComponent("rate(kymo_process_cpu_seconds_total[1m])");
-  await until(async () => {
-    const end = Math.floor(Date.now() / 1000 / STEP_SECONDS) * STEP_SECONDS;
-    const times = `start=${end - 10 * STEP_SECONDS}&end=${end}&step=${STEP_SECONDS}`;
-    const { data } = await ask(server, `/prometheus/api/v1/query_range?query=${query}&${times}`);
-    return data.result.length > 0;
-  }, "two readings of the server's own metrics");
+  // What the server says about itself, and what it counts of spans: a rate is of two readings, which it takes
+  // now and then, and panels ask at times that are multiples of their step.
+  for (const counter of ["kymo_query_seconds_count", "traces_spanmetrics_calls_total"]) {
+    const query = encodeURIComponent(`rate(${counter}[1m])`);
+    await until(async () => {
+      const end = Math.floor(Date.now() / 1000 / STEP_SECONDS) * STEP_SECONDS;
+      const times = `start=${end - 10 * STEP_SECONDS}&end=${end}&step=${STEP_SECONDS}`;
+      const { data } = await ask(server, `/prometheus/api/v1/query_range?query=${query}&${times}`);
+      return data.result.length > 0;
+    }, `two readings of ${counter}`);
+  }
 });
 
 after(async () => {

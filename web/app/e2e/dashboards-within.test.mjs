@@ -109,7 +109,7 @@ test("rows of a group fold out below it, by pointer and keys, or are all open", 
 
   assert.deepEqual((await foldedOut(page, "Open")).map((row) => row[1]).sort(), ["x", "x", "y"]);
   await fold("Open", "b").click();
-  await panelOf(page, "Open").locator("[aria-expanded=false]").waitFor();
+  await panelOf(page, "Open").locator(".nested-fold[aria-expanded=false]").waitFor();
   assert.deepEqual((await foldedOut(page, "Open")).map((row) => row[1]).sort(), ["x", "y"]);
   assert.deepEqual(complaints, []);
   await context.close();

@@ -203,7 +203,7 @@ const BARE = [
     said("No line matches"),
   ],
   ["metrics-none", () => `${server.url}/explore/metrics?${q("no_such_metric")}`, said("No series")],
-  ["session-unknown", () => `${server.url}/session/nobody`, said("no session")],
+  ["session-unknown", () => `${server.url}/session/nobody`, said("nothing is known of a session")],
 ];
 
 /** What a console said besides what browsers print of answers that say that something is not there, or not seen. */

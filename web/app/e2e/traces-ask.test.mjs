@@ -118,8 +118,8 @@ test("a comparison that is typed is made, until it is closed", async () => {
 test("a box is made by keys, on the heat map", async () => {
   const { page, context, complaints } = await watched(browser);
   await page.goto(address("/traces", { q: CHARGES }));
-  const map = (name) => page.getByRole("img", { name });
-  await map(/^Durations of spans over time\. .* steps of time/).focus();
+  const map = (name) => page.getByRole("application", { name });
+  await map(/^Durations of spans over time\. Arrows go to a cell/).focus();
   await page.keyboard.press("ArrowUp");
   await map(/^Durations of spans over time\. .* to .*: \S+ spans\.$/).waitFor();
   await page.keyboard.press("Shift+Home");
@@ -127,7 +127,7 @@ test("a box is made by keys, on the heat map", async () => {
   await waitParam(page, "box");
   await page.getByRole("button", { name: "Zoom to the box" }).waitFor();
   await page.keyboard.press("Escape");
-  await map(/^Durations of spans over time\. .* steps of time/).waitFor();
+  await map(/^Durations of spans over time\. Arrows go to a cell/).waitFor();
   await page.keyboard.press("Escape");
   await page.waitForFunction(() => !new URLSearchParams(location.search).has("box"));
   assert.deepEqual(complaints, []);

@@ -1,7 +1,10 @@
 /** Rows of a run's chart: what is folded, what is unfolded, and how several ends are one. */
 import { describe, expect, it } from "vitest";
+import "./panels-browser";
+import { pairColumns } from "../src/pages/ci/columns";
 import { FAILED, searchFor, slowest } from "../src/pages/ci/differences";
-import { hasLeaves, onPath, rowsOf, segmentsOf, together } from "../src/pages/ci/gantt";
+import { belowOf, hasLeaves, onPath, rowsOf, segmentsOf, together } from "../src/pages/ci/gantt";
+import { named } from "../src/pages/ci/parts";
 import { timeOf, told } from "../src/pages/ci/trends";
 import type { Job, RunDocument, TrendBin } from "../src/pages/ci/types";
 
@@ -53,12 +56,22 @@ function run(): RunDocument {
       { name: "test", jobs: [2] },
     ],
     jobs,
+    jobs_total: jobs.length,
     path: [],
     runners: [],
     caches: [],
     failures: [],
-    earlier: { runs: 0, median_seconds: null, change: null, new_jobs: [], missing_jobs: [] },
-    is_truncated: false,
+    failures_total: 0,
+    earlier: {
+      runs: 0,
+      median_seconds: null,
+      change: null,
+      new_jobs: [],
+      new_jobs_total: 0,
+      missing_jobs: [],
+      missing_jobs_total: 0,
+    },
+    has_more_spans: false,
   };
 }
 
@@ -134,6 +147,40 @@ describe("rows of a run", () => {
   it("know what has to be fetched", () => {
     expect(hasLeaves(run(), "step")).toBe(true);
     expect(hasLeaves(run(), "span of test")).toBe(false);
+  });
+
+  it("know how much there is below what is fetched in part", () => {
+    expect(belowOf(run(), "step")).toEqual({ name: "Build", count: 2 });
+    expect(belowOf(run(), "span of test")).toEqual({ name: "test", count: 0 });
+    expect(belowOf(run(), "of no run")).toBeUndefined();
+  });
+});
+
+describe("what is told in part", () => {
+  it("says how much more there is", () => {
+    expect(named(["a", "b"], 2)).toBe("a, b");
+    expect(named(["a", "b"], 34)).toBe("a, b and 32 more");
+  });
+});
+
+describe("two sides of a job", () => {
+  interface Side {
+    ran: number | null;
+  }
+  const pair = (a: Side | null, b: Side | null) => ({ job: "build", a, b, delta_seconds: null });
+  const columns = pairColumns<Side, ReturnType<typeof pair>>(
+    { a: "A, median", b: "B, median" },
+    ({ ran }) => ran,
+    ({ ran }) => `ran ${ran}`,
+  );
+  it("are sorted by what they took, and say where one is missing", () => {
+    expect(columns.map(({ title }) => title)).toEqual(["Job", "A, median", "B, median", "B longer by"]);
+    const [, a, b, delta] = columns;
+    const row = pair({ ran: 7 }, null);
+    expect([a!.value!(row), b!.value!(row), delta!.value!(row)]).toEqual([7, undefined, undefined]);
+    expect(a!.value!(pair({ ran: null }, null))).toBeUndefined();
+    expect(a!.render(row, 0)).toBe("ran 7");
+    expect(b!.render(row, 0)).toMatchObject({ props: { children: "not there" } });
   });
 });
 

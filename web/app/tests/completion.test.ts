@@ -1,7 +1,8 @@
 /** What is left in a query when a value is chosen that the editor offers. */
 import "./panels-browser";
 import { CompletionContext, type CompletionSource, insertCompletionText } from "@codemirror/autocomplete";
-import { EditorState } from "@codemirror/state";
+import { EditorState, type TransactionSpec } from "@codemirror/state";
+import type { EditorView } from "@codemirror/view";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { languageOf } from "../src/ui/editor/languages";
 import { quotedEnd } from "../src/ui/editor/quoted";
@@ -35,9 +36,16 @@ async function chosen(language: "traceql" | "logql", marked: string, label: stri
   const result = await complete!(new CompletionContext(state, cursor, true));
   const option = result?.options.find((one) => one.label === label);
   expect(option, `${label} is offered in ${marked}`).toBeDefined();
-  const text = typeof option!.apply === "string" ? option!.apply : label;
-  const accepted = insertCompletionText(state, text, result!.from, result!.to ?? cursor);
-  return state.update(accepted).state.doc.toString();
+  const [from, to] = [result!.from, result!.to ?? cursor];
+  const { apply } = option!;
+  if (typeof apply !== "function")
+    return state.update(insertCompletionText(state, apply ?? label, from, to)).state.doc.toString();
+  let after = state;
+  const dispatch = (...changes: TransactionSpec[]) => {
+    after = state.update(...changes).state;
+  };
+  apply({ state, dispatch } as unknown as EditorView, option!, from, to);
+  return after.doc.toString();
 }
 
 describe("a value that is chosen between quotes", () => {
@@ -61,6 +69,19 @@ describe("a value that is chosen between quotes", () => {
     ['{a="b"} | app="fron^tend"', '{a="b"} | app="payment"'],
   ])("takes the place of the whole text in LogQL: %s", async (query, expected) => {
     expect(await chosen("logql", query, '"payment"')).toBe(expected);
+  });
+});
+
+describe("values that are offered", () => {
+  it("are compared with what stands before the cursor only", async () => {
+    const state = EditorState.create({
+      doc: '{ resource.service.name = "" }',
+      extensions: languageOf("traceql"),
+    });
+    const cursor = state.doc.toString().indexOf('"') + 1;
+    const [complete] = state.languageDataAt<CompletionSource>("autocomplete", cursor);
+    const result = await complete!(new CompletionContext(state, cursor, true));
+    expect([result?.from, result?.to]).toEqual([cursor - 1, undefined]);
   });
 });
 

@@ -5,6 +5,7 @@ import "./panels-browser";
 import type { Pipeline } from "../src/pages/ci/types";
 import { type Endpoints, endpoints, parts } from "../src/pages/home/addresses";
 import { ofFleet, ofIngest, ofPipelines, ofSessions, ordered, runsOf } from "../src/pages/home/attention";
+import { asArguments, asVariable, headersOf } from "../src/pages/home/sender";
 import { snippets } from "../src/pages/home/snippets";
 import type { Rates, Start } from "../src/pages/home/start";
 import { testTrace } from "../src/pages/home/testtrace";
@@ -77,6 +78,33 @@ test("what speaks gRPC where nothing is said is told to speak HTTP", () => {
   }
   expect(codeOf(where, "go")).toContain('otlptracehttp.WithEndpointURL("http://localhost:4318/v1/traces")');
   expect(codeOf(where, "collector")).toMatch(/otlphttp\/kymo:\n +endpoint: http:\/\/localhost:4318\n/);
+});
+
+test("where the server wants to know who sends, every snippet says it, and whose data it is", () => {
+  const where = endpoints(start("0.0.0.0:1", "0.0.0.0:2"), page);
+  const all = snippets(where, { needsToken: true, tenant: "team a|team b" });
+  for (const { id, code } of all) {
+    expect(code, id).toMatch(/YOUR_TOKEN|secrets\.KYMO_TOKEN/);
+    expect(code, id).toMatch(/X-Scope-OrgID\W+team(%20| )a\b/);
+    expect(code, id).not.toContain("team b");
+  }
+  const code = (wanted: string) => all.find(({ id }) => id === wanted)!.code;
+  const variable = "OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20YOUR_TOKEN,X-Scope-OrgID=team%20a";
+  expect(code("environment")).toMatch(new RegExp(`^export ${variable}$`, "m"));
+  expect(code("session")).toContain(`  ${variable} \\\n  kymo run -- python train.py`);
+  expect(code("actions")).toContain(
+    `OTEL_EXPORTER_OTLP_HEADERS: Authorization=Bearer%20\${{ secrets.KYMO_TOKEN }},X-Scope-OrgID=team%20a\n`,
+  );
+  // Prometheus refuses to start where this one stands among headers.
+  expect(code("prometheus")).not.toContain('"Authorization"');
+  expect(code("prometheus")).toContain('headers: { "X-Scope-OrgID": "team a" }');
+  for (const { id, code } of snippets(where)) expect(code, id).not.toMatch(/HEADERS|headers|YOUR_TOKEN/);
+});
+
+test("names of tenants do not break out of what they stand in", () => {
+  const headers = headersOf({ needsToken: false, tenant: "it's (ours)" });
+  expect(asVariable(headers)).toBe("X-Scope-OrgID=it%27s%20%28ours%29");
+  expect(asArguments(headers)).toBe(" -H 'X-Scope-OrgID: it'\\''s (ours)'");
 });
 
 /** The actions of GitHub, as they are shipped. */

@@ -1,31 +1,48 @@
 /** Lines, levels and LogQL of the page for logs. */
 import { describe, expect, it } from "vitest";
 import "./panels-browser";
-import { wholeSteps } from "../src/pages/logs/ask";
+import { valueCounts, wholeSteps } from "../src/pages/logs/ask";
 import { follow, resumedAt } from "../src/pages/logs/follow";
+import { carried, type First, nextPiece, PIECE, type State, unseen } from "../src/pages/logs/further";
 import {
   identity,
   joined,
   LEVEL_LABELS,
   type Level,
+  type LokiStream,
   levelNamed,
   levelOf,
   linesOf,
   plain,
   volumes,
 } from "../src/pages/logs/lines";
-import { allStreams, asked, isNumbers, matchers, withLabel, withPattern } from "../src/pages/logs/query";
+import { whyNone } from "../src/pages/logs/nothing";
+import {
+  allStreams,
+  asked,
+  countBy,
+  isNumbers,
+  matchers,
+  withLabel,
+  withPattern,
+} from "../src/pages/logs/query";
 import { renumbered } from "../src/pages/logs/tail";
 
 describe("lines", () => {
-  const streams = [
+  const streams: LokiStream[] = [
     {
       stream: { app: "a", level: "WARNING" },
-      values: [["200", "second"] as const, ["100", "first"] as const],
+      values: [
+        ["200", "second"],
+        ["100", "first"],
+      ],
     },
     {
       stream: { app: "b", severity_number: "17" },
-      values: [["1000", "third"] as const, ["200", "also"] as const],
+      values: [
+        ["1000", "third"],
+        ["200", "also"],
+      ],
     },
   ];
   it("are in order of time, the newest first, each with a key of its own", () => {
@@ -147,10 +164,148 @@ describe("queries", () => {
     expect(withPattern('{a="b"}', "x <_>", false)).toBe('{a="b"} |> "x <_>"');
     expect(withPattern('{a="b"}', 'say "<_>"', true)).toBe('{a="b"} !> "say \\"<_>\\""');
   });
+  it("count lines by what a label or field says", () => {
+    expect(countBy('{a="b"} | json', "code", "15s")).toBe(
+      'sum by (code) (count_over_time({a="b"} | json | code!="" [15s]))',
+    );
+  });
   it("begin with a label that there is", () => {
     expect(allStreams(["env", "app"])).toBe('{app=~".+"}');
     expect(allStreams(["zone"])).toBe('{zone=~".+"}');
     expect(allStreams([])).toBe('{service_name=~".+"}');
+  });
+});
+
+describe("lines beyond those that are shown", () => {
+  const line = (nanos: number, text: string, pod = "a") =>
+    linesOf([{ stream: { pod }, values: [[String(nanos), text]] }])[0]!;
+  it("are not told twice, though they are of one moment", () => {
+    const shown = [line(9, "x"), line(5, "same"), line(5, "same"), line(5, "other")];
+    const found = [line(5, "same"), line(5, "same"), line(5, "same"), line(5, "new"), line(4, "same")];
+    expect(unseen(shown, found).map(({ nanos, text }) => `${nanos} ${text}`)).toEqual([
+      "5 same",
+      "5 new",
+      "4 same",
+    ]);
+    expect(unseen([line(5, "x")], [line(5, "x", "b")])).toHaveLength(1);
+  });
+  it("begin where the last one is, in either order, and end where there are fewer than asked for", async () => {
+    const asked: unknown[] = [];
+    const answer = (lines: ReturnType<typeof line>[]) => (also: unknown) => {
+      asked.push(also);
+      return Promise.resolve(lines);
+    };
+    const older = await nextPiece(answer([line(5, "x"), line(4, "y")]), [line(5, "x")], "backward");
+    expect([older.lines.map(({ text }) => text), older.isAtEnd]).toEqual([["y"], true]);
+    await nextPiece(answer([]), [line(5, "x")], "forward");
+    expect(asked).toEqual([{ end: "6" }, { start: "5" }]);
+  });
+  it("go on beyond a moment of more lines than come at once", async () => {
+    const many = Array.from({ length: PIECE }, () => line(5, "x"));
+    const asked: unknown[] = [];
+    const ask = (also: { end?: unknown }) => {
+      asked.push(also);
+      return Promise.resolve(also.end === "6" ? many : [line(4, "y")]);
+    };
+    const piece = await nextPiece(ask as Parameters<typeof nextPiece>[0], many, "backward");
+    expect([piece.lines.map(({ text }) => text), piece.isAtEnd]).toEqual([["y"], true]);
+    expect(asked).toEqual([{ end: "6" }, { end: "5" }]);
+  });
+});
+
+describe("lines that were asked for beyond the first", () => {
+  const line = (nanos: number) =>
+    linesOf([{ stream: {}, values: [[String(nanos * 1e6), `at ${nanos}`]] }])[0]!;
+  const first = (times: number[], more: Partial<First> = {}): First => ({
+    query: "{}",
+    range: { from: 0, to: 100 },
+    direction: "backward",
+    limit: 2,
+    lines: times.map(line),
+    ...more,
+  });
+  const state = (of: First, times: number[], isAtEnd = false): State => ({
+    of,
+    lines: times.map(line),
+    isAsking: false,
+    isAtEnd,
+  });
+  const times = (next: State) => next.lines.map(({ text }) => text);
+  const before = state(first([9, 8]), [7, 6], true);
+
+  it("stay when the first are asked for again, with those that these do not have any more", () => {
+    const next = carried(before, first([10, 9]));
+    expect([times(next), next.isAtEnd]).toEqual([["at 8", "at 7", "at 6"], true]);
+    const later = carried(before, first([10, 9], { range: { from: 6.5, to: 101 } }));
+    expect(times(later)).toEqual(["at 8", "at 7"]);
+    const wider = carried(before, first([9, 8], { range: { from: -50, to: 100 } }));
+    expect([times(wider), wider.isAtEnd]).toEqual([["at 7", "at 6"], false]);
+  });
+  it("do not where there is a gap before them, or something else is asked", () => {
+    expect(times(carried(before, first([20, 19])))).toEqual([]);
+    expect(times(carried(before, first([9, 8], { query: '{a="b"}' })))).toEqual([]);
+    expect(times(carried(before, first([8, 9], { direction: "forward" })))).toEqual([]);
+    expect(times(carried(before, undefined))).toEqual([]);
+    // Fewer than asked for are all that there are.
+    expect(times(carried(before, first([10])))).toEqual([]);
+    expect(times(carried(state(first([9, 8]), []), first([10, 9])))).toEqual([]);
+  });
+  it("of the oldest first are the later ones", () => {
+    const forward = { direction: "forward" } as const;
+    const next = carried(state(first([1, 2], forward), [3, 4], true), first([2, 3], forward));
+    expect([times(next), next.isAtEnd]).toEqual([["at 4"], true]);
+  });
+});
+
+describe("no lines", () => {
+  const shown = { from: 0, to: 60_000 };
+  /** A server that counts so many lines, and whose newest one is of this time. */
+  const why = async (query: string, counted: number, newest?: string) => {
+    const questions: string[] = [];
+    const fetch = (address: string) => {
+      const { pathname, searchParams } = new URL(address, "http://here");
+      questions.push(searchParams.get("query")!);
+      const data = pathname.endsWith("/query_range")
+        ? { resultType: "streams", result: newest ? [{ stream: {}, values: [[newest, "x"]] }] : [] }
+        : { resultType: "vector", result: counted > 0 ? [{ metric: {}, value: [1, String(counted)] }] : [] };
+      return Promise.resolve(new Response(JSON.stringify({ data })));
+    };
+    Object.assign(globalThis, { fetch });
+    return { told: await whyNone(query, shown, new AbortController().signal), questions };
+  };
+  it("are left by what stands behind the selector, or the streams have none then", async () => {
+    const filtered = await why('{a="b"} |= "x"', 7);
+    expect(filtered.told).toEqual({ kind: "filtered", lines: 7 });
+    expect(filtered.questions).toEqual(['sum(count_over_time({a="b"} [60s]))']);
+    const elsewhere = await why('{a="b"} |= "x"', 0, "5000000000");
+    expect(elsewhere.told).toEqual({ kind: "elsewhere", millis: 5000 });
+    expect(elsewhere.questions[1]).toBe('{a="b"}');
+  });
+  it("of a selector alone are not counted again", async () => {
+    const nowhere = await why(' {a="b"} ', 0);
+    expect(nowhere.told).toEqual({ kind: "nowhere" });
+    expect(nowhere.questions).toEqual(['{a="b"}']);
+  });
+});
+
+describe("values of a field", () => {
+  it("are the most frequent, and say whether there are more", async () => {
+    const result = [1, 9, 5].map((lines) => ({ metric: { code: `of ${lines}` }, value: [1, String(lines)] }));
+    let asked = "";
+    const fetch = (address: string) => {
+      asked = new URL(address, "http://here").searchParams.get("query")!;
+      return Promise.resolve(new Response(JSON.stringify({ data: { resultType: "vector", result } })));
+    };
+    Object.assign(globalThis, { fetch });
+    const counts = await valueCounts('{a="$range"}', "code", 2, { from: 0, to: 90_000 });
+    expect(counts).toEqual({
+      values: [
+        { value: "of 9", lines: 9 },
+        { value: "of 5", lines: 5 },
+      ],
+      hasMore: true,
+    });
+    expect(asked).toBe('topk(3, sum by (code) (count_over_time({a="$range"} | code!="" [90s])))');
   });
 });
 

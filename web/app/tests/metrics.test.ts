@@ -2,11 +2,14 @@
 import { describe, expect, it } from "vitest";
 import "./panels-browser";
 import { metricsPanel, tracesPanel } from "../src/pages/metrics/aspanel";
-import { stillThere } from "../src/pages/metrics/chart";
+import { stillThere, toggled } from "../src/pages/metrics/chart";
 import { hostOf, logsOf, traceOf } from "../src/pages/metrics/exemplar";
+import { evenly, marksOf, tracedOf } from "../src/pages/metrics/exemplars";
 import { heatOf } from "../src/pages/metrics/heat";
-import { filled, heatQuery, letter, stepFor, unitOf, usualQuery } from "../src/pages/metrics/promql";
+import { heatQuery, letter, stepFor, unitOf, usualQuery } from "../src/pages/metrics/promql";
 import { aligned, nameOf, numberOf, stacked, statistics } from "../src/pages/metrics/series";
+import { labelsOf } from "../src/pages/metrics/tables";
+import { exactly, selectorsIn, whereIs } from "../src/pages/metrics/where";
 import { boxAt, rowSpan, spanWords } from "../src/ui/heatgeometry";
 
 describe("series", () => {
@@ -14,6 +17,23 @@ describe("series", () => {
     const drawn = [{ name: "a" }, { name: "b" }];
     expect([...stillThere(new Set(["b", "gone"]), drawn)]).toEqual(["b"]);
     expect(stillThere(new Set(["gone"]), drawn).size).toBe(0);
+  });
+  it("are shown alone by a click, with others by more of them, and all again by the same", () => {
+    const none = new Set<string>();
+    expect(toggled(none, "a", false)).toEqual(["a"]);
+    expect(toggled(new Set(["a"]), "a", false)).toEqual([]);
+    expect(toggled(new Set(["a", "b"]), "a", false)).toEqual(["a"]);
+    expect(toggled(new Set(["a"]), "b", true)).toEqual(["a", "b"]);
+    expect(toggled(new Set(["a", "b"]), "a", true)).toEqual(["b"]);
+  });
+  it("are told apart by labels that differ", () => {
+    const all: Record<string, string>[] = [
+      { job: "a", pod: "1" },
+      { job: "a", pod: "2", zone: "x" },
+    ];
+    const rows = all.map((labels) => ({ labels }));
+    expect(labelsOf(rows)).toEqual(["pod", "zone"]);
+    expect(labelsOf(rows.slice(0, 1))).toEqual(["job", "pod"]);
   });
   it("are named by a format or by their labels", () => {
     const metric = { __name__: "up", job: "a", instance: "b:1" };
@@ -127,8 +147,8 @@ describe("heat maps", () => {
     expect(spanWords([1, 2], String)).toBe("1 to 2");
   });
   it("count each observation in one step", () => {
-    const asked = filled(heatQuery("x_seconds", true), 5, 3600);
-    expect(asked).toBe("sum by (le) (rate(x_seconds_bucket[60s])) * 5000 / 1000");
+    const asked = "sum by (le) (rate(x_seconds_bucket[$__rate_interval])) * $__interval_ms / 1000";
+    expect(heatQuery("x_seconds", true)).toBe(asked);
     expect(heatQuery("x", false)).toBe("sum(rate(x[$__rate_interval])) * $__interval_ms / 1000");
   });
 });
@@ -142,11 +162,7 @@ describe("queries", () => {
       "histogram_quantile(0.95, sum(rate(d[$__rate_interval])))",
     );
   });
-  it("get their intervals, and steps that can be seen", () => {
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is how a query names an interval.
-    expect(filled("rate(a[$__rate_interval]) + b[${__interval}]", 60, 3600)).toBe("rate(a[75s]) + b[60s]");
-    expect(filled("increase(a[$__range])", 5, 3600)).toBe("increase(a[3600s])");
-    expect(filled("$__range_s + $__range_ms / $__interval_ms", 5, 3600)).toBe("3600 + 3600000 / 5000");
+  it("get steps that can be seen", () => {
     expect(stepFor(3_600_000, 1200)).toBe(10);
     expect(stepFor(1000, 1200)).toBe(1);
     expect(letter(2)).toBe("C");
@@ -194,9 +210,68 @@ describe("an exemplar", () => {
     expect(query.get("q")).toBe('{service_name=~".+"} | trace_id="ab"');
     expect([query.get("from"), query.get("to")]).toEqual(["100000", "1900000"]);
   });
+  it("is marked with others from all over, the greatest in any case; one without a trace is none", () => {
+    const made = (value: number, labels: Record<string, string> = { trace_id: `${value}` }) => ({
+      series: {},
+      labels,
+      value: String(value),
+      timestamp: value,
+    });
+    const all = tracedOf([...Array.from({ length: 1000 }, (_, at) => made(1000 - at)), made(9, {})], String);
+    expect(all).toHaveLength(1000);
+    const marks = marksOf(all, [{ min: 0, max: 900 }], () => {});
+    expect(marks).toHaveLength(200);
+    expect(marks[0]).toMatchObject({ value: 900, label: "exemplar 1000, trace 1000" });
+    expect(evenly([1, 2, 3, 4, 5], 2)).toEqual([1, 4]);
+    expect(evenly([1, 2], 2)).toEqual([1, 2]);
+  });
   it("names the host of its series, and no process as one", () => {
     expect(hostOf({ labels: {}, series: { instance: "a:1", Hostname: "gpu-7" } })).toBe("gpu-7");
     expect(hostOf({ labels: { host_name: "node-1" }, series: {} })).toBe("node-1");
     expect(hostOf({ labels: {}, series: { instance: "a:1" } })).toBeUndefined();
+  });
+});
+
+describe("a query that answers nothing", () => {
+  it("names what it is about", async () => {
+    const query = 'sum by (job) (rate(http_total{code=~"5.."}[5m] offset 1h)) / on (job) {__name__="x"} > up';
+    expect(await selectorsIn(query)).toEqual(['http_total{code=~"5.."}', '{__name__="x"}', "up"]);
+    expect(await selectorsIn("vector(1) + 2")).toEqual([]);
+    expect(exactly({ __name__: "up", "host.name": 'a"b' })).toBe('{__name__="up", "host.name"="a\\"b"}');
+  });
+
+  /** Asks with a server that has so many series in the time shown, and these in the last month. */
+  const asked = async (here: number, ever: Record<string, string>[], newest: [number, unknown]) => {
+    const questions: URLSearchParams[] = [];
+    const fetch = (address: string) => {
+      const { pathname, searchParams } = new URL(address, "http://here");
+      questions.push(searchParams);
+      if (!pathname.endsWith("/series")) {
+        return Promise.resolve(new Response(JSON.stringify(newest[1]), { status: newest[0] }));
+      }
+      const data = searchParams.get("limit") === "1" ? Array.from({ length: here }, () => ({})) : ever;
+      return Promise.resolve(new Response(JSON.stringify({ data })));
+    };
+    Object.assign(globalThis, { fetch });
+    const where = await whereIs("rate(x[1m])", { from: 0, to: 60_000 }, new AbortController().signal);
+    return { where, questions };
+  };
+  const answer = { data: { result: [{ value: [1, "1790000000"] }] } };
+
+  it("is told whether there are such series, here or at another time", async () => {
+    const some = [{ __name__: "x", pod: "a" }];
+    const here = await asked(1, some, [200, answer]);
+    expect(here.where).toEqual({ kind: "here" });
+    expect(here.questions.map((one) => one.get("match[]"))).toEqual(["x"]);
+    expect((await asked(0, [], [200, answer])).where).toEqual({ kind: "nowhere" });
+    const elsewhere = await asked(0, some, [200, answer]);
+    expect(elsewhere.where).toEqual({ kind: "elsewhere", millis: 1_790_000_000_000 });
+    expect(elsewhere.questions[2]!.get("query")).toBe(
+      'max(ts_of_last_over_time({__name__="x", pod="a"}[30d]))',
+    );
+  });
+  it("is told less by a server that does not know when a sample was", async () => {
+    const told = await asked(0, [{ __name__: "x" }], [400, { error: "unknown function" }]);
+    expect(told.where).toEqual({ kind: "elsewhere", millis: undefined });
   });
 });

@@ -14,11 +14,20 @@ import {
   removePanel,
   withMember,
 } from "../src/pages/dashboards/change";
-import { conversions, titleOf, withTitle } from "../src/pages/dashboards/converted";
+import { conversions, copyOf, titleOf, withTitle } from "../src/pages/dashboards/converted";
+import { SOURCES } from "../src/pages/dashboards/create";
 import { csv } from "../src/pages/dashboards/csv";
 import { contextOf, diffLines } from "../src/pages/dashboards/diff";
 import { changed } from "../src/pages/dashboards/drafts";
-import { freeLetter, letterOf, sourceOf } from "../src/pages/dashboards/edit/queries";
+import {
+  freeLetter,
+  isInstant,
+  letterOf,
+  sourceOf,
+  textOf,
+  withInstant,
+  withText,
+} from "../src/pages/dashboards/edit/queries";
 import { freeValue } from "../src/pages/dashboards/edit/steps";
 import { sectionsOf } from "../src/pages/dashboards/layout";
 import type { Json, Loaded } from "../src/pages/dashboards/model";
@@ -238,6 +247,13 @@ describe("drafts", () => {
     expect(changed(next, loaded(4), undefined)).toBeUndefined();
     expect(changed(undefined, loaded(4), BOARD)).toBeUndefined();
   });
+
+  it("of a document of another form save that as it is, until something is changed", () => {
+    const written = { spec: { title: "a" } };
+    const first = changed(undefined, loaded(3), { title: "a" }, written);
+    expect(first).toEqual({ dashboard: { title: "a" }, version: 3, written });
+    expect(changed(first, loaded(3), { title: "b" })).toEqual({ dashboard: { title: "b" }, version: 3 });
+  });
 });
 
 describe("JSON that is typed", () => {
@@ -296,6 +312,30 @@ describe("queries", () => {
   });
 });
 
+describe("queries of forms", () => {
+  const [metrics, traces, logs] = SOURCES;
+
+  it("are shown as what was made of them, and are what is typed from then on", () => {
+    const built = { queryType: "traceqlSearch", filters: [{ tag: "a" }], limit: 5 };
+    expect(textOf(built, traces, "{.a=1}")).toBe("{.a=1}");
+    expect(textOf(built, traces)).toBe("");
+    const typed = withText(built, traces, "{.a=2}");
+    expect(typed).toEqual({ queryType: "traceql", query: "{.a=2}", limit: 5 });
+    expect(textOf(typed, traces, "{.a=1}")).toBe("{.a=2}");
+    expect(withText({ expr: "a" }, metrics, "b")).toEqual({ expr: "b" });
+  });
+
+  it("of logs are of one moment by their own word", () => {
+    const old = { expr: "x", queryType: "instant", instant: true };
+    expect(isInstant({ queryType: "instant" })).toBe(true);
+    const range = withInstant(old, logs, false);
+    expect(range).toEqual({ expr: "x", queryType: "range" });
+    expect(isInstant(range)).toBe(false);
+    expect(isInstant(withInstant(range, logs, true))).toBe(true);
+    expect(withInstant({ expr: "x" }, metrics, true)).toEqual({ expr: "x", instant: true, range: false });
+  });
+});
+
 describe("letters of queries", () => {
   it("are those of their places where they have none, as the server calls them", () => {
     const targets: Json[] = [{}, { refId: "X" }, { refId: "" }];
@@ -332,5 +372,18 @@ describe("a dashboard that came from elsewhere", () => {
     expect(withTitle(wrapped, "x")).toBe(wrapped);
     expect(withTitle(wrapped, "y")).toEqual({ kind: "Dashboard", spec: { title: "y", elements: {} } });
     expect(withTitle(model, "y")).toEqual({ ...model, title: "y" });
+    const odd = { ...model, spec: { title: "z" } };
+    expect(titleOf(odd)).toBe("x");
+    expect(withTitle(odd, "y")).toEqual({ ...odd, title: "y" });
+  });
+
+  it("is copied without anything that says which it is", () => {
+    const inner = { title: "x", uid: "u", id: 5, panels: [] };
+    for (const wrapped of [
+      inner,
+      { dashboard: inner, meta: { uid: "u" } },
+      { kind: "Dashboard", metadata: { name: "u" }, spec: inner },
+    ])
+      expect(copyOf(wrapped, "y")).toEqual({ title: "y", panels: [] });
   });
 });

@@ -11,7 +11,7 @@ interface Question {
   end: () => void;
 }
 
-const CONTEXT: Context = { variables: {}, from: 0, to: 1, timezone: "UTC" };
+const CONTEXT: Context = { variables: {}, from: 0, to: 1, rawFrom: "0", rawTo: "1", timezone: "UTC" };
 const panel = (key: string) => ({ key, scope: {} }) as Placed;
 const line = (key: string, value: number) => ({
   panel: key,
@@ -112,6 +112,30 @@ describe("panels", () => {
     expect(shownOf(loader, "a")).toBeUndefined();
     await settled();
     expect(asked[1]!.panels).toMatchObject([{ key: "a", scope: { v: { value: "two" } } }]);
+  });
+
+  it("of which several queries fail say so of each, and keep what they showed", async () => {
+    const loader = new Loader();
+    loader.begin({ uid: "x" }, CONTEXT, new Set(["a"]));
+    loader.want(panel("a"), 400);
+    await settled();
+    asked[0]!.answer(line("a", 1));
+    asked[0]!.end();
+    await settled();
+    loader.retry("a");
+    await settled();
+    const wrong = (refId: string) => ({ refId, message: "no", query: refId.repeat(3), position: 1 });
+    asked[1]!.answer({ panel: "a", frames: [], error: wrong("A"), errors: [wrong("A"), wrong("B")] });
+    asked[1]!.end();
+    await settled();
+    const told = ["A", "B"].map((refId) => ({
+      message: `${refId}: no`,
+      refId,
+      query: refId.repeat(3),
+      offset: 1,
+    }));
+    expect(loader.state("a").peek().errors).toEqual(told);
+    expect(shownOf(loader, "a")).toBe(1);
   });
 
   it("out of sight are waited for no more, and those of another choice are forgotten", async () => {

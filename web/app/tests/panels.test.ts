@@ -9,15 +9,15 @@ import { exemplarsOf, linkTraces } from "../src/panels/exemplars";
 import type { Field, Frame } from "../src/panels/frame";
 import { heatCells } from "../src/panels/heatcells";
 import { histogram } from "../src/panels/histogram";
+import { lanesOf } from "../src/panels/lanes";
 import { pick } from "../src/panels/legend";
 import { safeAddress } from "../src/panels/links";
+import { compareKeys, sortKey } from "../src/panels/order";
 import { joinSeries } from "../src/panels/series";
-import { lanesOf } from "../src/panels/statetimeline";
 import { lonelyRows } from "../src/panels/strokes";
-import { compare } from "../src/panels/table";
 import { footerOf } from "../src/panels/tableparts";
 import { tickTime, timeTicks } from "../src/panels/timescale";
-import { inZone, zone, zoneOf } from "../src/panels/zone";
+import { zone, zoneOf } from "../src/panels/zone";
 
 function number(name: string, values: (number | null)[], custom: Record<string, unknown> = {}): Field {
   return { name, type: "number", config: { custom }, state: { displayName: name }, values };
@@ -106,7 +106,11 @@ describe("series", () => {
 describe("scales", () => {
   const rangeOf = (custom: Record<string, unknown>, low: number, high: number) => {
     const { scales } = scalesOf(joinSeries([frame([1], number("a", [1], custom))]).series);
-    const range = plotScale(scales[0]!).range as (plot: never, low: number, high: number) => [number, number];
+    const range = plotScale(scales[0]!).range as unknown as (
+      plot: never,
+      low: number,
+      high: number,
+    ) => [number, number];
     return range(undefined as never, low, high);
   };
 
@@ -264,8 +268,8 @@ describe("bars", () => {
 describe("tables", () => {
   it("sort what has no value behind the rest, in either order", () => {
     const cells = [Number.NaN, 2, null, 1];
-    expect(cells.toSorted((a, b) => compare(a, b, 1)).slice(0, 2)).toEqual([1, 2]);
-    expect(cells.toSorted((a, b) => compare(a, b, -1)).slice(0, 2)).toEqual([2, 1]);
+    expect(cells.toSorted((a, b) => compareKeys(sortKey(a), sortKey(b), 1)).slice(0, 2)).toEqual([1, 2]);
+    expect(cells.toSorted((a, b) => compareKeys(sortKey(a), sortKey(b), -1)).slice(0, 2)).toEqual([2, 1]);
   });
 
   it("sum only the columns that ask for it, unless all do", () => {
@@ -360,7 +364,6 @@ describe("zones", () => {
     expect(shown("Europe/Berlin", MARCH)).toEqual(["2026-03-02 00:30:05", "00:30:05"]);
     expect(shown("Europe/Berlin", JULY)).toEqual(["2026-07-02 01:30:05", "01:30:05"]);
     expect(shown("Asia/Kathmandu", JULY)).toEqual(["2026-07-02 05:15:05", "05:15:05"]);
-    expect(inZone(JULY)).toBe(JULY);
   });
 
   it("are what ticks are round in", () => {

@@ -2,9 +2,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import "./panels-browser";
 import { ask, eachLine } from "../src/frame/api";
-import { setParams } from "../src/frame/router";
+import { navigate, setParams } from "../src/frame/router";
 import { everySeen, whenSeen } from "../src/frame/seen";
-import { range, refresh } from "../src/frame/time";
+import { range, rangeText, refresh, setRange } from "../src/frame/time";
+import { setTimeRules } from "../src/frame/timerules";
 import { isAsking, underWay } from "../src/frame/underway";
 
 const go = (_: unknown, __: string, to: string) => {
@@ -30,6 +31,35 @@ describe("the range", () => {
     refresh();
     expect(range.value).not.toBe(before);
     expect(range.value).toEqual(before);
+  });
+  it("up to now stays with whatever else of the address changes, until its own text or the rules do", () => {
+    setParams({ from: "now-1h", to: "now" });
+    const [before, text] = [range.value, rangeText.value];
+    vi.advanceTimersByTime(5000);
+    setParams({ compare: true, folded: ["a"] });
+    expect(range.value).toBe(before);
+    expect(rangeText.value).toBe(text);
+    setTimeRules({ nowDelayMillis: 1000 });
+    expect(range.value.to - before.to).toBe(4000);
+    setTimeRules({});
+    setParams({ from: "now-2h" });
+    expect(range.value.from).toBe(before.from + 5000 - 3_600_000);
+  });
+  it("up to now is a later one on another page, for another query, and where it is chosen again", () => {
+    setParams({ from: "now-1h", to: "now" });
+    const before = range.value;
+    vi.advanceTimersByTime(5000);
+    navigate("/other?from=now-1h&to=now");
+    expect(range.value.to - before.to).toBe(5000);
+    vi.advanceTimersByTime(5000);
+    setRange("now-1h", "now");
+    expect(range.value.to - before.to).toBe(10_000);
+    vi.advanceTimersByTime(5000);
+    setParams({ q: "{}" });
+    expect(range.value.to - before.to).toBe(15_000);
+    vi.advanceTimersByTime(5000);
+    setParams({ q: "{}" });
+    expect(range.value.to - before.to).toBe(20_000);
   });
   it("up to now is another one as time goes on", () => {
     setParams({ from: "now-1h", to: "now" });

@@ -1,6 +1,8 @@
 /** Lanes of nodes: where they are, and what is below a point. */
 import { describe, expect, it } from "vitest";
-import { GPU, HEAD, LANE, placed, pointed, valueAt } from "../src/pages/sessions/lanesview";
+import "./panels-browser";
+import { numberOf } from "../src/pages/sessions/callouts";
+import { HEAD, LANE, placed, pointed, STRIP, stripsOf, valueAt } from "../src/pages/sessions/lanesview";
 import type { LaneNode, Lanes } from "../src/pages/sessions/types";
 
 function node(name: string, more: Partial<LaneNode> = {}): LaneNode {
@@ -38,7 +40,24 @@ describe("lanes", () => {
     expect(nodes[0]!.top).toBe(HEAD);
     expect(nodes[1]!.top).toBe(nodes[0]!.top + nodes[0]!.height);
     expect(height).toBe(nodes[1]!.top + nodes[1]!.height);
-    expect(nodes[0]!.gpusTop).toBe(HEAD + 2 * LANE + 2);
+    expect(nodes[0]!.stripsTop).toBe(HEAD + 2 * LANE + 2);
+  });
+
+  it("have a strip for the processors of a node above those of its GPUs", () => {
+    const busy = node("n3", { cpu_percent: [10, null, 40], gpus: [gpu] });
+    expect(stripsOf(busy).map(({ label, isGpu, mean }) => [label, isGpu, mean])).toEqual([
+      ["CPU", false, 25],
+      ["GPU 0", true, 10],
+    ]);
+    expect(stripsOf(node("n4", { cpu_percent: [null] }))[0]?.mean).toBe(null);
+    expect(stripsOf(node("n5"))).toEqual([]);
+    const [place] = placed({ ...lanes(), nodes: [busy] }).nodes;
+    const below = (nth: number) => pointed([place!], 10, place!.stripsTop + (nth + 0.5) * STRIP, 20, 0);
+    expect([0, 1, 2].map(below).map((at) => at && "strip" in at && at.strip.label)).toEqual([
+      "CPU",
+      "GPU 0",
+      undefined,
+    ]);
   });
 
   it("tell what is below a point", () => {
@@ -47,8 +66,8 @@ describe("lanes", () => {
     expect(at && "bar" in at && at.node.task[at.bar]).toBe("t2");
     expect(pointed(nodes, 10, HEAD + LANE + 2, 20, 0)).toBeUndefined();
     expect(pointed(nodes, -5, HEAD + 2, 20, 0)).toBeUndefined();
-    const strip = pointed(nodes, 10, nodes[0]!.gpusTop + GPU / 2, 20, 0);
-    expect(strip && "gpu" in strip && strip.gpu).toBe(0);
+    const below = pointed(nodes, 10, nodes[0]!.stripsTop + STRIP / 2, 20, 0);
+    expect(below && "strip" in below && below.strip.label).toBe("GPU 0");
   });
 
   it("have values in equal parts of their time", () => {
@@ -56,5 +75,12 @@ describe("lanes", () => {
     expect(valueAt(gpu.series, lanes(), 60)).toBe(null);
     expect(valueAt(gpu.series, lanes(), 100)).toBe(100);
     expect(valueAt(gpu.series, lanes(), 101)).toBe(null);
+  });
+});
+
+describe("what stands out", () => {
+  it("is counted as far as it is told", () => {
+    expect(numberOf(new Array(49).fill(0))).toBe("49");
+    expect(numberOf(new Array(50).fill(0))).toBe("50 or more");
   });
 });

@@ -26,6 +26,12 @@ describe("rows of SQL", () => {
     expect(reader.take(TEXT)).toBe(false);
     expect(reader.end()).toMatchObject({ isCut: true, rows: [["2026-01-01T00:00:00Z", 1]] });
   });
+  it("that were broken off are the whole ones that had come", () => {
+    const reader = new RowReader();
+    reader.take(TEXT.slice(0, TEXT.indexOf("00:01")));
+    expect(reader.end(true).rows).toEqual([["2026-01-01T00:00:00Z", 1]]);
+    expect(new RowReader().end(true)).toEqual({ columns: [], rows: [], isCut: false });
+  });
   it("may be none", () => {
     const reader = new RowReader();
     reader.take('{"columns":[{"name":"a","type":"string"}],"rows":[],"row_count":0}\n');

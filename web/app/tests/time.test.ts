@@ -1,12 +1,13 @@
 /** Times as they are written in addresses, by the calendar of a place whose days are not all of one length. */
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import "./panels-browser";
 
 process.env.TZ = "Europe/Berlin";
 
-const { setParams } = await import("../src/frame/router");
+const { pageLink, param, setParams } = await import("../src/frame/router");
 const { setTimeRules } = await import("../src/frame/timerules");
-const { timeRulesOf } = await import("../src/pages/dashboards/timesettings");
+const { beginTimes, timeRulesOf } = await import("../src/pages/dashboards/timesettings");
+const { ownRange } = await import("../src/pages/dashboards/owntime");
 const {
   addressTime,
   liveMillis,
@@ -14,6 +15,7 @@ const {
   range,
   rangeLabel,
   rangeText,
+  setLive,
   toggleLive,
   typedTime,
   widenRange,
@@ -112,6 +114,74 @@ describe("live mode", () => {
     expect(liveMillis.value).toBe(0);
     toggleLive();
     expect(liveMillis.value).toBe(60_000);
+  });
+});
+
+describe("the refresh of a dashboard", () => {
+  const BOARD = { refresh: "30s" };
+  it("is that of its opening, and stays off once it was switched off", () => {
+    beginTimes(BOARD, true);
+    expect(param("refresh")).toBe("30s");
+    toggleLive();
+    expect(param("refresh")).toBe("");
+    expect(liveMillis.value).toBe(0);
+    // As after saving, or when the page is loaded again from its address.
+    beginTimes(BOARD, false);
+    beginTimes(BOARD, true);
+    expect(liveMillis.value).toBe(0);
+    expect(pageLink("/hosts")).not.toContain("refresh");
+    toggleLive();
+    expect(param("refresh")).toBe("30s");
+    setParams({ refresh: undefined });
+    beginTimes(BOARD, false);
+    expect(param("refresh")).toBeUndefined();
+    setTimeRules({});
+  });
+  it("is none where it has none, and nothing says so in the address", () => {
+    beginTimes({ refresh: "" }, true);
+    setLive("5s");
+    setLive(undefined);
+    expect(param("refresh")).toBeUndefined();
+    setTimeRules({});
+  });
+});
+
+describe("a dashboard's own clock", () => {
+  const by = (timezone: string) => setTimeRules(timeRulesOf({ timezone }));
+  afterEach(() => setTimeRules({}));
+  it("says when days, weeks and months begin", () => {
+    by("utc");
+    expect(iso("now/d", "2026-11-18T23:30:00Z")).toBe("2026-11-18T00:00:00.000Z");
+    expect(iso("now/w", "2026-11-18T12:00:00Z")).toBe("2026-11-16T00:00:00.000Z");
+    expect(iso("now-1M/M", "2026-03-31T12:00:00Z")).toBe("2026-02-01T00:00:00.000Z");
+    by("America/New_York");
+    // The day of 25 hours.
+    expect(iso("now/d", "2026-11-01T12:00:00Z")).toBe("2026-11-01T04:00:00.000Z");
+    expect(iso("now/d", "2026-11-01T12:00:00Z", true)).toBe("2026-11-02T04:59:59.999Z");
+    expect(iso("now-1d", "2026-11-02T12:00:00Z")).toBe("2026-11-01T12:00:00.000Z");
+    by("America/Sao_Paulo");
+    // On that day one o'clock followed 23:59.
+    expect(iso("now/d", "2018-11-04T14:00:00Z")).toBe("2018-11-04T03:00:00.000Z");
+    by("Asia/Kolkata");
+    expect(iso("now/h", "2026-11-18T12:45:00Z")).toBe("2026-11-18T12:30:00.000Z");
+  });
+  it("is the one that dates are typed and shown by", () => {
+    by("utc");
+    const noon = String(at("2026-01-31T12:00:00Z"));
+    expect(addressTime("2026-01-31 12:00")).toBe(noon);
+    expect(typedTime(noon)).toBe("2026-01-31 12:00:00");
+    expect(addressTime("2026-01-31 12:00+01:00")).toBe(String(at("2026-01-31T11:00:00Z")));
+    by("Asia/Tokyo");
+    expect(addressTime(typedTime("1790000000123"))).toBe("1790000000123");
+  });
+  it("says which day a panel of its own time shows", () => {
+    by("utc");
+    const range = { from: at("2026-11-18T22:00:00Z"), to: at("2026-11-18T23:30:00Z") };
+    expect(ownRange({ timeFrom: "now/d" }, range).from).toBe(at("2026-11-18T00:00:00Z"));
+    expect(ownRange({ timeShift: "1d/d" }, range).to).toBe(at("2026-11-18T00:00:00Z") - 1);
+  });
+  it("leaves an hour that is shown twice where it is", () => {
+    expect(iso("now/h", "2026-10-25T01:30:00Z")).toBe("2026-10-25T01:00:00.000Z");
   });
 });
 

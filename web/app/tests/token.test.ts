@@ -3,7 +3,17 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import "./panels-browser";
 import { ApiError, ask, tryToken } from "../src/frame/api";
 import { events } from "../src/frame/events";
-import { enter, isSendable, login, logOut, refused, sitting, token, typedToken } from "../src/frame/token";
+import {
+  enter,
+  isSendable,
+  isTaken,
+  login,
+  logOut,
+  refused,
+  sitting,
+  token,
+  typedToken,
+} from "../src/frame/token";
 
 /** What was asked: paths with their headers. */
 let asked: { path: string; headers: Headers }[] = [];
@@ -35,6 +45,16 @@ describe("a question that is refused", () => {
     expect(login.value).toEqual({ why: "needed", takesTokens: true, takesPasswords: false });
     await expect(ask("/api/y")).rejects.toBeInstanceOf(ApiError);
     expect(asked).toHaveLength(1);
+  });
+  it("is not followed by those of the frame, which waits until somebody is taken", async () => {
+    await ask("/api/x").catch(() => {});
+    expect(isTaken.value).toBe(false);
+    enter("right");
+    expect(isTaken.value).toBe(false);
+    await ask("/api/x");
+    expect(isTaken.value).toBe(true);
+    logOut();
+    expect(isTaken.value).toBe(false);
   });
   it("goes through after a token was entered, and what is shown is made anew", async () => {
     await ask("/api/x").catch(() => {});

@@ -2,12 +2,21 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import "./panels-browser";
 import { navigate, param } from "../src/frame/router";
-import { condition } from "../src/pages/trace/attributes";
+import {
+  foldedNodes,
+  pathIds,
+  readFolds as readPaths,
+  writeFolds as writePaths,
+} from "../src/pages/compare/folds";
+import { chooseColumns, chosenColumns, readKeys, writeKeys } from "../src/pages/trace/attributecolumns";
+import { condition, tracesWith } from "../src/pages/trace/attributes";
 import { askMachines, lineOf, stripsOf } from "../src/pages/trace/correlated";
 import { countText } from "../src/pages/trace/find";
 import { boxesOfRows, boxesWith } from "../src/pages/trace/flamematch";
 import { readFolds, writeFolds } from "../src/pages/trace/folds";
+import { dayOf } from "../src/pages/trace/leads";
 import { Rows } from "../src/pages/trace/rows";
+import { inOrder, logsAround } from "../src/pages/trace/said";
 import { sortingBy } from "../src/pages/trace/sorting";
 import { TraceState } from "../src/pages/trace/state";
 import { groupingOf } from "../src/pages/trace/stats";
@@ -99,6 +108,103 @@ describe("the address of a trace", () => {
     expect(groupingOf("")).toBeNull();
     expect(groupingOf("Kind")).toBe("kind");
     expect(groupingOf("span.http.route")).toBe("span.http.route");
+  });
+});
+
+describe("columns of attributes", () => {
+  it("are in the address whatever letters their keys have", () => {
+    const keys = [
+      "span.http.route",
+      "span.odd, key",
+      'resource.say "x", y',
+      "span. edge ",
+      "span.back\\n",
+      "a,b.c",
+    ];
+    expect(readKeys(writeKeys(keys))).toEqual(keys);
+    expect(writeKeys(keys.slice(0, 2))).toBe('span.http.route,span."odd, key"');
+    chooseColumns(keys);
+    expect(chosenColumns()).toEqual(keys);
+    chooseColumns([]);
+    expect(param("cols")).toBeUndefined();
+  });
+
+  it("are read from older addresses, which had no quotes", () => {
+    expect(readKeys("span.http.route,resource.odd key,span.n")).toEqual([
+      "span.http.route",
+      "resource.odd key",
+      "span.n",
+    ]);
+    expect(readKeys("")).toEqual([]);
+  });
+});
+
+describe("traces with a value", () => {
+  it("are looked for at the time of the span that has it, and the day before", () => {
+    const day = dayOf("1794771223254644904", 2e9);
+    const sent = new URLSearchParams(tracesWith("span.n = 1", day).split("?")[1]);
+    expect(sent.get("q")).toBe("{ span.n = 1 }");
+    expect(sent.get("from")).toBe(String(1_794_771_223_254 - 86_400_000));
+    expect(sent.get("to")).toBe(String(1_794_771_223_254 + 2_000 + 60_000 + 1));
+  });
+});
+
+describe("a line of what was said", () => {
+  const record = (nanos: bigint, line: string, labels = {}) => ({
+    timeUnixNano: String(nanos),
+    line,
+    labels,
+  });
+  const t0 = 1_794_771_223_254_644_904n;
+
+  it("has a name for the address, which stays when lines come before it", () => {
+    const trace = made(TREE);
+    const [late, same] = [record(t0 + 20n, "late"), record(t0 + 20n, "same")];
+    const keys = (records: (typeof late)[]) => inOrder(trace, [], records).map(({ key }) => key);
+    expect(keys([late, same])).toEqual([String(t0 + 20n), `${t0 + 20n}.1`]);
+    expect(keys([late, same, record(t0 + 5n, "early")]).slice(1)).toEqual(keys([late, same]));
+  });
+
+  it("has all that came with it, and leads to the logs around it", () => {
+    const labels = { service_name: 'a "shop"', shelf: "7" };
+    const [said] = inOrder(made(TREE), [], [record(t0, "x".repeat(9_000), labels)]);
+    expect(said!.text).toHaveLength(9_000);
+    expect(said!.labels).toEqual(labels);
+    const sent = new URLSearchParams(logsAround(said!).split("?")[1]);
+    expect(sent.get("q")).toBe('{service_name="a \\"shop\\""}');
+    expect([sent.get("from"), sent.get("to")]).toEqual(["1794771163254", "1794771283255"]);
+    const any = new URLSearchParams(logsAround({ time: "0", service: "" }).split("?")[1]);
+    expect(any.get("q")).toBe('{service_name=~".+"}');
+  });
+});
+
+describe("folds of a comparison", () => {
+  const node = (parent: number, name: string) => ({ parent, name, service: "shop" }) as FlameNode;
+  const nodes = [node(-1, "a"), node(0, "b"), node(0, "c"), node(2, "b")];
+  const ids = pathIds(nodes);
+
+  it("are told by their paths, which are the same in another answer", () => {
+    expect(new Set(ids).size).toBe(4);
+    const other = pathIds([node(-1, "new"), node(-1, "a"), node(1, "c"), node(2, "b")]);
+    expect(other.slice(1)).toEqual([ids[0], ids[2], ids[3]]);
+  });
+
+  it("are those that differ from what is quiet, or from none", () => {
+    const quiet = new Set([0, 2]);
+    const folds = { begin: "quiet" as const, turned: new Set([ids[1]!, ids[2]!]) };
+    expect([...foldedNodes(folds, quiet, ids)].sort()).toEqual([0, 1]);
+    expect(writePaths(folds)).toBe(`${ids[1]},${ids[2]}`);
+    const none = { begin: "none" as const, turned: new Set([ids[0]!]) };
+    expect([...foldedNodes(none, quiet, ids)]).toEqual([0]);
+    expect(writePaths(none)).toBe(`none,${ids[0]}`);
+    for (const one of [folds, none]) expect(readPaths(writePaths(one))).toEqual(one);
+    expect(readPaths(undefined)).toEqual({ begin: "quiet", turned: new Set() });
+  });
+
+  it("are not in the address where they are too many", () => {
+    const turned = new Set(Array.from({ length: 41 }, (_, at) => `id${at}`));
+    expect(writePaths({ begin: "quiet", turned })).toBeUndefined();
+    expect(writePaths({ begin: "none", turned })).toBe("none");
   });
 });
 

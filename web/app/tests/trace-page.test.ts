@@ -13,22 +13,23 @@ import {
 import { shownColumns } from "../src/pages/trace/attributecolumns";
 import { condition, findText, grouping, traceqlName } from "../src/pages/trace/attributes";
 import { byRow } from "../src/pages/trace/byrow";
-import { spanId } from "../src/pages/trace/columns";
+import { FLAG, spanId } from "../src/pages/trace/columns";
 import { isOf, stripsOf, unitText } from "../src/pages/trace/correlated";
 import { criticalRows, gain } from "../src/pages/trace/critical";
 import { byTime } from "../src/pages/trace/eventlist";
 import { leadsOf } from "../src/pages/trace/leads";
-import { inOrder } from "../src/pages/trace/logs";
 import { otlpOf } from "../src/pages/trace/otlpjson";
-import { panelWidth, rankAmongSame } from "../src/pages/trace/panel";
+import { rankAmongSame } from "../src/pages/trace/panel";
 import { Rows } from "../src/pages/trace/rows";
+import { inOrder } from "../src/pages/trace/said";
 import { serviceGraph } from "../src/pages/trace/servicegraph";
 import { TraceState } from "../src/pages/trace/state";
 import { sortRows, stepOf } from "../src/pages/trace/table";
 import { eventTimes } from "../src/pages/trace/traceevents";
 import { askUsual, operationQuery, timesText } from "../src/pages/trace/usual";
-import { boxAt, eachSeen } from "../src/ui/canvas/flame";
+import { boxAt, eachSeen } from "../src/ui/canvas/flamegeometry";
 import { boxesOf, change, type FlameNode } from "../src/ui/canvas/flamenodes";
+import { widthWithin } from "../src/ui/separator";
 import { made } from "./trace-made";
 
 Object.assign(globalThis, { history: { replaceState: () => {}, pushState: () => {} } });
@@ -124,7 +125,7 @@ describe("columns of attributes", () => {
       truncated: false,
     };
     const value = (revision: string) =>
-      shownColumns(["span.n"], new Map([["span.n", answer]]), revision)[0]!.value;
+      shownColumns(["span.n"], new Map([["span.n", { column: answer }]]), revision)[0]!.value;
     expect([value("new")(0), value("new")(1)]).toEqual([undefined, "7"]);
     expect(value("newer")(1)).toBeUndefined();
   });
@@ -346,7 +347,8 @@ describe("the JSON of a span", () => {
 
 describe("the side panel", () => {
   it("stays between its least width and a part of the window", () => {
-    expect([100, 450.4, 5000].map((wanted) => panelWidth(wanted, 1000))).toEqual([300, 450, 600]);
+    const widths = [100, 450.4, 5000].map((wanted) => widthWithin(wanted, 300, 0.6, 1000));
+    expect(widths).toEqual([300, 450, 600]);
   });
 
   it("tells how many times as long as usual a span took", () => {
@@ -458,7 +460,11 @@ describe("spans", () => {
   });
 
   it("are ranked among those of the same service and name", () => {
-    expect(rankAmongSame(made(TREE), 1)).toEqual({ same: 4, noLonger: 3 });
+    const trace = made(TREE);
+    expect(rankAmongSame(trace, 1)).toEqual({ same: 4, noLonger: 3 });
+    const others = [...trace.name.keys()].filter((row) => row !== 1 && trace.name[row] === trace.name[1]);
+    for (const row of others) trace.flags[row]! |= FLAG.running;
+    expect(rankAmongSame(trace, 1)).toEqual({ same: 1, noLonger: 1 });
   });
 
   it("of the critical path are ranked, and gain no more than can be saved", () => {

@@ -3,10 +3,11 @@ import { describe, expect, it } from "vitest";
 import "./panels-browser";
 import { ApiError } from "../src/frame/api";
 import { boxOf } from "../src/pages/traces/charts";
+import { cutOf } from "../src/pages/traces/cutspans";
 import { byField, certainty, compared, literal, type TempoSeries } from "../src/pages/traces/difference";
 import { comparison } from "../src/pages/traces/explorer";
 import { wrongOf } from "../src/pages/traces/flame";
-import { foundTrace, orderIn, valueIn, valuesIn } from "../src/pages/traces/found";
+import { type FoundTrace, foundTrace, orderIn, valueIn, valuesIn } from "../src/pages/traces/found";
 import { heatOf, stepSeconds, totalOf } from "../src/pages/traces/overtime";
 import { byOwnTime } from "../src/pages/traces/owntime";
 import {
@@ -23,7 +24,7 @@ import {
   writtenValue,
 } from "../src/pages/traces/query";
 import { cellsOf } from "../src/pages/traces/scatter";
-import { brokenOff, heard, lookedInto } from "../src/pages/traces/search";
+import { brokenOff, heard, lookedInto, moreSpans, spansOf } from "../src/pages/traces/search";
 import { cellsText, movedCells } from "../src/ui/boxkeys";
 import { boxesOf } from "../src/ui/canvas/flamenodes";
 import { readPart, writePart } from "../src/ui/canvas/window";
@@ -381,6 +382,20 @@ describe("a flame of two queries", () => {
     // A time may be compared without a query of its own.
     expect(wrongOf("{ a }", undefined, error("qb"))).toEqual({ a: wrong });
     expect(wrongOf("{ a }", "{ b }", undefined)).toEqual({ a: undefined });
+  });
+});
+
+describe("spans that are answered of a trace", () => {
+  it("are as many as the address says, up to what the server answers", () => {
+    expect([undefined, "x", "0", "-3", "100", "5000"].map(spansOf)).toEqual([20, 20, 20, 1, 100, 1000]);
+    expect([20, 500, 1000].map(moreSpans)).toEqual([100, 1000, undefined]);
+  });
+
+  it("are told where more match", () => {
+    const trace = (matched: number, spans: number) =>
+      ({ matched, spans: Array.from({ length: spans }) }) as unknown as FoundTrace;
+    expect(cutOf([trace(3, 3), trace(25, 20), trace(60, 20)])).toEqual({ traces: 2, spans: 45 });
+    expect(cutOf([])).toEqual({ traces: 0, spans: 0 });
   });
 });
 

@@ -1,15 +1,16 @@
 /**
- * The palette: pages, what was looked at lately, dashboards, a trace by its id, a search by what was typed.
+ * The palette: pages, what was looked at lately, things of the data by their names, a trace by its id, a search
+ * by what was typed.
  */
 import uFuzzy from "@leeoniya/ufuzzy";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { RAIL } from "../pages";
 import { Icon, type IconName } from "../ui/icon";
-import { getJson } from "./api";
 import { keepWithin } from "./focus";
 import { recents } from "./recents";
-import { navigate, type Params, pageLink } from "./router";
+import { link, navigate, type Params, pageLink } from "./router";
 import { toggleTheme } from "./theme";
+import { findThings, type Thing } from "./things";
 import { chooseToken, logOut, token } from "./token";
 
 interface Choice {
@@ -19,38 +20,28 @@ interface Choice {
   run: () => void;
 }
 
-interface Dashboard {
-  uid: string;
-  title: string;
-}
-
 const MOST = 12;
 const fuzzy = new uFuzzy({ intraMode: 1 });
 
 export function Palette({ close }: { close: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const [dashboards, setDashboards] = useState<readonly Dashboard[]>([]);
+  const [things, setThings] = useState<readonly Thing[]>([]);
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null;
-    const controller = new AbortController();
     input.current?.focus();
-    getJson<{ dashboards: Dashboard[] }>("/api/dashboards", {}, controller.signal).then(
-      (list) => setDashboards(list.dashboards),
-      // Everything else can be found all the same.
-      () => {},
-    );
+    const stop = findThings((more) => setThings((known) => [...known, ...more]));
     return () => {
-      controller.abort();
+      stop();
       before?.focus();
     };
   }, []);
   useEffect(() => {
     list.current?.children[at]?.scrollIntoView({ block: "nearest" });
   }, [at]);
-  const choices = useMemo(() => found(text, dashboards), [text, dashboards, recents.value]);
+  const choices = useMemo(() => found(text, things), [text, things, recents.value]);
   const pick = (choice: Choice | undefined) => {
     if (!choice) return;
     close();
@@ -82,7 +73,7 @@ export function Palette({ close }: { close: () => void }) {
           aria-autocomplete="list"
           aria-controls="palette-list"
           aria-activedescendant={choices[at] ? `palette-${at}` : undefined}
-          placeholder="A page, a dashboard, a trace id, TraceQL in braces…"
+          placeholder="A page, a dashboard, a session, a host, a trace id, TraceQL in braces…"
           value={text}
           spellcheck={false}
           onInput={(event) => {
@@ -115,7 +106,7 @@ export function Palette({ close }: { close: () => void }) {
   );
 }
 
-function found(text: string, dashboards: readonly Dashboard[]): readonly Choice[] {
+export function found(text: string, things: readonly Thing[]): readonly Choice[] {
   const typed = text.trim();
   const go = (to: string) => () => navigate(to);
   const goOn = (to: string, params?: Params) => () => navigate(pageLink(to, params));
@@ -127,12 +118,7 @@ function found(text: string, dashboards: readonly Dashboard[]): readonly Choice[
       run: go(path),
     })),
     ...RAIL.map(({ path, label, icon, key }) => ({ label, hint: `g ${key}`, icon, run: goOn(path) })),
-    ...dashboards.map(({ uid, title }) => ({
-      label: title,
-      hint: "dashboard",
-      icon: "dashboards" as const,
-      run: go(`/d/${encodeURIComponent(uid)}`),
-    })),
+    ...things.map(({ path, params, ...rest }) => ({ ...rest, run: go(link(path, params)) })),
     { label: "SQL", hint: "explore", icon: "columns", run: goOn("/explore/sql") },
     { label: "Flame of all traces", hint: "page", icon: "traces", run: goOn("/traces/flame") },
     { label: "Compare two traces", hint: "page", icon: "compare", run: go("/compare") },

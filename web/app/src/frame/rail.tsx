@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { RAIL } from "../pages";
 import { Icon } from "../ui/icon";
 import { href } from "./base";
+import { isAt } from "./crumb";
 import { focusMain } from "./focus";
 import { keep, kept } from "./kept";
 import { link, pageLink, path } from "./router";
@@ -41,7 +42,7 @@ export function Rail({ children }: { children: ComponentChildren }) {
             class="rail-link"
             href={href(pageLink(to))}
             title={label}
-            aria-current={isAt(to) ? "page" : undefined}
+            aria-current={isAt(to, path.value) ? "page" : undefined}
           >
             <Icon name={icon} />
             <span class="rail-text">{label}</span>
@@ -59,17 +60,4 @@ export function Rail({ children }: { children: ComponentChildren }) {
       {children}
     </div>
   );
-}
-
-const BELOW: Record<string, readonly string[]> = {
-  "/live": ["/session/", "/sessions/"],
-  "/traces": ["/traces/", "/trace/", "/compare"],
-  "/hosts": ["/host/", "/gpu"],
-  "/dashboards": ["/dashboards/", "/d/"],
-};
-
-function isAt(to: string): boolean {
-  const at = path.value;
-  if (to === "/") return at === "/";
-  return at === to || at.startsWith(`${to}/`) || (BELOW[to] ?? []).some((prefix) => at.startsWith(prefix));
 }

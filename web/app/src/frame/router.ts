@@ -2,7 +2,7 @@
  * Which page is shown, and the state that is in its address. Links are ordinary `<a href>`: clicks on
  * those that lead to a page of ours are taken here, so that nothing is loaded again.
  */
-import { computed, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import { href, pathOf } from "./base";
 
 /** Where the page is. */
@@ -21,6 +21,8 @@ function read(): Place {
 export const place = signal<Place>(read());
 /** Its path alone, so that a change of parameters does not draw the frame again. */
 export const path = computed(() => place.value.path);
+/** Counts how often somebody went to where he was already, by a link or by running the same query again. */
+export const returnsHere = signal(0);
 /** Whose data is looked at, if the address says so. It goes along wherever a link of the page leads. */
 export const tenant = computed(() => place.value.query.get("tenant") || undefined);
 
@@ -36,9 +38,13 @@ function go(to: string, options: { replace?: boolean }): void {
   const address = href(to);
   const { pathname, search, hash } = window.location;
   // Going to where one is leaves no step to go back.
-  if (options.replace || address === pathname + search + hash) history.replaceState(null, "", address);
+  const isHere = address === pathname + search + hash;
+  if (options.replace || isHere) history.replaceState(null, "", address);
   else history.pushState(null, "", address);
-  place.value = read();
+  batch(() => {
+    place.value = read();
+    if (isHere && !options.replace) returnsHere.value += 1;
+  });
 }
 
 /** A path that names whose data it is about, as the page that is shown does. */
@@ -62,7 +68,8 @@ export function link(to: string, params: Params = {}): string {
 /** A path of another page that looks at the same time, and is live if this one is. */
 export function pageLink(to: string, params: Params = {}): string {
   const { query } = place.value;
-  const shown = { from: query.get("from"), to: query.get("to"), refresh: query.get("refresh") };
+  // That one is not live is nothing to take along: others are not by themselves.
+  const shown = { from: query.get("from"), to: query.get("to"), refresh: query.get("refresh") || undefined };
   return link(to, { ...shown, ...params });
 }
 

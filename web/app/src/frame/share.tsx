@@ -8,7 +8,7 @@ import { sendJson } from "./api";
 import { href } from "./base";
 import { isPinned, togglePin } from "./recents";
 import { link, place } from "./router";
-import { range } from "./time";
+import { liveOff, range } from "./time";
 
 export function SharePicker() {
   return (
@@ -71,6 +71,8 @@ function pathShown(frozen = false): string {
     query.set("from", String(Math.round(range.peek().from)));
     query.set("to", String(Math.round(range.peek().to)));
     query.delete("refresh");
+    const off = liveOff();
+    if (off !== undefined) query.set("refresh", off);
   }
   return place.peek().path + (query.size > 0 ? `?${query}` : "");
 }

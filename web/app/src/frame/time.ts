@@ -4,7 +4,8 @@
  */
 import { computed, signal } from "@preact/signals";
 import { fullTime } from "../ui/format";
-import { param, setParams } from "./router";
+import { momentOf, moved, onClock, startOf, UNITS } from "./calendar";
+import { param, path, returnsHere, setParams } from "./router";
 import { type QuickRange, type TimeRules, timeRules } from "./timerules";
 
 /** A range as it is written. */
@@ -18,17 +19,6 @@ export interface Range {
   from: number;
   to: number;
 }
-
-const UNITS: Record<string, number> = {
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-  M: 2_592_000_000,
-  y: 31_536_000_000,
-};
 
 const DEFAULT: RangeText = { from: "now-1h", to: "now" };
 
@@ -59,45 +49,6 @@ export function durationMillis(text: string): number | undefined {
 /** So far from 1970, either way, go the dates of browsers. */
 const LAST_MILLIS = 8.64e15;
 
-/** The months of units that are made of such; a year has twelve whichever it begins with. */
-const MONTHS: Record<string, number> = { M: 1, Q: 3, fQ: 3, y: 12, fy: 12 };
-
-/** A time so many units later: by the calendar, as days of 23 hours and months of 28 days want it. */
-function moved(millis: number, amount: number, unit: string): number {
-  const date = new Date(millis);
-  if (unit === "d" || unit === "w") {
-    date.setDate(date.getDate() + amount * (unit === "w" ? 7 : 1));
-    return date.getTime();
-  }
-  const months = MONTHS[unit];
-  if (months === undefined) return millis + amount * UNITS[unit]!;
-  const day = date.getDate();
-  date.setDate(1);
-  date.setMonth(date.getMonth() + amount * months);
-  const days = new Date(date.getFullYear(), date.getMonth() + 1, 0).getDate();
-  date.setDate(Math.min(day, days));
-  return date.getTime();
-}
-
-function startOf(millis: number, unit: string, rules: TimeRules): number {
-  const date = new Date(millis);
-  const { weekStart = 1, fiscalMonth = 0 } = rules;
-  if (unit === "w") date.setDate(date.getDate() - ((date.getDay() + 7 - weekStart) % 7));
-  const months = MONTHS[unit];
-  if (months !== undefined) {
-    const first = unit.startsWith("f") ? fiscalMonth : 0;
-    date.setDate(1);
-    date.setMonth(date.getMonth() - ((date.getMonth() + 12 - first) % months));
-  }
-  const ranks = ["s", "m", "h", "d"];
-  const rank = unit === "w" || months !== undefined ? ranks.length - 1 : ranks.indexOf(unit);
-  date.setMilliseconds(0);
-  if (rank >= 1) date.setSeconds(0);
-  if (rank >= 2) date.setMinutes(0);
-  if (rank >= 3) date.setHours(0);
-  return date.getTime();
-}
-
 const RELATIVE = /^now((?:[+-]\d*(?:ms|s|m|h|d|w|M|f?Q|f?y)|\/(?:s|m|h|d|w|M|f?Q|f?y))*)$/;
 const STEPS = /([+-])(\d*)(ms|s|m|h|d|w|M|f?Q|f?y)|\/(s|m|h|d|w|M|f?Q|f?y)/g;
 const DATE =
@@ -124,21 +75,23 @@ function read(text: string, now: number, end: boolean, rules: TimeRules): number
   if (relative) {
     let at = now;
     for (const [, sign, amount, unit, rounded] of relative[1]!.matchAll(STEPS)) {
-      if (unit) at = moved(at, (sign === "-" ? -1 : 1) * Number(amount || 1), unit);
+      if (unit) at = moved(at, (sign === "-" ? -1 : 1) * Number(amount || 1), unit, rules);
       else {
         const start = startOf(at, rounded!, rules);
-        at = end ? moved(start, 1, rounded!) - 1 : start;
+        at = end ? moved(start, 1, rounded!, rules) - 1 : start;
       }
     }
     return at;
   }
   const [, day, clock = "00:00", zone = ""] = DATE.exec(text) ?? [];
   if (day === undefined) return Number.NaN;
-  // A day alone begins where one is, as a day with its time does.
-  return Date.parse(`${day}T${clock}${zone.toUpperCase().replace(/(\d{2}):?(\d{2})$/, "$1:$2")}`);
+  const zoned = zone.toUpperCase().replace(/(\d{2}):?(\d{2})$/, "$1:$2");
+  if (zoned !== "") return Date.parse(`${day}T${clock}${zoned}`);
+  // Without a zone it is by the clock that times are shown by, a day alone as one with its time.
+  return momentOf(Date.parse(`${day}T${clock}Z`), rules.zone);
 }
 
-/** A time as the address has it: what somebody typed by his own clock is the same moment elsewhere. */
+/** A time as the address has it: what somebody typed by the clock that he sees is the same moment elsewhere. */
 export function addressTime(text: string): string {
   const millis = text.trim().startsWith("now") ? undefined : parseTime(text, 0);
   return millis === undefined ? text.trim() : String(Math.round(millis));
@@ -150,25 +103,31 @@ export function typedTime(text: string): string {
   return millis === undefined ? text : localTime(millis);
 }
 
-/** The range as the address has it. */
-export const rangeText = computed<RangeText>(() => ({
-  from: param("from") ?? DEFAULT.from,
-  to: param("to") ?? DEFAULT.to,
-}));
+// Texts of their own, so that a change of other parameters is none of the range.
+const fromText = computed(() => param("from") ?? DEFAULT.from);
+const toText = computed(() => param("to") ?? DEFAULT.to);
+/** What pages ask in words. */
+const queryText = computed(() => param("q"));
 
-/** Counts what asked for new data: the refresh button, live mode, a new range. */
+/** The range as the address has it: the same object for as long as that is the same. */
+export const rangeText = computed<RangeText>(() => ({ from: fromText.value, to: toText.value }));
+
+/** Counts what asked for new data: the refresh button, live mode. */
 export const refreshes = signal(0);
 
 /** The range that was last told, and the refreshes until then. */
 let told: { range: Range; turn: number } | undefined;
 
 /**
- * The range now. It changes with the address and with every refresh, and not by itself. After a refresh it is
- * another object, also where it is fixed and its numbers are the same: what asks about a range depends on the
- * object, and so asks again.
+ * The range now. It changes with `from` and `to` of the address and with every refresh, and not by itself nor
+ * with other parameters: "now" stays the moment at which it was asked for. Another page has its own, and so has
+ * another query, or the same that is run again. After a refresh it is another object, also where it is fixed
+ * and its numbers are the same: what asks about a range depends on the object, and so asks again.
  */
 export const range = computed<Range>(() => {
-  const turn = refreshes.value;
+  const turn = refreshes.value + returnsHere.value;
+  void path.value;
+  void queryText.value;
   const now = Date.now();
   const { from, to } = rangeText.value;
   const delay = to === "now" ? (timeRules.value.nowDelayMillis ?? 0) : 0;
@@ -215,9 +174,15 @@ export function rangeLabel({ from, to }: RangeText): string {
   return `${typedTime(from)} to ${typedTime(to)}`;
 }
 
+/** A moment by the clock that times are shown by. */
 function localTime(millis: number): string {
-  const text = fullTime(millis);
+  const { zone } = timeRules.value;
+  const text = zone ? isoText(onClock(millis, zone)) : fullTime(millis);
   return text.endsWith(".000") ? text.slice(0, -4) : text;
+}
+
+function isoText(clock: number): string {
+  return new Date(clock).toISOString().replace("T", " ").replace("Z", "");
 }
 
 /** Timers of browsers count no further. */
@@ -229,9 +194,14 @@ export const liveMillis = computed(() => {
   return millis === 0 ? 0 : Math.min(SELDOMEST_MILLIS, Math.max(1000, millis));
 });
 
+/** What `refresh` is where live mode is off: nothing, but on a page that would be live by itself. */
+export function liveOff(): "" | undefined {
+  return timeRules.peek().refresh === undefined ? undefined : "";
+}
+
 /** Switches live mode. */
 export function setLive(every: string | undefined): void {
-  setParams({ refresh: every }, { replace: true });
+  setParams({ refresh: every ?? liveOff() }, { replace: true });
 }
 
 let resumed = "5s";
@@ -239,6 +209,6 @@ let resumed = "5s";
 /** Pauses live mode, or goes on as before. */
 export function toggleLive(): void {
   const isLive = liveMillis.peek() > 0;
-  if (isLive) resumed = param("refresh") ?? resumed;
+  if (isLive) resumed = param("refresh") || resumed;
   setLive(isLive ? undefined : resumed);
 }

@@ -1,6 +1,6 @@
 /**
- * What the page that is shown says of times: when weeks and fiscal years begin, and what the pickers at the
- * top offer. Most pages say nothing; dashboards do.
+ * What the page that is shown says of times: which clock counts, when weeks and fiscal years begin, and what
+ * the pickers at the top offer. Most pages say nothing; dashboards do.
  */
 import { signal } from "@preact/signals";
 
@@ -12,6 +12,8 @@ export interface QuickRange {
 }
 
 export interface TimeRules {
+  /** The zone that days begin in and that times are typed and shown in; the browser's, if nothing is said. */
+  zone?: string;
   /** The day that weeks begin with: 0 is Sunday. Monday, if nothing is said. */
   weekStart?: number;
   /** The month that fiscal years begin with: 0 is January. */
@@ -21,6 +23,8 @@ export interface TimeRules {
   quick?: readonly QuickRange[];
   /** How often live mode can be told to ask, as `5s`. */
   refreshes?: readonly string[];
+  /** How often the page asks by itself when it is opened. */
+  refresh?: string;
   /** Whether the pickers are not shown. */
   isHidden?: boolean;
 }

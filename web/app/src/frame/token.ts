@@ -26,12 +26,12 @@ export const login = signal<Login | undefined>(undefined);
 /** How often somebody came or went: what is shown for one is not for the next, and is made anew. */
 export const sitting = signal(0);
 
-/** Whether the server has answered who has the token. */
-let wasTaken = false;
+/** Whether the server has answered who has the token, or who needs none. */
+export const isTaken = signal(false);
 
 /** The server has answered something. */
 export function taken(): void {
-  wasTaken = true;
+  isTaken.value = true;
 }
 
 /** Whether the server would refuse whatever is asked now. */
@@ -58,7 +58,7 @@ export function chooseToken(): void {
  * nothing is lost of what somebody was writing.
  */
 export function enter(text: string): void {
-  const goesOn = login.peek()?.why === "refused" && wasTaken && text !== token.peek();
+  const goesOn = login.peek()?.why === "refused" && isTaken.peek() && text !== token.peek();
   keep(KEY, text, "tab");
   change(text);
   if (!goesOn) sitting.value += 1;
@@ -72,8 +72,8 @@ export function logOut(): void {
 }
 
 function change(text: string): void {
-  wasTaken = false;
   batch(() => {
+    isTaken.value = false;
     token.value = text;
     login.value = undefined;
   });

@@ -1,9 +1,10 @@
-/** The bar at the top: search, time range, live mode, sharing, theme, logging out, help. */
+/** The bar at the top: search, time range, live mode, sharing, theme, who looks at whose data, help. */
 import { useState } from "preact/hooks";
 import { Button } from "../ui/button";
 import { TextField } from "../ui/field";
 import { Icon } from "../ui/icon";
 import { Popover } from "../ui/popover";
+import { Crumb } from "./crumb";
 import { param } from "./router";
 import { SharePicker } from "./share";
 import { theme, toggleTheme } from "./theme";
@@ -21,12 +22,14 @@ import {
 } from "./time";
 import { timeRules } from "./timerules";
 import { logOut, token } from "./token";
+import { Whose } from "./whose";
 
 const LIVE = ["1s", "5s", "15s", "1m", "5m"] as const;
 
 export function Top({ onSearch, onHelp }: { onSearch: () => void; onHelp: () => void }) {
   return (
     <header class="top">
+      <Crumb />
       <button type="button" class="top-search" onClick={onSearch} aria-label="Search, or paste a trace id">
         <Icon name="search" />
         <span class="ellipsis">Search, or paste a trace id</span>
@@ -46,6 +49,7 @@ export function Top({ onSearch, onHelp }: { onSearch: () => void; onHelp: () => 
           label={theme.value === "dark" ? "Light theme" : "Dark theme"}
           onClick={toggleTheme}
         />
+        <Whose />
         {token.value !== "" && (
           <Button kind="quiet" icon="leave" label="Log out: forget the token" onClick={logOut} />
         )}
@@ -110,7 +114,10 @@ function RangeForm({ close }: { close: () => void }) {
           {wrong}
         </p>
       ) : (
-        <p class="muted">now-6h, now/d, 2026-01-31 12:00, milliseconds</p>
+        <p class="muted">
+          now-6h, now/d, 2026-01-31 12:00, milliseconds
+          {timeRules.value.zone && `; by the clock of ${timeRules.value.zone}`}
+        </p>
       )}
       <Button kind="primary" onClick={apply} disabled={wrong !== undefined}>
         Apply

@@ -1,10 +1,11 @@
-/** Scales and axes of charts over time: one scale for each unit, place and kind of scale. */
+/** Scales and axes of charts over time: what has the same unit, bounds, label, place and kind of scale shares one. */
 import type uPlot from "uplot";
 import { token } from "../frame/theme";
 import { findUnit, formatWith, units } from "../ui/units";
 import { customOf, type Field, option, part } from "./frame";
 import { isPercentStacked, type Series } from "./series";
-import { tickTime } from "./timescale";
+import { tickTime, timeTicks } from "./timescale";
+import { clockOf } from "./zone";
 
 /** A scale, and the fields that are drawn on it. */
 export interface Scale {
@@ -21,10 +22,8 @@ export function scalesOf(series: readonly Series[]): { scales: Scale[]; keyOf: (
   for (const one of series) {
     const custom = customOf(one.field);
     const placement = option(custom, "axisPlacement", "auto");
-    const distribution = part(custom, "scaleDistribution");
     const isPercent = isPercentStacked([one]);
-    const unit = isPercent ? "percentunit" : (one.field.config?.unit ?? "");
-    const key = [unit, placement, option(distribution, "type", "linear")].join("|");
+    const key = scaleKey(one.field, isPercent);
     keys.set(one, key);
     const known = scales.get(key);
     if (known) {
@@ -43,11 +42,29 @@ export function scalesOf(series: readonly Series[]): { scales: Scale[]; keyOf: (
   return { scales: [...scales.values()], keyOf: (one) => keys.get(one)! };
 }
 
-type Bound = number | null | undefined;
+/** What a scale is told by from others: whatever of a field changes how it is drawn or what is beside it. */
+function scaleKey({ config, type }: Field, isPercent: boolean): string {
+  const custom = config?.custom;
+  const distribution = part(custom, "scaleDistribution");
+  const kind = option(distribution, "type", "linear");
+  return [
+    isPercent ? "percentunit" : config?.unit || type,
+    config?.min ?? "",
+    config?.max ?? "",
+    custom?.axisSoftMin ?? "",
+    custom?.axisSoftMax ?? "",
+    option(custom, "axisPlacement", "auto"),
+    option(custom, "axisLabel", ""),
+    kind,
+    kind === "linear" ? "" : option(distribution, "log", 10),
+    kind === "symlog" ? option(distribution, "linearThreshold", 1) : "",
+  ].join("|");
+}
 
-function extreme(values: Bound[], of: (...values: number[]) => number): number | undefined {
-  const known = values.filter((value): value is number => typeof value === "number");
-  return known.length > 0 ? of(...known) : undefined;
+/** The ends of a scale that are set; they are alike for all that share it. */
+function boundsOf(of: { min?: unknown; max?: unknown } | undefined): { min?: number; max?: number } {
+  const bound = (value: unknown) => (typeof value === "number" ? value : undefined);
+  return { min: bound(of?.min), max: bound(of?.max) };
 }
 
 /** The scale of uPlot: fixed, soft and found bounds, linear or logarithmic. */
@@ -55,17 +72,8 @@ export function plotScale(scale: Scale): uPlot.Scale {
   const first = customOf(scale.fields[0]);
   const distribution = part(first, "scaleDistribution");
   const type = option(distribution, "type", "linear");
-  const fixedMin = extreme(
-    scale.fields.map(({ config }) => config?.min),
-    Math.min,
-  );
-  const fixedMax = extreme(
-    scale.fields.map(({ config }) => config?.max),
-    Math.max,
-  );
-  const soft = (name: string) => scale.fields.map((field) => customOf(field)[name] as Bound);
-  const softMin = extreme(soft("axisSoftMin"), Math.min);
-  const softMax = extreme(soft("axisSoftMax"), Math.max);
+  const { min: fixedMin, max: fixedMax } = boundsOf(scale.fields[0]?.config);
+  const { min: softMin, max: softMax } = boundsOf({ min: first.axisSoftMin, max: first.axisSoftMax });
   const isCentered = option(first, "axisCenteredZero", false);
   const isBars = scale.fields.some((field) => customOf(field).drawStyle === "bars");
   const base = option(distribution, "log", 10) === 2 ? 2 : 10;
@@ -115,13 +123,13 @@ const FONT = "11px system-ui, sans-serif";
 export function plotAxis(scale: Scale, isFirst: boolean): uPlot.Axis {
   const field = scale.fields[0]!;
   const custom = customOf(field);
-  const labels = scale.fields.map((one) => option(customOf(one), "axisLabel", ""));
-  const label = labels.find((one) => one !== "") ?? "";
+  const label = option(custom, "axisLabel", "");
   const format = formatWith(units.value, {
     unit: scale.isPercent ? "percentunit" : field.config?.unit,
     decimals: typeof field.config?.decimals === "number" ? field.config.decimals : undefined,
     kind: "number",
     isTick: true,
+    clock: clockOf(),
   });
   const showsGrid = custom.axisGridShow === undefined ? isFirst : custom.axisGridShow === true;
   const fixedWidth = option(custom, "axisWidth", 0);
@@ -177,20 +185,29 @@ function incrementsOf({ fields, isPercent }: Scale): number[] | undefined {
   return SECONDS.map((seconds) => Number((seconds * perSecond).toPrecision(12)));
 }
 
-/** The axis of time below. */
-export function timeAxis(): uPlot.Axis {
+/** The axes of time below: one for each zone that the panel asks for. */
+export function timeAxes(zones: readonly (string | undefined)[]): uPlot.Axis[] {
+  return zones.map((name, at) => timeAxis(name, at === 0));
+}
+
+function timeAxis(name: string | undefined, isFirst: boolean): uPlot.Axis {
   return {
     scale: "x",
+    // uPlot takes all but the first for axes of values.
+    side: 2,
     stroke: token("--text-muted"),
     font: FONT,
     size: 22,
     gap: 3,
     space: 68,
-    grid: { stroke: token("--grid"), width: 1 },
+    grid: { show: isFirst, stroke: token("--grid"), width: 1 },
     ticks: { show: false },
+    // uPlot's own are round on the browser's clock.
+    splits: (plot, _, min, max) =>
+      timeTicks(min * 1000, max * 1000, plot.bbox.width / devicePixelRatio, name).map((at) => at / 1000),
     values: (plot, splits) => {
       const span = ((plot.scales.x?.max ?? 0) - (plot.scales.x?.min ?? 0)) * 1000;
-      return splits.map((at) => tickTime(at * 1000, span));
+      return splits.map((at) => tickTime(at * 1000, span, name));
     },
   };
 }

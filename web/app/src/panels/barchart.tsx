@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { theme } from "../frame/theme";
 import { highest } from "../ui/ends";
 import { formatWith, units } from "../ui/units";
-import { type Bar, type Bars, barsOf, cutOf } from "./bars";
+import { type Bar, type Bars, barsOf, cutOf, namedGroups } from "./bars";
 import { seriesColor } from "./colors";
 import { display, whole } from "./display";
 import { withoutExemplars } from "./exemplars";
@@ -123,9 +123,11 @@ function Drawing({ bars, options, width, height, isLying, title }: DrawingProps)
     return isLying ? area.left + share * area.width : area.top + (1 - share) * area.height;
   };
   const band = along / bars.names.length;
-  const every = Math.max(
-    1,
-    Math.ceil((isLying ? 15 : rotation === 0 ? Math.min(longest, 90) + 10 : 14) / band),
+  const isNamed = namedGroups(
+    bars.names.length,
+    band,
+    isLying ? 15 : rotation === 0 ? Math.min(longest, 90) + 10 : 14,
+    option(options, "xTickLabelSpacing", 0),
   );
   const said = (bar: Bar) => ({
     label: nameOf(bars.fields[bar.series]!),
@@ -141,6 +143,7 @@ function Drawing({ bars, options, width, height, isLying, title }: DrawingProps)
       <svg
         width={width}
         height={height}
+        class={option(options, "fullHighlight", false) ? "bars-full" : undefined}
         role={leads ? "group" : "img"}
         aria-label={summary(title, bars)}
         onPointerLeave={leave}
@@ -198,7 +201,7 @@ function Drawing({ bars, options, width, height, isLying, title }: DrawingProps)
                   onOpen={(place, links) => keep(place, bars.names[row]!, [said(bar)], links)}
                 />
               ))}
-              {row % every === 0 && (
+              {isNamed(row) && (
                 <Name
                   text={names[row]!}
                   whole={bars.names[row]!}
@@ -249,6 +252,7 @@ function OneBar({ bar, bars, options, band, start, across, isLying, onOpen }: On
   return (
     <g {...leading(label, links, (place) => onOpen(place, links))}>
       <rect
+        class="bar"
         {...rectangle}
         rx={Math.min(option(options, "barRadius", 0) * thick, thick / 2)}
         fill={bar.color}

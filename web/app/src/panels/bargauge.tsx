@@ -5,6 +5,7 @@ import { option } from "./frame";
 import { shares } from "./gauge";
 import type { PanelProps } from "./kinds";
 import { Linked } from "./linked";
+import { givenSizes } from "./measure";
 import { NoData } from "./nodata";
 import { type Reduced, reduced } from "./reduced";
 import { emptyWhy } from "./stat";
@@ -15,9 +16,11 @@ export function BarGauge({ panel, frames, shown = [], width, height }: PanelProp
     return <NoData frames={frames} field={frames[0]?.fields[0]} why={emptyWhy(panel.options)} />;
   const given = option(panel.options, "orientation", "auto");
   const isVertical = given === "vertical" || (given === "auto" && width > height * 2 && values.length > 1);
+  const sizes = givenSizes(panel.options, USUAL);
   return (
     <div
       class={isVertical ? "bargauge bargauge-vertical" : "bargauge"}
+      style={sizes && { gridAutoRows: `minmax(${sizes.minHeight}px, ${sizes.maxHeight}px)` }}
       tabIndex={0}
       role="list"
       aria-label={panel.title}
@@ -28,6 +31,7 @@ export function BarGauge({ panel, frames, shown = [], width, height }: PanelProp
           value={value}
           options={panel.options}
           isVertical={isVertical}
+          minWidth={isVertical ? sizes?.minWidth : undefined}
           isAlone={values.length === 1}
         />
       ))}
@@ -35,14 +39,18 @@ export function BarGauge({ panel, frames, shown = [], width, height }: PanelProp
   );
 }
 
+/** The room of a bar whose size is given, but not how large it is. */
+const USUAL = { minWidth: 8, minHeight: 16, maxHeight: 300 };
+
 interface BarProps {
   value: Reduced;
   options: Record<string, unknown>;
   isVertical: boolean;
+  minWidth: number | undefined;
   isAlone: boolean;
 }
 
-function Bar({ value, options, isVertical, isAlone }: BarProps) {
+function Bar({ value, options, isVertical, minWidth, isAlone }: BarProps) {
   const { shown } = value;
   const mode = option(options, "displayMode", "gradient");
   const placement = option(options, "namePlacement", "auto");
@@ -55,6 +63,7 @@ function Bar({ value, options, isVertical, isAlone }: BarProps) {
   );
   return (
     <div
+      style={{ minWidth }}
       class={`bargauge-row ${placement === "top" ? "bargauge-top" : ""}`}
       role="listitem"
       aria-label={`${value.name}: ${whole(shown)}`}

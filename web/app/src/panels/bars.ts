@@ -79,6 +79,20 @@ export function barsOf(frames: readonly Frame[], options: Record<string, unknown
   };
 }
 
+/**
+ * Which groups have their name beside them: as many as have room, and no nearer than the panel says, counted
+ * from the last where it says less than nothing.
+ */
+export function namedGroups(
+  count: number,
+  band: number,
+  room: number,
+  spacing: number,
+): (row: number) => boolean {
+  const every = Math.max(1, Math.ceil(Math.max(room, Math.abs(spacing)) / band));
+  return (row) => (spacing < 0 ? count - 1 - row : row) % every === 0;
+}
+
 /** What is not drawn of bars, if anything is not. */
 export function cutOf({ names, fields, allGroups, allSeries }: Bars): string | undefined {
   const cut = [

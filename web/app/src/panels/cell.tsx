@@ -17,6 +17,7 @@ import {
 } from "./frame";
 import { Linked } from "./linked";
 import { linksOf } from "./links";
+import { alignOf } from "./tableparts";
 
 /** The kind of a column's cells, with those that older dashboards call otherwise. */
 export function cellKind(field: Field): { type: string; mode: string } {
@@ -45,14 +46,41 @@ interface TableCellProps {
   row: number;
   show: (cell: Cell) => Shown;
   width: number;
+  /** What a column gives all cells of its row. */
+  fill?: JSX.CSSProperties;
 }
 
-export function TableCell({ field, row, show, width }: TableCellProps) {
-  return (
+export function TableCell({ fill, ...props }: TableCellProps) {
+  const { field, row } = props;
+  const content = (
     <Linked links={linksOf(field, row)}>
-      <Content field={field} row={row} show={show} width={width} />
+      <Content {...props} />
     </Linked>
   );
+  const classes = [alignOf(field) === "center" ? "cell-centered" : "", fill ? "cell-filled cell-of-row" : ""];
+  const name = classes.filter(Boolean).join(" ");
+  return name === "" ? (
+    content
+  ) : (
+    <span class={name} style={fill}>
+      {content}
+    </span>
+  );
+}
+
+/** The background of whole rows, where a column gives them its own. */
+export function rowFill(
+  fields: readonly Field[],
+  shows: readonly ((cell: Cell) => Shown)[],
+): ((row: number) => JSX.CSSProperties | undefined) | undefined {
+  const at = fields.findIndex((field) => {
+    const isFilled = cellKind(field).type === "color-background";
+    return isFilled && option(part(customOf(field), "cellOptions"), "applyToRow", false);
+  });
+  const field = fields[at];
+  if (!field) return undefined;
+  const { type, mode } = cellKind(field);
+  return (row) => cellStyle(type, mode, shows[at]!(field.values[row]));
 }
 
 function Content({ field, row, show, width }: TableCellProps) {

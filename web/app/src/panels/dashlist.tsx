@@ -1,6 +1,7 @@
 /** Other dashboards, by what the panel is to list. */
 import { getJson } from "../frame/api";
 import { href } from "../frame/base";
+import { link } from "../frame/router";
 import { useAsk } from "../frame/useask";
 import { Answer } from "../ui/states";
 import { option, texts } from "./frame";
@@ -10,6 +11,11 @@ interface Listed {
   uid: string;
   title: string;
   tags: string[];
+}
+
+/** The page of a dashboard, of the tenant that is looked at. */
+export function addressOf(uid: string): string {
+  return href(link(`/d/${encodeURIComponent(uid)}`));
 }
 
 export function DashList({ panel }: PanelProps) {
@@ -28,7 +34,7 @@ export function DashList({ panel }: PanelProps) {
             .slice(0, most)
             .map((one) => (
               <li key={one.uid}>
-                <a href={href(`/d/${encodeURIComponent(one.uid)}`)}>{one.title}</a>
+                <a href={addressOf(one.uid)}>{one.title}</a>
               </li>
             ))}
         </ul>

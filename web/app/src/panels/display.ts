@@ -2,10 +2,10 @@
  * How a value of a field is shown: its text with unit and decimals, after mappings, and its colour, by
  * thresholds or scale.
  */
-import { type Formatted, findUnit, formatWith, units } from "../ui/units";
+import { type Formatted, formatWith, units } from "../ui/units";
 import { color, colorOfValue } from "./colors";
 import { type Cell, type Field, framesIn, type Mapping, type MappingResult, rowsOf, textOf } from "./frame";
-import { inZone } from "./zone";
+import { clockOf } from "./zone";
 
 export interface Shown extends Formatted {
   color: string;
@@ -20,13 +20,12 @@ export interface Shown extends Formatted {
 export function display(field: Field): (cell: Cell) => Shown {
   const { config = {} } = field;
   const unit = unitOf(field);
-  const plainly = formatWith(units.value, {
+  const format = formatWith(units.value, {
     unit,
     decimals: typeof config.decimals === "number" ? config.decimals : undefined,
     kind: field.type,
+    clock: clockOf(),
   });
-  const isDate = findUnit(units.value, unit).kind === "date";
-  const format = isDate ? (value: number) => plainly(inZone(value)) : plainly;
   const [low, high] = field.state?.range ?? [config.min ?? 0, config.max ?? 100];
   const mode = config.color?.mode ?? "thresholds";
   const isJudgedByMode = mode === "thresholds" || mode.startsWith("continuous-");
@@ -47,9 +46,15 @@ export function display(field: Field): (cell: Cell) => Shown {
 }
 
 /** Times are dates, whatever unit the panel has for its numbers. */
-function unitOf({ type, config }: Field): string | undefined {
+function unitOf({ type, config, values }: Field): string | undefined {
   if (type !== "time" || /^(dateTime|time:)/.test(config?.unit ?? "")) return config?.unit;
-  return "dateTimeAsIso";
+  const [first, last] = [values[0], values.at(-1)];
+  const isWithinMinute =
+    values.length > 1 &&
+    typeof first === "number" &&
+    typeof last === "number" &&
+    Math.abs(last - first) < 60_000;
+  return isWithinMinute ? "time:YYYY-MM-DD HH:mm:ss.SSS" : "time:YYYY-MM-DD HH:mm:ss";
 }
 
 function toNumber(field: Field, cell: Cell): number | null {
@@ -70,11 +75,11 @@ function written(
     return plain(field.config?.type?.enum?.text?.[cell] ?? String(cell));
   }
   if (cell === null || cell === undefined || cell === "") return plain(field.config?.noValue ?? "");
-  if (typeof cell === "boolean" && !field.config?.unit) return plain(cell ? "True" : "False");
+  if (typeof cell === "boolean" && !field.config?.unit) return plain(String(cell));
   if (number !== null) return Number.isNaN(number) ? plain(field.config?.noValue ?? "NaN") : format(number);
   const within = framesIn(cell);
   if (within.length > 0) return plain(countOf(within.reduce((sum, frame) => sum + rowsOf(frame), 0)));
-  const text = textOf(cell);
+  const text = Array.isArray(cell) ? cell.map(textOf).join(", ") : textOf(cell);
   const unit = field.config?.unit ?? "";
   // A text has no scale, but may have something before or behind it.
   if (unit.startsWith("suffix:")) return { ...plain(text), suffix: unit.slice(7) };
@@ -146,7 +151,9 @@ function byPattern(
   if (typeof cell !== "string") return undefined;
   const expression = patternOf(pattern);
   if (!expression?.test(cell)) return undefined;
-  const text = result?.text === undefined ? undefined : cell.replace(expression, result.text);
+  const isGlobal = /^\/.*\/[a-z]*g[a-z]*$/s.test(pattern);
+  const replaced = isGlobal ? new RegExp(expression, `${expression.flags}g`) : expression;
+  const text = result?.text === undefined ? undefined : cell.replace(replaced, result.text);
   return { ...result, text };
 }
 

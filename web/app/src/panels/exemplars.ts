@@ -4,10 +4,10 @@
  */
 import type uPlot from "uplot";
 import { href } from "../frame/base";
-import { link } from "../frame/router";
 import { REACH_PIXELS } from "../ui/plot";
 import { type Cell, type Field, type Frame, part, textOf, timeOf } from "./frame";
 import type { Link } from "./links";
+import { addressOf } from "./tracelinks";
 
 export interface Exemplar {
   /** Milliseconds. */
@@ -59,11 +59,6 @@ export function linkTraces(frames: Frame[]): Frame[] {
     traces.state = { ...traces.state, links };
   }
   return frames;
-}
-
-/** The page of a trace, with the span that stands for the point. */
-function addressOf(trace: Cell, span: Cell): string {
-  return link(`/trace/${encodeURIComponent(textOf(trace))}`, { span: textOf(span) || undefined });
 }
 
 function column({ fields }: Frame, wanted: string): Cell[] {

@@ -7,8 +7,8 @@ import { units } from "../ui/units";
 import { TableCell } from "./cell";
 import { display } from "./display";
 import { type Field, type Frame, nameOf } from "./frame";
-import { expandsAll, FOLD_PIXELS, Fold, HEADING, holdsTables, type Item, tablesOf } from "./nested";
-import { alignOf } from "./tableparts";
+import { expandsAll, FOLD_PIXELS, Fold, HEADING, holdsTables, type Item, rowKeys, tablesOf } from "./nested";
+import { sideOf } from "./tableparts";
 import { columnWidths, isHidden, leastWidth } from "./tablewidths";
 import { zone } from "./zone";
 
@@ -27,12 +27,14 @@ interface Inner {
 
 /** What is folded out of a table, and how it is drawn. */
 export function useFolds(frame: Frame, nested: readonly Field[], width: number) {
-  const [turned, setTurned] = useState<ReadonlySet<number>>(new Set());
+  const [turned, setTurned] = useState<ReadonlySet<string>>(new Set());
   const isAll = expandsAll(frame);
-  const isOpen = (row: number) => turned.has(row) !== isAll;
+  // A refresh brings the same rows in other places.
+  const keys = useMemo(() => rowKeys(frame), [frame]);
+  const isOpen = (row: number) => turned.has(keys[row]!) !== isAll;
   const toggle = (row: number) => {
     const next = new Set(turned);
-    if (!next.delete(row)) next.add(row);
+    if (!next.delete(keys[row]!)) next.add(keys[row]!);
     setTurned(next);
   };
   const tables = useMemo(() => {
@@ -85,7 +87,7 @@ function innerColumns(inner: Frame, width: number): Inner {
       id: String(index),
       title: nameOf(field),
       width: widths[index]!.css,
-      align: alignOf(field),
+      align: sideOf(field),
       render: render(field, index),
     })),
   ];

@@ -4,7 +4,7 @@ import { display, whole } from "./display";
 import { type Field, option } from "./frame";
 import type { PanelProps } from "./kinds";
 import { Linked } from "./linked";
-import { columnsFor, fitting } from "./measure";
+import { columnsOf, fitting, givenSizes } from "./measure";
 import { NoData } from "./nodata";
 import { type Reduced, reduced } from "./reduced";
 import { emptyWhy } from "./stat";
@@ -13,30 +13,33 @@ export function Gauge({ panel, frames, shown = [], width, height }: PanelProps) 
   const values = reduced(shown, frames);
   if (values.length === 0)
     return <NoData frames={frames} field={frames[0]?.fields[0]} why={emptyWhy(panel.options)} />;
-  const orientation = option(panel.options, "orientation", "auto");
-  // As for stat: those of a vertical panel stand beside each other.
-  const columns =
-    orientation === "horizontal"
-      ? 1
-      : orientation === "vertical"
-        ? values.length
-        : columnsFor(values.length, width, height, 1.25);
+  const columns = columnsOf(panel.options, values.length, { width, height }, 1.25);
   const rows = Math.ceil(values.length / columns);
+  const least = givenSizes(panel.options, USUAL) ?? { minWidth: 0, minHeight: 0 };
   return (
-    <div class="gauge-grid" style={{ gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }}>
+    <div
+      class="gauge-grid"
+      style={{
+        gridTemplateColumns: `repeat(${columns}, minmax(${least.minWidth}px, 1fr))`,
+        gridAutoRows: least.minHeight > 0 ? `minmax(${least.minHeight}px, 1fr)` : undefined,
+      }}
+    >
       {values.map((value) => (
         <Arc
           key={value.key}
           value={value}
           options={panel.options}
-          width={width / columns}
-          height={height / rows}
+          width={Math.max(width / columns, least.minWidth)}
+          height={Math.max(height / rows, least.minHeight)}
           showsName={values.length > 1}
         />
       ))}
     </div>
   );
 }
+
+/** The least room of a gauge whose size is given, but not how large it is. */
+const USUAL = { minWidth: 75, minHeight: 75, maxHeight: Number.POSITIVE_INFINITY };
 
 const START = Math.PI * 0.82;
 const SWEEP = Math.PI * 1.36;

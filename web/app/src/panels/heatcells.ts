@@ -1,9 +1,9 @@
 /**
- * The cells of a heat map: from buckets that came as series (`le` or names as bounds), or counted here from
- * values over time.
+ * The cells of a heat map: from buckets that came as series (`le`, `ge` or names as bounds), or counted here
+ * from values over time.
  */
-import { endsOf } from "../ui/ends";
 import { type Field, type Frame, nameOf, numberOf, option, part, timeOf } from "./frame";
+import { counted } from "./heatcount";
 
 export interface HeatRow {
   name: string;
@@ -13,19 +13,28 @@ export interface HeatRow {
   source?: { field: Field; time: Field };
 }
 
+/** What names a row: its upper bound, its lower one, or no bound. */
+export type HeatLayout = "le" | "ge" | "unknown";
+
 export interface HeatCells {
   /** Milliseconds where columns begin. */
   times: number[];
   stepMillis: number;
-  /** Names and bounds of rows, from the bottom. */
+  /** Names and bounds of rows, from the least. */
   rows: HeatRow[];
+  layout: HeatLayout;
   /** Values by row, then by column. */
   values: (number | null)[][];
   field: Field;
 }
 
-/** What a heat map draws; `undefined` if there is nothing. */
+/** What a heat map draws, within the bounds that its axis has; `undefined` if there is nothing. */
 export function heatCells(frames: readonly Frame[], options: Record<string, unknown>): HeatCells | undefined {
+  const cells = allCells(frames, options);
+  return cells && withinAxis(cells, part(options, "yAxis"));
+}
+
+function allCells(frames: readonly Frame[], options: Record<string, unknown>): HeatCells | undefined {
   const series = frames.flatMap((frame) => {
     const time = timeOf(frame);
     return time ? frame.fields.filter(({ type }) => type === "number").map((field) => ({ field, time })) : [];
@@ -34,24 +43,56 @@ export function heatCells(frames: readonly Frame[], options: Record<string, unkn
   const cells = frames.find(({ meta }) => meta?.type === "heatmap-cells");
   if (cells) return ready(cells);
   // The server has taken what is below each bound away already.
-  if (frames.some(({ meta }) => meta?.type === "heatmap-rows")) return fromBuckets(series, false);
-  return option(options, "calculate", false) ? counted(series, options) : fromBuckets(series, true);
+  if (frames.some(({ meta }) => meta?.type === "heatmap-rows")) return fromBuckets(series, options, false);
+  return option(options, "calculate", false) ? counted(series, options) : fromBuckets(series, options, true);
 }
 
-type Timed = { field: Field; time: Field };
+/** Without the rows that lie beyond the ends of the axis. */
+function withinAxis(cells: HeatCells, axis: Record<string, unknown>): HeatCells {
+  const low = option(axis, "min", Number.NEGATIVE_INFINITY);
+  const high = option(axis, "max", Number.POSITIVE_INFINITY);
+  const isWithin = ({ from, to }: HeatRow) =>
+    cells.layout === "unknown" ||
+    ((to ?? Number.POSITIVE_INFINITY) > low && (from ?? Number.NEGATIVE_INFINITY) < high);
+  return {
+    ...cells,
+    rows: cells.rows.filter(isWithin),
+    values: cells.values.filter((_, row) => isWithin(cells.rows[row]!)),
+  };
+}
 
-/** The upper bound of a bucket, from its label or its name. */
+export type Timed = { field: Field; time: Field };
+
+/** The bound that a bucket has from its label or its name. */
 export function boundOf(field: Field): number | undefined {
-  const text = field.labels?.le ?? nameOf(field);
-  if (/^\+?Inf(inity)?$/.test(text)) return Number.POSITIVE_INFINITY;
+  const text = field.labels?.le ?? field.labels?.ge ?? nameOf(field);
+  if (/^[+-]?Inf(inity)?$/.test(text))
+    return text.startsWith("-") ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
   const number = Number(text);
   return text.trim() !== "" && !Number.isNaN(number) ? number : undefined;
 }
 
-function fromBuckets(series: Timed[], mayBeCumulative: boolean): HeatCells {
+/** Which bound of a bucket names it: what the panel says, or what the buckets themselves do. */
+function layoutOf(
+  bounded: readonly { field: Field; bound: number | undefined }[],
+  options: Record<string, unknown>,
+): HeatLayout {
+  const asked = option(part(options, "rowsFrame"), "layout", "auto");
+  if (asked === "unknown" || bounded.some(({ bound }) => bound === undefined)) return "unknown";
+  if (asked === "le" || asked === "ge") return asked;
+  const isLabelled = bounded.every(({ field }) => field.labels?.le === undefined && field.labels?.ge);
+  // Only what has no end below begins there.
+  return isLabelled || bounded.some(({ bound }) => bound === Number.NEGATIVE_INFINITY) ? "ge" : "le";
+}
+
+function fromBuckets(
+  series: readonly Timed[],
+  options: Record<string, unknown>,
+  mayBeCumulative: boolean,
+): HeatCells {
   const bounded = series.map((one) => ({ ...one, bound: boundOf(one.field) }));
-  const areBounds = bounded.every(({ bound }) => bound !== undefined);
-  if (areBounds) bounded.sort((a, b) => a.bound! - b.bound!);
+  const layout = layoutOf(bounded, options);
+  if (layout !== "unknown") bounded.sort((a, b) => (a.bound! < b.bound! ? -1 : Number(a.bound! > b.bound!)));
   const times = [...new Set(series.flatMap(({ time }) => time.values as number[]))].sort((a, b) => a - b);
   const at = new Map(times.map((time, index) => [time, index]));
   const values = bounded.map(({ field, time }) => {
@@ -66,12 +107,24 @@ function fromBuckets(series: Timed[], mayBeCumulative: boolean): HeatCells {
     rows: bounded.map(({ field, time, bound }, index) => ({
       source: { field, time },
       name: nameOf(field),
-      from: index > 0 ? bounded[index - 1]!.bound : undefined,
-      to: bound,
+      ...boundsAt(bound, bounded[index - 1]?.bound, bounded[index + 1]?.bound, layout),
     })),
-    values: mayBeCumulative && areBounds && isCumulative(values) ? differences(values) : values,
+    layout,
+    values: mayBeCumulative && layout === "le" && isCumulative(values) ? differences(values) : values,
     field: series[0]!.field,
   };
+}
+
+function boundsAt(
+  bound: number | undefined,
+  below: number | undefined,
+  above: number | undefined,
+  layout: HeatLayout,
+): { from?: number; to?: number } {
+  if (layout === "unknown") return {};
+  return layout === "le"
+    ? { from: below, to: bound }
+    : { from: bound, to: above ?? Number.POSITIVE_INFINITY };
 }
 
 /** Whether every bucket holds those below, as Prometheus' do. */
@@ -122,50 +175,8 @@ function ready({ fields, meta }: Frame): HeatCells | undefined {
     times,
     stepMillis: option(sizes, "xBucketSize", stepOf(times)),
     rows: bottoms.map((from) => ({ name: "", from, to: from + height })),
+    layout: "le",
     values,
     field: y,
-  };
-}
-
-const ROWS = 20;
-const COLUMNS = 80;
-
-/** Counts values in squares of time and value. */
-function counted(series: Timed[], options: Record<string, unknown>): HeatCells | undefined {
-  const points = series.flatMap(({ field, time }) =>
-    field.values.flatMap((value, index) => {
-      const number = numberOf(value);
-      return number === null || !Number.isFinite(number)
-        ? []
-        : [[time.values[index] as number, number] as const];
-    }),
-  );
-  const calculation = part(part(options, "calculation"), "yBuckets");
-  const isLog = option(part(calculation, "scale"), "type", "linear") === "log";
-  const scaled = (value: number) => (isLog ? Math.log10(Math.max(value, 1e-12)) : value);
-  const values = endsOf(points.map(([, value]) => scaled(value)));
-  const times = endsOf(points.map(([time]) => time));
-  if (!values || !times) return undefined;
-  const [[low, high], [from, to]] = [values, times];
-  const rowSize = (high - low || 1) / ROWS;
-  const step = Math.max(1, (to - from || 1) / COLUMNS);
-  const counts = Array.from({ length: ROWS }, () => new Array<number | null>(COLUMNS + 1).fill(null));
-  for (const [time, value] of points) {
-    const row = Math.min(ROWS - 1, Math.floor((scaled(value) - low) / rowSize));
-    const column = Math.floor((time - from) / step);
-    counts[row]![column] = (counts[row]![column] ?? 0) + 1;
-  }
-  const unscaled = (value: number) => (isLog ? 10 ** value : value);
-  const first = series[0]!.field;
-  return {
-    times: Array.from({ length: COLUMNS + 1 }, (_, column) => from + column * step),
-    stepMillis: step,
-    rows: Array.from({ length: ROWS }, (_, row) => ({
-      name: "",
-      from: unscaled(low + row * rowSize),
-      to: unscaled(low + (row + 1) * rowSize),
-    })),
-    values: counts,
-    field: first,
   };
 }

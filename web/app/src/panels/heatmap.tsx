@@ -1,30 +1,28 @@
 /** How often values lay where, over time: darker cells hold more. */
 import { useMemo } from "preact/hooks";
-import { token } from "../frame/theme";
 import { highest } from "../ui/ends";
-import { count, fullTime } from "../ui/format";
+import { count } from "../ui/format";
 import { formatWith, units } from "../ui/units";
 import { Canvas } from "./canvas";
-import { between, scaleOf } from "./colors";
 import { whole } from "./display";
 import { withoutExemplars } from "./exemplars";
 import { option, part } from "./frame";
-import { type HeatCells, heatCells } from "./heatcells";
+import { type HeatCells, type HeatRow, heatCells } from "./heatcells";
+import { heatPaint } from "./heatcolors";
+import { drawCells, type HeatDrawing, heatRoom } from "./heatdraw";
 import { HoverBox, placeOf, useHover } from "./hover";
 import type { PanelProps } from "./kinds";
 import { type Link, linksOf } from "./links";
 import { NoData } from "./nodata";
-import { drawTimes } from "./timescale";
-import { inZone, zone } from "./zone";
+import { clockOf, zone, zonedFull } from "./zone";
 
 export function Heatmap({ panel, frames, width, height, range, onZoom }: PanelProps) {
-  const cells = useMemo(() => heatCells(withoutExemplars(frames), panel.options), [frames, panel.options]);
+  const { options } = panel;
+  const cells = useMemo(() => heatCells(withoutExemplars(frames), options), [frames, options]);
   const { hovered, enter, leave, keep } = useHover();
-  if (!cells) return <NoData frames={frames} />;
-  const format = boundFormat(cells, panel.options);
-  const names = cells.rows.map((row) =>
-    row.to === undefined ? row.name : row.to === Number.POSITIVE_INFINITY ? "+Inf" : format(row.to),
-  );
+  if (!cells || cells.rows.length === 0) return <NoData frames={frames} />;
+  const format = boundFormat(cells, options);
+  const names = cells.rows.map((row) => nameOfRow(row, cells, format));
   const left =
     highest(
       names.map(({ length }) => length),
@@ -32,15 +30,25 @@ export function Heatmap({ panel, frames, width, height, range, onZoom }: PanelPr
     ) *
       6.4 +
     12;
-  const area = { left, top: 4, width: width - left - 8, height: height - 44 };
-  const most = greatest(cells);
-  const stops = scaleOf(option(part(panel.options, "color"), "scheme", "Oranges"));
-  const exponent = option(part(panel.options, "color"), "exponent", 0.5);
-  const paint = (value: number) => between(stops, 0.12 + 0.88 * (value / (most || 1)) ** exponent);
+  const { showsLegend, canvasHeight } = heatRoom(options, height);
+  const area = { left, top: 4, width: width - left - 8, height: canvasHeight - 24 };
+  const paint = heatPaint(cells, options);
+  const say = valueFormat(options);
+  const drawing: HeatDrawing = {
+    cells,
+    area,
+    range,
+    names,
+    paint,
+    isReversed: option(part(options, "yAxis"), "reverse", false),
+    showValue: option(options, "showValue", "never"),
+    say,
+  };
   const at = (x: number, y: number) => {
     const time = range.from + ((x - area.left) / area.width) * (range.to - range.from);
     const column = cells.times.findLastIndex((start) => start <= time);
-    const row = cells.rows.length - 1 - Math.floor(((y - area.top) / area.height) * cells.rows.length);
+    const place = Math.floor(((y - area.top) / area.height) * cells.rows.length);
+    const row = drawing.isReversed ? place : cells.rows.length - 1 - place;
     const isThere =
       column >= 0 && time < cells.times[column]! + cells.stepMillis * 1.01 && cells.rows[row] !== undefined;
     return isThere ? { column, row } : undefined;
@@ -48,24 +56,22 @@ export function Heatmap({ panel, frames, width, height, range, onZoom }: PanelPr
   const said = ({ row, column }: { row: number; column: number }) => {
     const { from, to } = cells.rows[row]!;
     const bounds =
-      to === undefined
-        ? names[row]!
-        : `${from === undefined ? "" : format(from)} – ${to === Number.POSITIVE_INFINITY ? "∞" : format(to)}`;
+      cells.layout === "unknown" ? names[row]! : `${boundText(from, format)} – ${boundText(to, format)}`;
     const value = cells.values[row]![column];
     const isThere = typeof value === "number";
     const rows = [
-      { label: bounds, value: isThere ? count(value) : "–", color: isThere ? paint(value) : undefined },
+      { label: bounds, value: isThere ? say(value) : "–", color: isThere ? paint.of(value) : undefined },
     ];
-    return [fullTime(inZone(cells.times[column]!)), rows] as const;
+    return [zonedFull(cells.times[column]!), rows] as const;
   };
   return (
     <div class="heatmap">
       <Canvas
         width={width}
-        height={Math.max(40, height - 20)}
-        label={`${panel.title}. Heat map of ${cells.rows.length} rows over time; the fullest cell holds ${count(most)}.`}
-        about={[cells, zone.value, range.from, range.to, names.join("\u0001")]}
-        draw={(context) => draw(context, cells, area, range, names, paint)}
+        height={Math.max(40, canvasHeight)}
+        label={`${panel.title}. Heat map of ${cells.rows.length} rows over time; the fullest cell holds ${say(paint.high)}.`}
+        about={[cells, options, zone.value, range.from, range.to, names.join("\u0001")]}
+        draw={(context) => drawCells(context, drawing)}
         onLeave={leave}
         onMove={(event, x, y) => {
           const found = at(x, y);
@@ -81,19 +87,33 @@ export function Heatmap({ panel, frames, width, height, range, onZoom }: PanelPr
             onZoom?.(time - cells.stepMillis, time + 2 * cells.stepMillis);
         }}
       />
-      <div class="heat-scale">
-        <span>0</span>
-        <span
-          class="heat-bar"
-          style={{
-            background: `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map((share) => paint(share * most)).join(", ")})`,
-          }}
-        />
-        <span>{count(most)}</span>
-      </div>
+      {showsLegend && (
+        <div class="heat-scale">
+          <span>{say(paint.low)}</span>
+          <span class="heat-bar" style={{ background: legendColors(paint) }} />
+          <span>{say(paint.high)}</span>
+        </div>
+      )}
       <HoverBox of={hovered} />
     </div>
   );
+}
+
+function legendColors({ low, high, of }: ReturnType<typeof heatPaint>): string {
+  const shares = [0, 0.25, 0.5, 0.75, 1];
+  return `linear-gradient(to right, ${shares.map((share) => of(low + share * (high - low))).join(", ")})`;
+}
+
+function boundText(bound: number | undefined, format: (value: number) => string): string {
+  if (bound === undefined) return "";
+  return Number.isFinite(bound) ? format(bound) : bound > 0 ? "∞" : "-∞";
+}
+
+/** What stands beside a row: the bound that names it. */
+function nameOfRow(row: HeatRow, { layout }: HeatCells, format: (value: number) => string): string {
+  const bound = layout === "ge" ? row.from : row.to;
+  if (layout === "unknown" || bound === undefined) return row.name;
+  return Number.isFinite(bound) ? format(bound) : bound > 0 ? "+Inf" : "-Inf";
 }
 
 function boundFormat(cells: HeatCells, options: Record<string, unknown>): (value: number) => string {
@@ -103,6 +123,19 @@ function boundFormat(cells: HeatCells, options: Record<string, unknown>): (value
     decimals: typeof axis.decimals === "number" ? axis.decimals : undefined,
     kind: "number",
     isTick: true,
+    clock: clockOf(),
+  });
+  return (value) => whole(format(value));
+}
+
+/** How what is in a cell is written. */
+function valueFormat(options: Record<string, unknown>): (value: number) => string {
+  const { unit, decimals } = part(options, "cellValues");
+  if (typeof unit !== "string" && typeof decimals !== "number") return count;
+  const format = formatWith(units.value, {
+    unit: typeof unit === "string" ? unit : undefined,
+    decimals: typeof decimals === "number" ? decimals : undefined,
+    kind: "number",
   });
   return (value) => whole(format(value));
 }
@@ -112,56 +145,4 @@ function linksAt({ rows }: HeatCells, row: number, time: number): Link[] {
   const source = rows[row]?.source;
   const at = source?.time.values.indexOf(time) ?? -1;
   return source && at >= 0 ? linksOf(source.field, at) : [];
-}
-
-function greatest(cells: HeatCells): number {
-  let most = 0;
-  for (const row of cells.values)
-    for (const value of row) if (typeof value === "number" && value > most) most = value;
-  return most;
-}
-
-function draw(
-  context: CanvasRenderingContext2D,
-  cells: HeatCells,
-  area: { left: number; top: number; width: number; height: number },
-  range: { from: number; to: number },
-  names: readonly string[],
-  paint: (value: number) => string,
-): void {
-  const span = range.to - range.from;
-  const rowHeight = area.height / cells.rows.length;
-  drawTimes(context, area, range.from, range.to, { text: token("--text-muted"), grid: token("--grid") });
-  context.save();
-  context.beginPath();
-  context.rect(area.left, area.top, area.width, area.height);
-  context.clip();
-  for (const [row, values] of cells.values.entries()) {
-    const y = area.top + (cells.rows.length - 1 - row) * rowHeight;
-    for (const [column, value] of values.entries()) {
-      if (typeof value !== "number" || value <= 0) continue;
-      const x = area.left + ((cells.times[column]! - range.from) / span) * area.width;
-      context.fillStyle = paint(value);
-      context.fillRect(
-        x,
-        y,
-        Math.max(1, (cells.stepMillis / span) * area.width - 0.6),
-        Math.max(1, rowHeight - 0.6),
-      );
-    }
-  }
-  context.restore();
-  context.fillStyle = token("--text-muted");
-  context.textAlign = "right";
-  context.textBaseline = "middle";
-  const every = Math.max(1, Math.ceil(14 / rowHeight));
-  for (const [row, name] of names.entries()) {
-    if (row % every !== 0) continue;
-    // Bounds stand at the upper edge of their row, names in its middle.
-    const y =
-      area.top +
-      (cells.rows.length - 1 - row) * rowHeight +
-      (cells.rows[row]!.to === undefined ? rowHeight / 2 : 0);
-    context.fillText(name, area.left - 6, Math.max(8, y));
-  }
 }

@@ -17,6 +17,11 @@ import { TimeSeries } from "./timeseries";
 import { Traces } from "./traces";
 import { XyChart } from "./xychart";
 import "./panels.css";
+import "./legend.css";
+import "./single.css";
+import "./table.css";
+import "./drawn.css";
+import "./text.css";
 
 const VIEWS: Record<string, PanelView> = {
   timeseries: TimeSeries,

@@ -3,9 +3,11 @@
  * shows one series alone, with control it adds or removes one.
  */
 import { useMemo, useState } from "preact/hooks";
+import { ordinal } from "../ui/datepattern";
 import { Icon } from "../ui/icon";
 import { display, whole } from "./display";
 import { type Cell, customOf, type Field, isHiddenFrom, nameOf, option, part, texts } from "./frame";
+import { compareKeys, compareTexts, sortKey } from "./order";
 
 export interface LegendItem {
   key: string;
@@ -52,11 +54,23 @@ const TITLES: Record<string, string> = {
   delta: "Delta",
   diff: "Difference",
   stdDev: "StdDev",
+  variance: "Variance",
+  countAll: "Count all",
+  step: "Step",
+  logmin: "Min (above zero)",
+  allIsZero: "All Zeros",
+  allIsNull: "All Nulls",
+  changeCount: "Change Count",
+  distinctCount: "Distinct Count",
+  diffperc: "Difference percent",
+  allValues: "All values",
+  uniqueValues: "All unique values",
 };
 
 /** What a reducer is called in heads. */
 export function calcTitle(id: string): string {
-  return TITLES[id] ?? id;
+  const percentile = /^p([1-9]\d?)$/.exec(id)?.[1];
+  return percentile === undefined ? (TITLES[id] ?? id) : `${ordinal(Number(percentile))} %`;
 }
 
 interface LegendProps {
@@ -192,19 +206,9 @@ function sort(
   if (!calc && by !== "Name") return items;
   const sign = isDescending ? -1 : 1;
   return [...items].sort((a, b) => {
-    if (!calc) return sign * nameOf(a.field).localeCompare(nameOf(b.field), undefined, { numeric: true });
-    return compare(calcOf(a.field, calc), calcOf(b.field, calc), sign);
+    if (!calc) return sign * compareTexts(nameOf(a.field), nameOf(b.field));
+    return compareKeys(sortKey(calcOf(a.field, calc)), sortKey(calcOf(b.field, calc)), sign);
   });
-}
-
-/** What is no number is last in either order. */
-function compare(left: Cell, right: Cell, sign: number): number {
-  const [isLeft, isRight] = [isNumber(left), isNumber(right)];
-  return isLeft && isRight ? sign * ((left as number) - (right as number)) : Number(isRight) - Number(isLeft);
-}
-
-function isNumber(cell: Cell): boolean {
-  return typeof cell === "number" && !Number.isNaN(cell);
 }
 
 /** What the server reduced a field to; a number that JSON has not comes as text. */

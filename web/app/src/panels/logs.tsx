@@ -1,12 +1,11 @@
 /** Lines of logs, newest first, with their level and their labels. */
 import { Fragment } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { fullTime, time } from "../ui/format";
 import { type Cell, type Frame, option, rowsOf, textOf, timeOf } from "./frame";
 import type { PanelProps } from "./kinds";
 import { NoData } from "./nodata";
 import { distinct } from "./series";
-import { inZone } from "./zone";
+import { zonedFull, zonedTime } from "./zone";
 
 interface LogLine {
   /** What stays with it when newer lines come. */
@@ -42,7 +41,7 @@ export function Logs({ panel, frames }: PanelProps) {
             aria-expanded={open === line.key}
             onClick={() => setOpen(open === line.key ? undefined : line.key)}
           >
-            {showsTime && <time class="muted">{time(inZone(line.at), inZone(Date.now()))} </time>}
+            {showsTime && <time class="muted">{zonedTime(line.at)} </time>}
             {line.level !== "" && <b class={`log-level-${line.level}`}>{line.level} </b>}
             {showsLabels && (
               <span class="muted">
@@ -56,7 +55,7 @@ export function Logs({ panel, frames }: PanelProps) {
           {open === line.key && (
             <dl class="attributes log-details">
               <dt>time</dt>
-              <dd>{fullTime(inZone(line.at))}</dd>
+              <dd>{zonedFull(line.at)}</dd>
               {Object.entries(line.labels).map(([name, value]) => (
                 <Fragment key={name}>
                   <dt>{name}</dt>

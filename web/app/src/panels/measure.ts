@@ -1,4 +1,5 @@
-/** How large text is, so that values fill the room that they have. */
+/** How large texts and boxes are, so that values fill the room that they have. */
+import { option } from "./frame";
 
 let context: CanvasRenderingContext2D | null | undefined;
 
@@ -25,4 +26,39 @@ export function columnsFor(count: number, width: number, height: number, ratio =
     if (size > best.size) best = { columns, size };
   }
   return best.columns;
+}
+
+/** How many columns the values of a panel stand in, by its orientation. */
+export function columnsOf(
+  options: Record<string, unknown>,
+  count: number,
+  room: { width: number; height: number },
+  ratio: number,
+): number {
+  switch (option(options, "orientation", "auto")) {
+    case "horizontal":
+      return 1;
+    // Those of a vertical panel stand beside each other.
+    case "vertical":
+      return count;
+    default:
+      return columnsFor(count, room.width, room.height, ratio);
+  }
+}
+
+export interface GivenSizes {
+  minWidth: number;
+  minHeight: number;
+  maxHeight: number;
+}
+
+/** The sizes that a dashboard gives gauges itself; `undefined` where the room says them. */
+export function givenSizes(options: Record<string, unknown>, usual: GivenSizes): GivenSizes | undefined {
+  if (option(options, "sizing", "auto") !== "manual") return undefined;
+  const minHeight = Math.max(0, option(options, "minVizHeight", usual.minHeight));
+  return {
+    minWidth: Math.max(0, option(options, "minVizWidth", usual.minWidth)),
+    minHeight,
+    maxHeight: Math.max(minHeight, option(options, "maxVizHeight", usual.maxHeight)),
+  };
 }

@@ -16,7 +16,8 @@ import {
   rowsOf,
   textOf,
 } from "./frame";
-import { withLinks } from "./tracelinks";
+import { distinct } from "./series";
+import { isTraceId, withLinks } from "./tracelinks";
 
 /** A row as the table has it: one of its own, or one of a table within. */
 export interface Item {
@@ -63,6 +64,21 @@ function ownNames(inner: Frame, outer: Field): Frame {
       : field,
   );
   return { ...inner, fields };
+}
+
+/**
+ * What each row is known by when a refresh has brought others: its trace, or the texts in it, or all of it
+ * where it has none.
+ */
+export function rowKeys(frame: Frame): string[] {
+  const plain = frame.fields.filter(({ type }) => type !== "frame");
+  const ids = plain.filter(isTraceId);
+  const named = plain.filter(({ type }) => type === "string");
+  const by = ids.length > 0 ? ids : named.length > 0 ? named : plain;
+  const keyOf = distinct();
+  return Array.from({ length: rowsOf(frame) }, (_, row) =>
+    keyOf(by.map(({ values }) => textOf(values[row])).join("\u0002")),
+  );
 }
 
 /** Whether the dashboard wants all rows folded out. */

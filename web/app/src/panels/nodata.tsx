@@ -11,7 +11,7 @@ interface NoDataProps {
 }
 
 export function NoData({ frames, field, why, notices = [] }: NoDataProps) {
-  const hasRows = frames.some((frame) => frame.fields.some(({ values }) => values.length > 0));
+  const hasRows = frames.some(({ fields }) => fields.some(({ values }) => values.some((one) => one != null)));
   const text = field?.config?.noValue;
   return (
     <div class="panel-nodata">

@@ -11,7 +11,7 @@ export interface Series {
   key: string;
   field: Field;
   frame: Frame;
-  /** Values as they are, after `negative-Y`. `undefined` where others have a point and this has not. */
+  /** Values as they are, after `negative-Y` and `constant`. `undefined` where others have a point and this has not. */
   values: (number | null | undefined)[];
   /** Values as they are drawn: stacked. */
   drawn: (number | null | undefined)[];
@@ -41,7 +41,10 @@ export function joinSeries(frames: readonly Frame[], hidden: ReadonlySet<string>
     }
   }
   const times = align(tables, series);
-  for (const one of series) one.drawn = one.values;
+  for (const one of series) {
+    if (customOf(one.field).transform === "constant") one.values = constant(one.values);
+    one.drawn = one.values;
+  }
   return { times, series: stacked(times.length, series, hidden), exemplars: exemplarsOf(frames) };
 }
 
@@ -106,7 +109,7 @@ export function sortedRows(times: readonly number[]): number[] {
 }
 
 /** From which distance on two points are not connected. */
-function gapMillis(time: Field, fields: readonly Field[]): number | undefined {
+export function gapMillis(time: Field, fields: readonly Field[]): number | undefined {
   const insert = customOf(fields[0]).insertNulls;
   if (typeof insert === "number" && insert > 0) return insert;
   // A point may be late by a part of the interval it is due in.
@@ -118,6 +121,12 @@ function drawnValue(field: Field, row: number): number | null {
   const value = typeof cell === "boolean" ? Number(cell) : cell;
   if (typeof value !== "number" || !Number.isFinite(value)) return null;
   return customOf(field).transform === "negative-Y" ? -value : value;
+}
+
+/** The first value everywhere. */
+function constant(values: Series["values"]): Series["values"] {
+  const first = values.find((value) => typeof value === "number") ?? null;
+  return values.map(() => first);
 }
 
 /** Stacks those that ask for it, by group; positive and negative values go opposite ways. */
@@ -165,6 +174,21 @@ function stackGroup(length: number, series: Series[], members: number[], isPerce
     one.below = below;
     below = at;
   }
+}
+
+/** Pairs of series between which is filled: those of a stack, and those that a field names itself. */
+export function bandsOf(series: readonly Series[]): [upper: number, lower: number][] {
+  return series.flatMap(({ field, below }, at): [number, number][] => {
+    const wanted = option(customOf(field), "fillBelowTo", "");
+    const named = series.findIndex(
+      (one, other) =>
+        wanted !== "" &&
+        other !== at &&
+        [nameOf(one.field), one.field.config?.displayNameFromDS, one.field.name].includes(wanted),
+    );
+    const lower = named >= 0 ? named : below;
+    return lower === undefined ? [] : [[at, lower]];
+  });
 }
 
 /** Whether series are shown as parts of a whole. */

@@ -5,21 +5,15 @@ import { color, faded, legible, textOn } from "./colors";
 import { option } from "./frame";
 import type { PanelProps } from "./kinds";
 import { Linked } from "./linked";
-import { columnsFor, fitting } from "./measure";
+import { columnsOf, fitting } from "./measure";
 import { NoData } from "./nodata";
 import { type Reduced, reduced } from "./reduced";
 
 export function Stat({ panel, frames, shown = [], width, height }: PanelProps) {
   const values = reduced(shown, frames);
-  if (values.length === 0)
+  if (values.every(({ shown }) => shown.text === ""))
     return <NoData frames={frames} field={frames[0]?.fields[0]} why={emptyWhy(panel.options)} />;
-  const orientation = option(panel.options, "orientation", "auto");
-  const columns =
-    orientation === "horizontal"
-      ? 1
-      : orientation === "vertical"
-        ? values.length
-        : columnsFor(values.length, width, height, 2.2);
+  const columns = columnsOf(panel.options, values.length, { width, height }, 2.2);
   const rows = Math.ceil(values.length / columns);
   const cell = { width: width / columns - 6, height: Math.max(28, height / rows - 6) };
   const common = commonSize(values, panel.options, cell);
@@ -38,7 +32,7 @@ export function Stat({ panel, frames, shown = [], width, height }: PanelProps) {
           options={panel.options}
           size={common}
           count={values.length}
-          height={cell.height}
+          room={cell}
         />
       ))}
     </div>
@@ -55,23 +49,43 @@ interface Sizes {
   name: number;
 }
 
+/** From here on a box has room for a name beside its value. */
+const WIDE_RATIO = 2.5;
+
+/** What stands in the boxes of values, and whether beside each other. */
+export function statLayout(
+  options: Record<string, unknown>,
+  count: number,
+  room: { width: number; height: number },
+): {
+  showsName: boolean;
+  showsValue: boolean /** Whether the name stands beside the value. */;
+  isWide: boolean;
+} {
+  const mode = option(options, "textMode", "auto");
+  const showsName = mode === "value_and_name" || mode === "name" || (mode === "auto" && count > 1);
+  const showsValue = mode !== "name" && mode !== "none";
+  const mayBeWide = option(options, "wideLayout", true) && showsName && showsValue;
+  return { showsName, showsValue, isWide: mayBeWide && room.width > room.height * WIDE_RATIO };
+}
+
 /** One size for all values, so that they can be compared. */
 function commonSize(
   values: readonly Reduced[],
   options: Record<string, unknown>,
   room: { width: number; height: number },
 ): Sizes {
-  const mode = option(options, "textMode", "auto");
-  const showsName = mode === "value_and_name" || mode === "name" || (mode === "auto" && values.length > 1);
+  const { showsName, isWide } = statLayout(options, values.length, room);
   const given = (options.text ?? {}) as { valueSize?: number; titleSize?: number };
   const nameHeight = showsName ? Math.min(16, room.height * 0.3) : 0;
   const valueRoom =
-    (room.height - nameHeight - 6) * (option(options, "graphMode", "area") === "none" ? 0.8 : 0.6);
+    (room.height - (isWide ? 0 : nameHeight) - 6) *
+    (option(options, "graphMode", "area") === "none" ? 0.8 : 0.6);
   const longest = values
     .map(({ shown }) => shown.prefix + shown.text + shown.suffix)
     .reduce((a, b) => (b.length > a.length ? b : a), "0");
   return {
-    value: given.valueSize ?? fitting(longest, room.width - 16, valueRoom, 12, 64),
+    value: given.valueSize ?? fitting(longest, (room.width - 16) * (isWide ? 0.5 : 1), valueRoom, 12, 64),
     name: given.titleSize ?? Math.max(11, Math.min(14, nameHeight)),
   };
 }
@@ -81,19 +95,16 @@ function One({
   options,
   size,
   count,
-  height,
+  room,
 }: {
   value: Reduced;
   options: Record<string, unknown>;
   size: Sizes;
   count: number;
-  height: number;
+  room: { width: number; height: number };
 }) {
   const mode = option(options, "colorMode", "value");
-  const textMode = option(options, "textMode", "auto");
-  const showsName =
-    textMode === "value_and_name" || textMode === "name" || (textMode === "auto" && count > 1);
-  const showsValue = textMode !== "name" && textMode !== "none";
+  const { showsName, showsValue, isWide } = statLayout(options, count, room);
   const paint = value.shown.color;
   const isBackground = mode === "background" || mode === "background_solid";
   const style: JSX.CSSProperties = isBackground
@@ -106,12 +117,12 @@ function One({
   const isCentered = option(options, "justifyMode", "auto") === "center" || (count === 1 && !showsName);
   return (
     <div
-      class={`stat ${isCentered ? "stat-center" : ""}`}
+      class={`stat ${isCentered ? "stat-center" : ""} ${isWide ? "stat-wide" : ""}`}
       style={style}
       role="group"
       aria-label={`${value.name}: ${value.shown.prefix}${value.shown.text}${value.shown.suffix}`}
     >
-      {option(options, "graphMode", "area") === "area" && value.trend && height > 50 && (
+      {option(options, "graphMode", "area") === "area" && value.trend && room.height > 50 && (
         <Trend trend={value.trend} paint={isBackground ? textOn(paint) : paint} />
       )}
       {showsName && (

@@ -4,38 +4,20 @@
  */
 import { useMemo } from "preact/hooks";
 import { theme, token } from "../frame/theme";
-import { colorOf } from "../ui/colors";
 import { highest } from "../ui/ends";
-import { duration, fullTime } from "../ui/format";
+import { duration } from "../ui/format";
 import { units } from "../ui/units";
 import { Canvas } from "./canvas";
 import { textOn } from "./colors";
-import { display, whole } from "./display";
-import { isExemplars } from "./exemplars";
-import { type Cell, type Field, type Frame, isHiddenFrom, nameOf, option, timeOf } from "./frame";
+import { option } from "./frame";
 import { HoverBox, placeOf, useHover } from "./hover";
 import type { PanelProps } from "./kinds";
+import { type Lane, laneCount, lanesOf } from "./lanes";
 import { legendOptions } from "./legend";
 import { linksOf } from "./links";
 import { NoData } from "./nodata";
-import { sortedRows } from "./series";
 import { drawTimes } from "./timescale";
-import { inZone, zone } from "./zone";
-
-export interface Piece {
-  from: number;
-  to: number;
-  text: string;
-  color: string;
-  /** The row that it begins with. */
-  row: number;
-}
-
-export interface Lane {
-  name: string;
-  field: Field;
-  pieces: Piece[];
-}
+import { ownZones, zone, zonedFull } from "./zone";
 
 export function StateTimeline(props: PanelProps) {
   return <Lanes {...props} isHistory={false} />;
@@ -61,8 +43,9 @@ function Lanes({
   );
   const { hovered, enter, leave, keep } = useHover();
   if (lanes.length === 0) return <NoData frames={frames} />;
-  const cut = laneFields(frames).length - lanes.length;
+  const cut = laneCount(frames) - lanes.length;
   const legend = legendOptions(panel.options);
+  const [clock] = ownZones(panel.options);
   const states = new Map(
     lanes.flatMap(({ pieces }) => pieces.map(({ text, color }) => [text, color] as const)),
   );
@@ -94,7 +77,7 @@ function Lanes({
   type Found = NonNullable<ReturnType<typeof pieceAt>>;
   const said = ({ lane, piece }: Found) =>
     [
-      fullTime(inZone(piece.from)),
+      zonedFull(piece.from, clock),
       [
         { label: lane.name, value: piece.text, color: piece.color },
         { label: "for", value: duration((piece.to - piece.from) * 1e6) },
@@ -105,9 +88,9 @@ function Lanes({
       <Canvas
         width={width}
         height={area.height + 26}
-        label={`${panel.title}. ${lanes.map(({ name, pieces }) => `${name}: now ${pieces.at(-1)?.text ?? "nothing"}`).join(", ")}`}
-        about={[lanes, zone.value, range.from, range.to, area.height, share, isHistory, showValue]}
-        draw={(context) => draw(context, lanes, area, range, share, isHistory, showValue)}
+        label={`${panel.title}. ${lanes.map(({ name, pieces }) => `${name}: last ${pieces.at(-1)?.text ?? "nothing"}`).join(", ")}`}
+        about={[lanes, clock, zone.value, range.from, range.to, area.height, share, isHistory, showValue]}
+        draw={(context) => draw(context, lanes, area, range, share, isHistory, showValue, clock)}
         onLeave={leave}
         onMove={(event, x, y) => {
           const found = pieceAt(x, y);
@@ -142,60 +125,6 @@ function Lanes({
   );
 }
 
-const MOST_LANES = 200;
-
-/** What has a lane: each column beside the time. */
-function laneFields(frames: readonly Frame[]): { field: Field; times: number[] }[] {
-  return frames.flatMap((frame) => {
-    const time = timeOf(frame);
-    if (!time || isExemplars(frame)) return [];
-    const fields = frame.fields.filter((field) => field !== time && !isHiddenFrom(field, "viz"));
-    return fields.map((field) => ({ field, times: time.values as number[] }));
-  });
-}
-
-/** The lanes of frames, as many as are drawn. */
-export function lanesOf(frames: readonly Frame[], end: number, isMerged: boolean): Lane[] {
-  return laneFields(frames)
-    .slice(0, MOST_LANES)
-    .map(({ field, times }) => ({
-      name: nameOf(field),
-      field,
-      pieces: piecesOf(field, times, end, isMerged),
-    }));
-}
-
-function piecesOf(field: Field, times: readonly number[], end: number, isMerged: boolean): Piece[] {
-  const show = display(field);
-  const pieces: Piece[] = [];
-  let before: Cell;
-  const order = sortedRows(times);
-  for (const [at, row] of order.entries()) {
-    const time = times[row]!;
-    const cell = field.values[row];
-    const to = Math.min(end, times[order[at + 1] ?? -1] ?? end);
-    if (to <= time) continue;
-    const last = pieces.at(-1);
-    if (cell === null || cell === undefined) {
-      before = undefined;
-      continue;
-    }
-    if (isMerged && last && before === cell) {
-      last.to = to;
-      continue;
-    }
-    before = cell;
-    const shown = show(cell);
-    // States that nobody gave a colour have that of their text.
-    const paint =
-      shown.isJudged && (field.type !== "string" || field.config?.mappings?.length)
-        ? shown.color
-        : colorOf(whole(shown));
-    pieces.push({ from: time, to, text: whole(shown), color: paint, row });
-  }
-  return pieces;
-}
-
 function draw(
   context: CanvasRenderingContext2D,
   lanes: readonly Lane[],
@@ -204,11 +133,13 @@ function draw(
   share: number,
   isHistory: boolean,
   showValue: string,
+  clock: string | undefined,
 ): void {
   const laneHeight = area.height / lanes.length;
   const thick = Math.max(3, Math.min(laneHeight - 2, laneHeight * (isHistory ? 0.9 : share)));
   const x = (time: number) => area.left + ((time - range.from) / (range.to - range.from)) * area.width;
-  drawTimes(context, area, range.from, range.to, { text: token("--text-muted"), grid: token("--grid") });
+  const colors = { text: token("--text-muted"), grid: token("--grid") };
+  drawTimes(context, area, range.from, range.to, colors, clock);
   context.textBaseline = "middle";
   for (const [at, lane] of lanes.entries()) {
     const top = area.top + at * laneHeight + (laneHeight - thick) / 2;

@@ -10,7 +10,9 @@ export function plotSeries(one: Series, scale: string, isShown: boolean): uPlot.
   const style = option(custom, "drawStyle", "line");
   const width = style === "points" ? 0 : option(custom, "lineWidth", 1);
   const base = seriesColor(one.field);
-  const opacity = option(custom, "fillOpacity", 0) / 100;
+  const isBand = option(custom, "fillBelowTo", "") !== "";
+  // What is filled down to another series is seen also where nobody said how much.
+  const opacity = (option(custom, "fillOpacity", 0) || (isBand ? 35 : 0)) / 100;
   const points = option(custom, "showPoints", "auto");
   return {
     label: nameOf(one.field),

@@ -6,14 +6,15 @@ import { SelectField } from "../ui/field";
 import { Icon } from "../ui/icon";
 import { type Column, Table } from "../ui/table";
 import { units } from "../ui/units";
-import { TableCell } from "./cell";
-import { display, whole } from "./display";
+import { rowFill, TableCell } from "./cell";
+import { display } from "./display";
 import { columnsOf, useFolds } from "./folds";
-import { type Cell, customOf, type Field, type Frame, nameOf, option, part, rowsOf, textOf } from "./frame";
+import { customOf, type Field, type Frame, nameOf, option, part, rowsOf } from "./frame";
 import type { PanelProps } from "./kinds";
 import { FOLD_PIXELS, type Item, itemsOf } from "./nested";
 import { NoData } from "./nodata";
-import { alignOf, Filters, Footer, footerOf } from "./tableparts";
+import { alignOf, Filters, Footer, footerOf, roomOf, sideOf } from "./tableparts";
+import { arrange, givenSorting, rowTexts, type Sorting } from "./tablerows";
 import { columnWidths, leastWidth } from "./tablewidths";
 import { zone } from "./zone";
 
@@ -44,30 +45,24 @@ export function TablePanel(props: PanelProps) {
   );
 }
 
-interface Sorting {
-  name: string;
-  isDescending: boolean;
-}
-
 function FrameTable({ frame, panel, width, height }: PanelProps & { frame: Frame }) {
-  const given = (Array.isArray(panel.options.sortBy) ? panel.options.sortBy[0] : undefined) as
-    | { displayName?: string; desc?: boolean }
-    | undefined;
-  const [sorting, setSorting] = useState<Sorting | undefined>(
-    given?.displayName ? { name: given.displayName, isDescending: given.desc === true } : undefined,
-  );
+  const [sorting, setSorting] = useState<readonly Sorting[]>(() => givenSorting(panel.options));
   const [filters, setFilters] = useState<Record<string, string>>({});
   const [open, setOpen] = useState<string | undefined>(undefined);
   const [page, setPage] = useState(0);
   const [fields, nested] = useMemo(() => columnsOf(frame), [frame]);
   const folds = useFolds(frame, nested, width);
   const shows = useMemo(() => fields.map(display), [fields, units.value, theme.value, zone.value]);
-  const rows = useMemo(() => arrange(frame, fields, sorting, filters), [frame, fields, sorting, filters]);
+  const textAt = useMemo(rowTexts, [fields, units.value, zone.value]);
+  const rows = useMemo(
+    () => arrange(frame, fields, sorting, filters, textAt),
+    [frame, fields, sorting, filters, textAt],
+  );
   const widths = useMemo(() => columnWidths(frame, fields, width), [fields, width, units.value, zone.value]);
   const rowHeight = { sm: 28, md: 34, lg: 44 }[option(panel.options, "cellHeight", "sm")] ?? 28;
   const isFiltering = open !== undefined || Object.keys(filters).length > 0;
   const footer = footerOf(panel.options, fields);
-  const bodyHeight = height - 30 - (isFiltering ? 36 : 0) - (footer ? 28 : 0);
+  const { hasHead, bodyHeight } = roomOf(panel.options, height, isFiltering, footer !== undefined);
   const isPaged =
     option(panel.options, "enablePagination", false) ||
     option(part(panel.options, "footer"), "enablePagination", false);
@@ -76,26 +71,30 @@ function FrameTable({ frame, panel, width, height }: PanelProps & { frame: Frame
   const current = Math.min(page, lastPage);
   const shown = isPaged ? rows.slice(current * pageSize, (current + 1) * pageSize) : rows;
   const items = itemsOf(shown, folds.isOpen, folds.tables);
+  const fillOf = rowFill(fields, shows);
   const columns: Column<Item>[] = fields.map((field, index) => ({
     id: String(index),
     width: widths[index]!.css,
-    align: alignOf(field),
-    title: (
+    align: sideOf(field),
+    title: !hasHead ? (
+      nameOf(field)
+    ) : (
       <Head
         field={field}
-        sorting={sorting}
+        sorting={sorting.find(({ name }) => name === nameOf(field))}
         isFiltered={nameOf(field) in filters}
-        onSort={() =>
-          setSorting({
-            name: nameOf(field),
-            isDescending: sorting?.name === nameOf(field) ? !sorting.isDescending : true,
-          })
-        }
+        onSort={(isDescending) => setSorting([{ name: nameOf(field), isDescending }])}
         onFilter={isFilterable(field) ? () => setOpen(nameOf(field)) : undefined}
       />
     ),
     render: ({ row }) => (
-      <TableCell field={field} row={row} show={shows[index]!} width={widths[index]!.pixels} />
+      <TableCell
+        field={field}
+        row={row}
+        show={shows[index]!}
+        width={widths[index]!.pixels}
+        fill={fillOf?.(row)}
+      />
     ),
   }));
   if (nested.length > 0) columns.unshift(folds.column(fields[0]));
@@ -104,7 +103,7 @@ function FrameTable({ frame, panel, width, height }: PanelProps & { frame: Frame
   return (
     <>
       {isFiltering && <Filters filters={filters} open={open} onChange={setFilters} onOpen={setOpen} />}
-      <div class="table-scroll">
+      <div class={hasHead ? "table-scroll" : "table-scroll table-headless"}>
         <div style={{ minWidth: Math.max(least, folds.leastWidth(items)) + 14 }}>
           <Table
             label={panel.title || "Table"}
@@ -158,58 +157,28 @@ function isFilterable(field: Field): boolean {
   return field.config?.filterable === true || customOf(field).filterable === true;
 }
 
-/** Rows that pass the filters, in order. */
-function arrange(
-  frame: Frame,
-  fields: readonly Field[],
-  sorting: Sorting | undefined,
-  filters: Record<string, string>,
-): number[] {
-  const wanted = fields.flatMap((field) => {
-    const text = filters[nameOf(field)]?.toLowerCase();
-    return text ? [{ field, show: display(field), text }] : [];
-  });
-  let rows = Array.from({ length: rowsOf(frame) }, (_, row) => row);
-  if (wanted.length > 0) {
-    rows = rows.filter((row) =>
-      wanted.every(({ field, show, text }) => whole(show(field.values[row])).toLowerCase().includes(text)),
-    );
-  }
-  const by = fields.find((field) => nameOf(field) === sorting?.name);
-  return by && sorting
-    ? rows.sort((a, b) => compare(by.values[a], by.values[b], sorting.isDescending ? -1 : 1))
-    : rows;
-}
-
-function isValue(cell: Cell): boolean {
-  return cell !== null && cell !== undefined && !Number.isNaN(cell);
-}
-
-/** What has no value is last in either order. */
-export function compare(left: Cell, right: Cell, sign: number): number {
-  const [isLeft, isRight] = [isValue(left), isValue(right)];
-  if (!isLeft || !isRight) return Number(isRight) - Number(isLeft);
-  if (typeof left === "number" && typeof right === "number") return sign * (left - right);
-  return sign * textOf(left).localeCompare(textOf(right), undefined, { numeric: true });
-}
-
 interface HeadProps {
   field: Field;
-  sorting?: Sorting;
+  /** Its part in the order of the rows. */
+  sorting: Sorting | undefined;
   isFiltered: boolean;
-  onSort: () => void;
+  onSort: (isDescending: boolean) => void;
   onFilter?: () => void;
 }
 
 function Head({ field, sorting, isFiltered, onSort, onFilter }: HeadProps) {
   const name = nameOf(field);
-  const isSorted = sorting?.name === name;
   return (
-    <span class="table-panel-head">
-      <button type="button" class="table-sort" onClick={onSort} title={field.config?.description ?? name}>
+    <span class={alignOf(field) === "center" ? "table-panel-head cell-centered" : "table-panel-head"}>
+      <button
+        type="button"
+        class="table-sort"
+        onClick={() => onSort(!sorting?.isDescending)}
+        title={field.config?.description ?? name}
+      >
         <span class="ellipsis">{name}</span>
-        {isSorted && <span class="hidden">, {sorting.isDescending ? "sorted down" : "sorted up"}</span>}
-        {isSorted && <Icon name={sorting.isDescending ? "down" : "up"} size={12} />}
+        {sorting && <span class="hidden">, {sorting.isDescending ? "sorted down" : "sorted up"}</span>}
+        {sorting && <Icon name={sorting.isDescending ? "down" : "up"} size={12} />}
       </button>
       {onFilter && (
         <button

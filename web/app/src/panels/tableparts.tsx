@@ -2,9 +2,9 @@
 import { Button } from "../ui/button";
 import { TextField } from "../ui/field";
 import { display, whole } from "./display";
-import { customOf, type Field, nameOf, option, part, texts } from "./frame";
+import { type Cell, customOf, type Field, nameOf, option, part, texts } from "./frame";
 import { calcTitle } from "./legend";
-import { tally } from "./tally";
+import { keepsUnit, tally } from "./tally";
 
 interface FiltersProps {
   filters: Record<string, string>;
@@ -85,7 +85,7 @@ export function Footer({
     const reducers = own.length > 0 ? own : footer.reducers;
     if (field.type === "number" && wanted(field) && !footer.countsRows) {
       const values = rows.map((row) => field.values[row]);
-      return reducers.map((id) => whole(display(field)(tally(values, id)))).join(" / ");
+      return reducers.map((id) => footText(field, tally(values, id), id)).join(" / ");
     }
     if (index !== 0) return "";
     return footer.countsRows ? `${rows.length} rows` : reducers.map(calcTitle).join(" / ");
@@ -102,9 +102,35 @@ export function Footer({
   );
 }
 
-/** On which side the cells of a column stand. */
-export function alignOf(field: Field): "left" | "right" {
+function footText(field: Field, result: Cell, id: string): string {
+  if (Array.isArray(result)) return result.map((one) => footText(field, one, "last")).join(", ");
+  const { mappings: _, unit, ...config } = field.config ?? {};
+  return whole(display(keepsUnit(id) ? field : { ...field, config })(result));
+}
+
+/** Whether a table has a head, and the room that this and what else is around leave for its rows. */
+export function roomOf(
+  options: Record<string, unknown>,
+  height: number,
+  isFiltering: boolean,
+  hasFooter: boolean,
+): { hasHead: boolean; bodyHeight: number } {
+  const hasHead = option(options, "showHeader", true);
+  return {
+    hasHead,
+    bodyHeight: height - (hasHead ? 30 : 0) - (isFiltering ? 36 : 0) - (hasFooter ? 28 : 0),
+  };
+}
+
+/** Where the cells of a column stand. */
+export function alignOf(field: Field): "left" | "center" | "right" {
   const align = option(customOf(field), "align", "auto");
-  if (align === "left" || align === "right") return align;
+  if (align === "left" || align === "center" || align === "right") return align;
   return field.type === "number" ? "right" : "left";
+}
+
+/** The side of a column as tables know it; what is in the middle puts itself there. */
+export function sideOf(field: Field): "left" | "right" {
+  const align = alignOf(field);
+  return align === "center" ? "left" : align;
 }

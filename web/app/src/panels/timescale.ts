@@ -1,31 +1,54 @@
 /** An axis of time for drawings of our own: where a time lies, and round times along it. */
-import { day } from "../ui/format";
-import { inZone, zoneOffset } from "./zone";
+import { datePattern } from "../ui/datepattern";
+import { clockOf, zone } from "./zone";
 
 const STEPS_SECONDS = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800,
   604_800, 2_592_000, 7_776_000, 31_536_000,
 ];
 
-/** Round times between two, about one for `pixels`. */
-export function timeTicks(from: number, to: number, width: number, pixels = 80): number[] {
+const HOUR_MILLIS = 3_600_000;
+const DAY_MILLIS = 24 * HOUR_MILLIS;
+
+/** Round times between two, about one for `pixels`, on the clock of a zone. */
+export function timeTicks(
+  from: number,
+  to: number,
+  width: number,
+  name: string | undefined = zone.value,
+  pixels = 80,
+): number[] {
   const wanted = (to - from) / Math.max(1, width / pixels) / 1000;
   const step = (STEPS_SECONDS.find((seconds) => seconds >= wanted) ?? STEPS_SECONDS.at(-1)!) * 1000;
-  const shift = -zoneOffset(from);
+  const { offsetAt } = clockOf(name);
+  // Clocks change by full hours, so that what is round within an hour stays round.
+  if (step <= HOUR_MILLIS) return rounds(from, to, step, offsetAt(from));
   const found: number[] = [];
-  for (let at = Math.ceil((from - shift) / step) * step + shift; at <= to; at += step) found.push(at);
+  for (const shown of rounds(from + offsetAt(from), to + offsetAt(to), step, 0)) {
+    // The clock may have another offset there than at its beginning.
+    const guess = shown - offsetAt(shown - offsetAt(from));
+    const at = shown - offsetAt(guess);
+    if (at >= from && at <= to && at > (found.at(-1) ?? Number.NEGATIVE_INFINITY)) found.push(at);
+  }
   return found;
 }
 
+/** The times that are multiples of a step once an offset is added. */
+function rounds(from: number, to: number, step: number, offset: number): number[] {
+  const first = Math.ceil((from + offset) / step) * step - offset;
+  return Array.from(
+    { length: Math.max(0, Math.floor((to - first) / step) + 1) },
+    (_, at) => first + at * step,
+  );
+}
+
 /** A time on an axis: the clock, or the day where one begins. */
-export function tickTime(millis: number, spanMillis: number): string {
-  const shown = inZone(millis);
-  const date = new Date(shown);
-  const two = (value: number) => String(value).padStart(2, "0");
-  if (spanMillis > 3 * 86_400_000 || (date.getHours() === 0 && date.getMinutes() === 0))
-    return day(shown).slice(5);
-  const clock = `${two(date.getHours())}:${two(date.getMinutes())}`;
-  return spanMillis < 10 * 60_000 ? `${clock}:${two(date.getSeconds())}` : clock;
+export function tickTime(millis: number, spanMillis: number, name: string | undefined = zone.value): string {
+  const clock = clockOf(name);
+  const isMidnight = (millis + clock.offsetAt(millis)) % DAY_MILLIS === 0;
+  // Of months, days are what is looked for; where a day has several ticks, the clock tells them apart.
+  if (isMidnight || spanMillis > 31 * DAY_MILLIS) return datePattern(millis, "MM-DD", clock);
+  return datePattern(millis, spanMillis < 10 * 60_000 ? "HH:mm:ss" : "HH:mm", clock);
 }
 
 /** Draws times below an area. */
@@ -35,11 +58,12 @@ export function drawTimes(
   from: number,
   to: number,
   colors: { text: string; grid: string },
+  name: string | undefined = zone.value,
 ): void {
   context.font = "11px system-ui, sans-serif";
   context.textAlign = "center";
   context.textBaseline = "top";
-  for (const at of timeTicks(from, to, area.width)) {
+  for (const at of timeTicks(from, to, area.width, name)) {
     const x = area.left + ((at - from) / (to - from)) * area.width;
     context.strokeStyle = colors.grid;
     context.beginPath();
@@ -47,6 +71,6 @@ export function drawTimes(
     context.lineTo(x, area.top + area.height);
     context.stroke();
     context.fillStyle = colors.text;
-    context.fillText(tickTime(at, to - from), x, area.top + area.height + 5);
+    context.fillText(tickTime(at, to - from, name), x, area.top + area.height + 5);
   }
 }

@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { theme } from "../frame/theme";
 import { takeDragged } from "../ui/plot";
 import { units } from "../ui/units";
-import { plotAxis, plotScale, scalesOf, timeAxis } from "./axes";
+import { plotAxis, plotScale, scalesOf, timeAxes } from "./axes";
 import { seriesColor } from "./colors";
 import { display, whole } from "./display";
 import type { Placed } from "./exemplars";
@@ -13,10 +13,10 @@ import type { PanelProps } from "./kinds";
 import { Legend, type LegendItem, legendOptions } from "./legend";
 import { NoData } from "./nodata";
 import { drawAnnotations, drawExemplars, drawThresholds } from "./overlays";
-import { type Joined, joinSeries } from "./series";
+import { bandsOf, type Joined, joinSeries } from "./series";
 import { plotSeries } from "./strokes";
 import { attachTooltip, type Spoken } from "./tooltip";
-import { inZone, zone } from "./zone";
+import { ownZones, zone } from "./zone";
 
 export function TimeSeries(props: PanelProps) {
   const { frames, panel } = props;
@@ -66,6 +66,7 @@ function Plot(props: PlotProps) {
     )
     .join("\u0001");
   const [colors, known, clock] = [theme.value, units.value, zone.value];
+  const zones = ownZones(props.panel.options).join("\u0001");
   useEffect(() => {
     const element = root.current!;
     const made = new uPlot(plotOptions(element, newest, hidden, items), dataOf(joined), element);
@@ -87,7 +88,7 @@ function Plot(props: PlotProps) {
       made.destroy();
       plot.current = undefined;
     };
-  }, [shape, colors, known, clock, props.sync?.key, props.sync?.values, hidden]);
+  }, [shape, colors, known, clock, zones, props.sync?.key, props.sync?.values, hidden]);
   useEffect(
     () => plot.current?.setData(dataOf(joined)),
     [joined, props.range.from, props.range.to, props.annotations],
@@ -139,8 +140,8 @@ function plotOptions(
 ): uPlot.Options {
   const { props, joined } = newest.current;
   const { scales, keyOf } = scalesOf(joined.series);
-  const bands = joined.series.flatMap(({ below }, at) =>
-    below === undefined ? [] : [{ series: [at + 1, below + 1] as [number, number] }],
+  const bands = bandsOf(joined.series).map(
+    ([upper, lower]): uPlot.Band => ({ series: [upper + 1, lower + 1] }),
   );
   return {
     width: Math.max(40, root.clientWidth),
@@ -154,7 +155,6 @@ function plotOptions(
       sync: props.sync ? { key: props.sync.key, scales: ["x", null], filters: CURSOR_ONLY } : undefined,
     },
     focus: { alpha: 0.25 },
-    tzDate: (seconds) => new Date(inZone(seconds * 1000)),
     scales: {
       x: {
         time: true,
@@ -162,7 +162,10 @@ function plotOptions(
       },
       ...Object.fromEntries(scales.map((scale) => [scale.key, plotScale(scale)])),
     },
-    axes: [timeAxis(), ...scales.map((scale, at) => plotAxis(scale, at === 0))],
+    axes: [
+      ...timeAxes(ownZones(props.panel.options)),
+      ...scales.map((scale, at) => plotAxis(scale, at === 0)),
+    ],
     series: [
       {},
       ...joined.series.map((one, at) => plotSeries(one, keyOf(one), !hidden.has(items[at]?.key ?? ""))),

@@ -3,7 +3,6 @@
  * the value that is nearest. It is made of plain elements, because it changes with every movement.
  */
 import type uPlot from "uplot";
-import { fullTime } from "../ui/format";
 import { tooltipRow } from "../ui/plot";
 import { seriesColor } from "./colors";
 import { display, whole } from "./display";
@@ -12,7 +11,7 @@ import { type Field, isHiddenFrom, nameOf, option, part } from "./frame";
 import type { Annotation, PanelProps } from "./kinds";
 import { type Link, linksOf } from "./links";
 import type { Joined, Series } from "./series";
-import { inZone } from "./zone";
+import { ownZones, zonedFull } from "./zone";
 
 const MOST_ROWS = 40;
 
@@ -68,7 +67,7 @@ export function attachTooltip(plot: uPlot, newest: { current: Spoken }): () => v
       box.hidden = true;
       return;
     }
-    box.replaceChildren(...content(newest.current.joined.times[idx]!, rows, marks, exemplar));
+    box.replaceChildren(...content(timeText(newest.current, idx), rows, marks, exemplar));
     box.hidden = false;
     settle(box, plot, left, isOwn ? top : 10);
   };
@@ -130,8 +129,13 @@ function annotationsAt(plot: uPlot, annotations: readonly Annotation[], left: nu
   });
 }
 
+/** The time that is pointed at, in the zone of the axis. */
+function timeText({ joined, props }: Spoken, at: number): string {
+  return zonedFull(joined.times[at]!, ownZones(props.panel.options)[0]).replace(/\.000$/, "");
+}
+
 function content(
-  time: number,
+  time: string,
   rows: readonly Row[],
   marks: readonly Annotation[],
   exemplar: Exemplar | undefined,
@@ -139,7 +143,7 @@ function content(
   const shown = rows.slice(0, MOST_ROWS);
   const nearest = rows.length > 1 ? [...rows].sort((a, b) => a.distance - b.distance)[0] : undefined;
   return [
-    tooltipRow("chart-tooltip-time", fullTime(inZone(time)).replace(/\.000$/, ""), ""),
+    tooltipRow("chart-tooltip-time", time, ""),
     ...(exemplar ? [tooltipRow("chart-tooltip-mark", ...said(exemplar))] : []),
     ...marks.map((mark) =>
       tooltipRow("chart-tooltip-mark", [mark.title, mark.text].filter(Boolean).join(": "), ""),

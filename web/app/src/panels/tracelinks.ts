@@ -1,4 +1,5 @@
 /** Links from the ids of traces and spans in tables to what they name. */
+import { link } from "../frame/router";
 import { type Cell, type Field, type Frame, nameOf, textOf } from "./frame";
 
 /** The columns that hold ids of traces, and of spans beside them, lead to them. */
@@ -16,12 +17,12 @@ export function withLinks(frame: Frame): Frame {
   return { ...frame, fields: frame.fields.map(linked) };
 }
 
-function addressOf(trace: Cell, span: Cell): string {
-  const address = `/trace/${encodeURIComponent(textOf(trace))}`;
-  return textOf(span) === "" ? address : `${address}?span=${encodeURIComponent(textOf(span))}`;
+/** The page of a trace, with a span of it if one is given. */
+export function addressOf(trace: Cell, span: Cell): string {
+  return link(`/trace/${encodeURIComponent(textOf(trace))}`, { span: textOf(span) || undefined });
 }
 
-function isTraceId(field: Field): boolean {
+export function isTraceId(field: Field): boolean {
   return /^trace[ _]?id(hidden)?$/i.test(field.name) || /^trace ?id$/i.test(nameOf(field));
 }
 

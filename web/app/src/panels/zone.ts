@@ -1,8 +1,11 @@
 /**
  * The zone that panels show times in: the dashboard's, where it names one, else the browser's. What writes
- * times reads the browser's clock, so a time is moved to where that clock shows what the zone's clock shows.
+ * times there reads the clock of the zone itself: the browser's leaves an hour out in spring, others do not.
  */
 import { signal } from "@preact/signals";
+import { offsetAt } from "../frame/zoneoffset";
+import { BROWSER_CLOCK, type Clock, datePattern } from "../ui/datepattern";
+import { texts } from "./frame";
 
 /** The dashboard's zone, as `Europe/Berlin`; nothing is the browser's. */
 export const zone = signal<string | undefined>(undefined);
@@ -24,67 +27,37 @@ export function ownZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** A time at which the browser's clock shows what the zone's clock shows at `millis`. */
-export function inZone(millis: number): number {
-  if (zone.value === undefined || Number.isNaN(new Date(millis).getTime())) return millis;
-  const there = new Date(millis + offsetAt(millis, zone.value));
-  // An hour that the browser's zone leaves out in spring is shown as the next.
-  return new Date(
-    there.getUTCFullYear(),
-    there.getUTCMonth(),
-    there.getUTCDate(),
-    there.getUTCHours(),
-    there.getUTCMinutes(),
-    there.getUTCSeconds(),
-    there.getUTCMilliseconds(),
-  ).getTime();
+/** The clock of a zone, which is the dashboard's unless another is named. */
+export function clockOf(name = zone.value): Clock {
+  return name === undefined
+    ? BROWSER_CLOCK
+    : { offsetAt: (millis) => (Number.isFinite(millis) ? offsetAt(millis, name) : 0), zone: name };
 }
 
-/** How far the zone's clock is before UTC, in milliseconds. */
-export function zoneOffset(millis: number): number {
-  if (zone.value === undefined) return -new Date(millis).getTimezoneOffset() * 60_000;
-  return offsetAt(millis, zone.value);
+/** A time by a pattern, on the dashboard's clock unless another zone is named. */
+function zoned(millis: number, pattern: string, name?: string): string {
+  return Number.isNaN(new Date(millis).getTime()) ? "–" : datePattern(millis, pattern, clockOf(name));
 }
 
-/** Zones change their clocks at full quarters of an hour. */
-const QUARTER_MILLIS = 900_000;
-/** Tables have many times, and asking for an offset is slow. */
-const MOST_KEPT = 10_000;
-const offsets = new Map<string, number>();
-
-function offsetAt(millis: number, name: string): number {
-  if (name === "UTC") return 0;
-  const begin = Math.floor(millis / QUARTER_MILLIS) * QUARTER_MILLIS;
-  const key = `${name} ${begin}`;
-  let found = offsets.get(key);
-  if (found === undefined) {
-    if (offsets.size >= MOST_KEPT) offsets.clear();
-    found = readOffset(begin, name);
-    offsets.set(key, found);
-  }
-  return found;
+/** Date and time to the millisecond. */
+export function zonedFull(millis: number, name?: string): string {
+  return zoned(millis, "YYYY-MM-DD HH:mm:ss.SSS", name);
 }
 
-const clocks = new Map<string, Intl.DateTimeFormat>();
+/** The time of the day, with its date if that is not today. */
+export function zonedTime(millis: number): string {
+  const isToday = zoned(millis, DAY) === zoned(Date.now(), DAY);
+  return zoned(millis, isToday ? "HH:mm:ss" : `${DAY} HH:mm:ss`);
+}
 
-function readOffset(millis: number, timeZone: string): number {
-  let clock = clocks.get(timeZone);
-  if (!clock) {
-    clock = new Intl.DateTimeFormat("en-US", {
-      timeZone,
-      hourCycle: "h23",
-      year: "numeric",
-      month: "numeric",
-      day: "numeric",
-      hour: "numeric",
-      minute: "numeric",
-      second: "numeric",
-    });
-    clocks.set(timeZone, clock);
-  }
-  const parts = Object.fromEntries(
-    clock.formatToParts(millis).map(({ type, value }) => [type, Number(value)]),
+const DAY = "YYYY-MM-DD";
+
+/** The zones that a panel asks for itself; none for the dashboard's. */
+export function ownZones(options: Record<string, unknown>): (string | undefined)[] {
+  const given = typeof options.timezone === "string" ? [options.timezone] : texts(options, "timezone");
+  // An empty one is the dashboard's, among others of its own.
+  const zones = given.map((name) =>
+    name === "browser" ? ownZone() : name === "" ? undefined : zoneOf(name),
   );
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
-  return Date.UTC(year, month - 1, day, hour, minute, second) - millis;
+  return zones.length > 0 ? zones : [undefined];
 }

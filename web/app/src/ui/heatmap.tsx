@@ -1,7 +1,8 @@
 /**
  * Counts over time and size, as shades: one column for each step of time, one row for each bucket. Dragging
  * chooses a box, as keys do (`boxkeys`). What is below the pointer is told beside it; what the whole shows, in
- * words for those who cannot see it.
+ * words for those who cannot see it. Keys are those of an application around the picture: of a picture itself,
+ * programs that read pages aloud take the arrows for themselves.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { theme } from "../frame/theme";
@@ -19,6 +20,7 @@ import {
   rowSpan,
   spanWords,
 } from "./heatgeometry";
+import { useUniqueId } from "./id";
 
 export type { HeatBox, HeatData } from "./heatgeometry";
 
@@ -43,12 +45,13 @@ interface Drag {
   toY: number;
 }
 
-const HINT = " Arrows go to a cell, with Shift they make a box of it, Enter chooses.";
+const HINT = "Arrows go to a cell, with Shift they make a box of it, Enter chooses.";
 /** Movements below this are clicks. */
 const DRAG_PIXELS = 4;
 
 export function Heatmap(props: HeatmapProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
+  const picture = useUniqueId();
   const newest = useRef(props);
   newest.current = props;
   const drag = useRef<Drag | undefined>(undefined);
@@ -109,23 +112,27 @@ export function Heatmap(props: HeatmapProps) {
     const box = boxAt(newest.current.data, look.current, made);
     if (box) props.onSelect?.(box);
   };
+  const keys = props.onSelect && {
+    role: "application" as const,
+    tabIndex: 0,
+    "aria-label": `${props.label}. ${cursorText ? `${cursorText}.` : HINT}`,
+    "aria-describedby": picture,
+    onKeyDown,
+    onBlur,
+  };
   return (
-    <div class="heatmap" style={{ height: props.height }}>
+    <div class="heatmap" style={{ height: props.height }} {...keys}>
       <canvas
         ref={canvas}
+        id={picture}
         role="img"
-        tabIndex={props.onSelect && 0}
-        aria-label={
-          cursorText ? `${props.label}. ${cursorText}.` : `${summary(props)}${props.onSelect ? HINT : ""}`
-        }
+        aria-label={summary(props)}
         class={props.onSelect ? "heatmap-canvas heatmap-choosing" : "heatmap-canvas"}
         onPointerDown={down}
         onPointerMove={move}
         onPointerUp={up}
         onPointerCancel={drop}
         onPointerLeave={() => setHover(undefined)}
-        onKeyDown={onKeyDown}
-        onBlur={onBlur}
       />
       {cursorText && (
         <div class="chart-tooltip heatmap-cursor" role="status">

@@ -4,7 +4,7 @@
  */
 import { signal } from "@preact/signals";
 import { getJson } from "../frame/api";
-import { datePattern } from "./datepattern";
+import { BROWSER_CLOCK, type Clock, datePattern } from "./datepattern";
 import { fixed, special } from "./unitrules";
 
 export interface Formatted {
@@ -38,6 +38,8 @@ export interface FormatOptions {
   kind?: string;
   /** On an axis no zeros are kept at the end. */
   isTick?: boolean;
+  /** What dates are read from; the browser's clock if nothing else is said. */
+  clock?: Clock;
 }
 
 /** The units that are known. What draws numbers draws again when they come. */
@@ -140,7 +142,8 @@ function currency(text: string): Unit {
 /** What writes numbers of a unit. */
 export function formatWith(table: UnitTable, options: FormatOptions): (value: number) => Formatted {
   const unit = findUnit(table, options.unit);
-  const { decimals } = options;
+  const { decimals, clock = BROWSER_CLOCK } = options;
+  if (unit.kind === "date") return (value) => plain(writeDate(unit, value, clock));
   if (options.isTick && decimals === undefined) {
     return (value) => {
       const made = write(unit, value, undefined);
@@ -154,7 +157,11 @@ function plain(text: string): Formatted {
   return { prefix: "", text, suffix: "" };
 }
 
-function write(unit: Unit, value: number, decimals: number | undefined): Formatted {
+function write(
+  unit: Exclude<Unit, { kind: "date" }>,
+  value: number,
+  decimals: number | undefined,
+): Formatted {
   switch (unit.kind) {
     case "fixed":
       return { prefix: unit.prefix, text: fixed(value * unit.multiply, decimals), suffix: unit.suffix };
@@ -164,13 +171,14 @@ function write(unit: Unit, value: number, decimals: number | undefined): Formatt
       return writeStep(unit.steps, value, decimals);
     case "boolean":
       return plain(value !== 0 && !Number.isNaN(value) ? unit.yes : unit.no);
-    case "date": {
-      const isToday = unit.today && new Date(value).toDateString() === new Date().toDateString();
-      return plain(datePattern(value, isToday ? unit.today! : unit.pattern));
-    }
     case "special":
       return special(unit.rules, value, decimals);
   }
+}
+
+function writeDate({ today, pattern }: Extract<Unit, { kind: "date" }>, value: number, clock: Clock): string {
+  const day = (millis: number) => datePattern(millis, "YYYY-MM-DD", clock);
+  return datePattern(value, today && day(value) === day(Date.now()) ? today : pattern, clock);
 }
 
 function writeScaled(

@@ -3,8 +3,9 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { href } from "../../frame/base";
 import { link, param, setParams } from "../../frame/router";
-import { duration, percent } from "../../ui/format";
+import { count, duration, percent } from "../../ui/format";
 import { Icon, type IconName } from "../../ui/icon";
+import { Warning } from "../../ui/states";
 import "./bits.css";
 import type { LastRun } from "./types";
 
@@ -77,6 +78,17 @@ export function Delta({ value }: { value: number | null }) {
       {value > 0 ? "+" : "−"}
       {seconds(Math.abs(value))}
     </span>
+  );
+}
+
+/** That a list has not all that there is, and which it has; nothing where it has all. */
+export function Cut(props: { listed: number; total: number; what: string; which: string }) {
+  const { listed, total, what, which } = props;
+  if (listed >= total) return null;
+  return (
+    <Warning>
+      {count(listed)} of {count(total)} {what} are listed: {which}.
+    </Warning>
   );
 }
 

@@ -11,44 +11,22 @@ import { Suggest } from "../../ui/suggest";
 import { type Column, Table } from "../../ui/table";
 import { Change, Delta, runLink, seconds } from "./bits";
 import "./ci.css";
-import { words } from "./columns";
+import { pairColumns } from "./columns";
 import type { BranchSide, ComparedBranch, ComparedBranches, Pipelines } from "./types";
 
 type Pair = ComparedBranches["jobs"][number];
 
-function side(which: "a" | "b", title: string): Column<Pair> {
-  return {
-    id: which,
-    title,
-    width: "170px",
-    align: "right",
-    value: (pair) => pair[which]?.median_seconds ?? undefined,
-    render: (pair) => <Side of={pair[which]} />,
-  };
-}
-
-function Side({ of }: { of: BranchSide | null }) {
-  if (!of) return <span class="muted">not there</span>;
-  return (
-    <span title={`${of.runs} runs, waited ${seconds(of.queue_median_seconds)} in the middle`}>
-      {seconds(of.median_seconds)}
-      {of.failures > 0 && <span class="bad"> {of.failures} failed</span>}
-    </span>
-  );
-}
-
 const JOBS: Column<Pair>[] = [
-  words("job", "Job", "minmax(200px, 2fr)", (pair) => pair.job),
-  side("a", "A, median"),
-  side("b", "B, median"),
-  {
-    id: "delta",
-    title: "B longer by",
-    width: "110px",
-    align: "right",
-    value: (pair) => pair.delta_seconds ?? undefined,
-    render: (pair) => <Delta value={pair.delta_seconds} />,
-  },
+  ...pairColumns<BranchSide, Pair>(
+    { a: "A, median", b: "B, median" },
+    (side) => side.median_seconds,
+    (side) => (
+      <span title={`${side.runs} runs, waited ${seconds(side.queue_median_seconds)} in the middle`}>
+        {seconds(side.median_seconds)}
+        {side.failures > 0 && <span class="bad"> {side.failures} failed</span>}
+      </span>
+    ),
+  ),
   {
     id: "change",
     title: "Change",

@@ -8,11 +8,11 @@ import { href } from "../../frame/base";
 import { useKeys } from "../../frame/keys";
 import { link, param, paramAll, setParams } from "../../frame/router";
 import { ticks } from "../../ui/canvas/ticks";
-import { fullTime } from "../../ui/format";
+import { count, fullTime } from "../../ui/format";
 import { Icon } from "../../ui/icon";
-import { ErrorBox } from "../../ui/states";
+import { ErrorBox, Warning } from "../../ui/states";
 import { Delta, Ended, look, seconds } from "./bits";
-import { GROUPINGS, hasFailed, hasLeaves, onPath, type Row, rowsOf, type Segment } from "./gantt";
+import { belowOf, GROUPINGS, hasFailed, hasLeaves, onPath, type Row, rowsOf, type Segment } from "./gantt";
 import type { Leaf, RunDocument } from "./types";
 
 const NAMES = { queue: "waited for a runner", dispatch: "runner got ready", run: "ran" } as const;
@@ -23,6 +23,8 @@ function verb(segment: Segment): string {
 
 interface Leaves {
   found: ReadonlyMap<string, readonly Leaf[]>;
+  /** Spans that have more below them than is told at once. */
+  cut: ReadonlySet<string>;
   error?: Error;
   again: () => void;
 }
@@ -30,6 +32,7 @@ interface Leaves {
 /** What lies below spans that are unfolded: fetched once, and again where it could not be. */
 function useLeaves(document: RunDocument, open: readonly string[]): Leaves {
   const [found, setFound] = useState<ReadonlyMap<string, readonly Leaf[]>>(new Map());
+  const [cut, setCut] = useState<ReadonlySet<string>>(new Set());
   const [error, setError] = useState<Error>();
   const [turn, setTurn] = useState(0);
   const asked = useRef(new Set<string>());
@@ -41,8 +44,11 @@ function useLeaves(document: RunDocument, open: readonly string[]): Leaves {
       if (asked.current.has(span) || !hasLeaves(document, span)) continue;
       asked.current.add(span);
       const path = `/api/ci/runs/${document.run.trace_id}/below`;
-      getJson<{ spans: Leaf[] }>(path, { span }, left.current.signal).then(
-        ({ spans }) => setFound((before) => new Map(before).set(span, spans)),
+      getJson<{ spans: Leaf[]; is_truncated: boolean }>(path, { span }, left.current.signal).then(
+        ({ spans, is_truncated }) => {
+          setFound((before) => new Map(before).set(span, spans));
+          if (is_truncated) setCut((before) => new Set(before).add(span));
+        },
         (failure: Error) => {
           asked.current.delete(span);
           if (failure.name !== "AbortError") setError(failure);
@@ -50,7 +56,7 @@ function useLeaves(document: RunDocument, open: readonly string[]): Leaves {
       );
     }
   }, [document, open.join(), turn]);
-  return { found, error, again: () => setTurn((before) => before + 1) };
+  return { found, cut, error, again: () => setTurn((before) => before + 1) };
 }
 
 function Bar({ row, run }: { row: Row; run: RunDocument["run"] }) {
@@ -211,6 +217,14 @@ export function Chart({ document: told }: { document: RunDocument }) {
   return (
     <>
       {leaves.error && <ErrorBox error={leaves.error} again={leaves.again} />}
+      {opened
+        .filter((span) => leaves.cut.has(span))
+        .map((span) => (
+          <Warning key={span}>
+            {count(leaves.found.get(span)?.length ?? 0)} of {count(belowOf(told, span)?.count ?? 0)} spans
+            below “{belowOf(told, span)?.name}” are shown: failures first, then the longest.
+          </Warning>
+        ))}
       <div class="gantt" ref={root} role="treegrid" aria-label="Jobs of the run over time">
         <div class="gantt-row gantt-head" role="row">
           <div class="gantt-name" role="columnheader">

@@ -8,50 +8,28 @@ import { Button } from "../../ui/button";
 import { TextField } from "../../ui/field";
 import { fullTime } from "../../ui/format";
 import { Card, Figure, PageBody } from "../../ui/page";
-import { Answer, Empty } from "../../ui/states";
+import { Answer, Empty, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
-import { Change, Delta, Ended, rate, runLink, seconds } from "./bits";
+import { Change, Cut, Delta, Ended, rate, runLink, seconds } from "./bits";
 import { Branches } from "./branches";
 import "./ci.css";
-import { figure, words } from "./columns";
+import { figure, pairColumns, words } from "./columns";
 import type { ComparedSide, Comparison, Run } from "./types";
 
 type JobPair = Comparison["jobs"][number];
 type CachePair = Comparison["caches"][number];
 type AttributePair = Comparison["attributes"][number];
 
-function side(which: "a" | "b", title: string): Column<JobPair> {
-  return {
-    id: which,
-    title,
-    width: "170px",
-    align: "right",
-    value: (pair) => pair[which]?.run_seconds,
-    render: (pair) => <Side of={pair[which]} />,
-  };
-}
-
-function Side({ of }: { of: ComparedSide | null }) {
-  if (!of) return <span class="muted">not there</span>;
-  return (
-    <span title={`waited ${seconds(of.queue_seconds)}`}>
-      {seconds(of.run_seconds)} <Ended conclusion={of.conclusion} short />
-    </span>
-  );
-}
-
 const JOBS: Column<JobPair>[] = [
-  words("job", "Job", "minmax(200px, 2fr)", (pair) => pair.job),
-  side("a", "A"),
-  side("b", "B"),
-  {
-    id: "delta",
-    title: "B longer by",
-    width: "110px",
-    align: "right",
-    value: (pair) => pair.delta_seconds ?? undefined,
-    render: (pair) => <Delta value={pair.delta_seconds} />,
-  },
+  ...pairColumns<ComparedSide, JobPair>(
+    { a: "A", b: "B" },
+    (side) => side.run_seconds,
+    (side) => (
+      <span title={`waited ${seconds(side.queue_seconds)}`}>
+        {seconds(side.run_seconds)} <Ended conclusion={side.conclusion} short />
+      </span>
+    ),
+  ),
   {
     id: "step",
     title: "Most by the step",
@@ -172,6 +150,9 @@ function Runs() {
         <Answer of={asked}>
           {(told) => (
             <div class="stack">
+              {told.is_truncated && (
+                <Warning>The runs have more jobs, steps or attributes than are compared.</Warning>
+              )}
               <div class="figures">
                 <Which run={told.a} name="A" />
                 <Which run={told.b} name="B" />
@@ -201,6 +182,12 @@ function Runs() {
               )}
               {told.attributes.length > 0 && (
                 <Card title="What was told differently">
+                  <Cut
+                    listed={told.attributes.length}
+                    total={told.attributes_total}
+                    what="attributes that differ"
+                    which="the first by name"
+                  />
                   <Table
                     columns={ATTRIBUTES}
                     rows={told.attributes}

@@ -255,11 +255,16 @@ export function onPath(rows: readonly Row[]): Row[] {
   });
 }
 
+/** The name of a job or a step, and how many spans lie below it that are none of these. */
+export function belowOf(document: RunDocument, spanId: string): { name: string; count: number } | undefined {
+  for (const job of document.jobs) {
+    const found = [job, ...job.steps].find((one) => one.span_id === spanId);
+    if (found) return { name: found.name, count: countOf(found.below) };
+  }
+  return undefined;
+}
+
 /** Whether something lies below a job or a step that has to be fetched when it is unfolded. */
 export function hasLeaves(document: RunDocument, spanId: string): boolean {
-  return document.jobs.some(
-    (job) =>
-      (job.span_id === spanId && countOf(job.below) > 0) ||
-      job.steps.some((step) => step.span_id === spanId && countOf(step.below) > 0),
-  );
+  return (belowOf(document, spanId)?.count ?? 0) > 0;
 }

@@ -7,6 +7,7 @@ import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { TextField } from "../../ui/field";
 import { Card, Figure, PageBody } from "../../ui/page";
+import { addressSorting } from "../../ui/sorting";
 import { Answer, Empty, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { Change, pipelineLink, pipelinePath, RunBars, rate, seconds, useWeek } from "./bits";
@@ -203,10 +204,7 @@ export default function Page() {
                   label="Workflows"
                   rowKey={(row) => `${row.repository}\u0000${row.workflow}`}
                   rowHeight={34}
-                  sorting={sortingOf()}
-                  onSort={({ column, descending }) =>
-                    setParams({ sort: `${descending ? "-" : ""}${column}` }, { replace: true })
-                  }
+                  {...addressSorting()}
                   onOpen={(row) => row.workflow && navigate(pipelinePath(row.workflow, row.repository))}
                 />
               </Card>
@@ -216,11 +214,4 @@ export default function Page() {
       </Answer>
     </PageBody>
   );
-}
-
-/** How the table is sorted, as the address says. */
-function sortingOf() {
-  const sort = param("sort");
-  if (!sort) return undefined;
-  return { column: sort.replace(/^-/, ""), descending: sort.startsWith("-") };
 }

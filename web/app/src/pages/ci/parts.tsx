@@ -2,11 +2,11 @@
 import { href } from "../../frame/base";
 import { link } from "../../frame/router";
 import { quote } from "../../ui/editor/traceqltokens";
-import { percent } from "../../ui/format";
+import { count, percent } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Empty } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
-import { Delta, Ended, rate, SpanLink, seconds } from "./bits";
+import { Cut, Delta, Ended, rate, SpanLink, seconds } from "./bits";
 import { figure, words } from "./columns";
 import type { Job, RunCache, RunDocument } from "./types";
 
@@ -55,25 +55,33 @@ export function RunFailures({ told }: { told: RunDocument }) {
     to: Math.ceil(end + LOGS_MARGIN_MILLIS),
   });
   return (
-    <ul class="ci-failures">
-      {told.failures.map((failure) => (
-        <li key={failure.span_id}>
-          <div class="row">
-            <Ended conclusion="failure" short />
-            <SpanLink trace={trace} span={failure.span_id}>
-              {failure.name}
-            </SpanLink>
-            <span class="muted">
-              {failure.kind} of {failure.job}
-            </span>
-            <a href={href(logs)}>
-              <Icon name="logs" size={14} /> logs
-            </a>
-          </div>
-          {failure.message && <pre class="ci-message">{failure.message}</pre>}
-        </li>
-      ))}
-    </ul>
+    <>
+      <Cut
+        listed={told.failures.length}
+        total={told.failures_total}
+        what="failures"
+        which="tests first, then steps, commands and jobs"
+      />
+      <ul class="ci-failures">
+        {told.failures.map((failure) => (
+          <li key={failure.span_id}>
+            <div class="row">
+              <Ended conclusion="failure" short />
+              <SpanLink trace={trace} span={failure.span_id}>
+                {failure.name}
+              </SpanLink>
+              <span class="muted">
+                {failure.kind} of {failure.job}
+              </span>
+              <a href={href(logs)}>
+                <Icon name="logs" size={14} /> logs
+              </a>
+            </div>
+            {failure.message && <pre class="ci-message">{failure.message}</pre>}
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 
@@ -119,6 +127,12 @@ const EARLIER: Column<Job>[] = [
   },
 ];
 
+/** Names, and how many more there are. */
+export function named(names: readonly string[], total: number): string {
+  const rest = total - names.length;
+  return rest > 0 ? `${names.join(", ")} and ${count(rest)} more` : names.join(", ");
+}
+
 /** Jobs against the median of earlier runs; those that are new, and those that are missing. */
 export function Earlier({ told }: { told: RunDocument }) {
   const { earlier } = told;
@@ -127,9 +141,9 @@ export function Earlier({ told }: { told: RunDocument }) {
     <>
       <p class="ci-note">
         Against the median of {earlier.runs} earlier runs, {seconds(earlier.median_seconds)}.
-        {earlier.new_jobs.length > 0 && <> New: {earlier.new_jobs.join(", ")}.</>}
+        {earlier.new_jobs.length > 0 && <> New: {named(earlier.new_jobs, earlier.new_jobs_total)}.</>}
         {earlier.missing_jobs.length > 0 && (
-          <span class="warn"> Missing: {earlier.missing_jobs.join(", ")}.</span>
+          <span class="warn"> Missing: {named(earlier.missing_jobs, earlier.missing_jobs_total)}.</span>
         )}
       </p>
       <Table

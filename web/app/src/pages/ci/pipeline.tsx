@@ -3,131 +3,48 @@ import { getJson } from "../../frame/api";
 import { href } from "../../frame/base";
 import { useKeys } from "../../frame/keys";
 import { navigate, pageLink, param, setParams } from "../../frame/router";
-import { range, setRange } from "../../frame/time";
+import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
-import { colorAt } from "../../ui/colors";
-import { duration, percent } from "../../ui/format";
+import { duration } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Card, Figure, PageBody } from "../../ui/page";
+import { addressSorting } from "../../ui/sorting";
 import { Answer, Empty, Warning } from "../../ui/states";
 import { Table } from "../../ui/table";
 import { Tabs } from "../../ui/tabs";
-import { type Line, TimeChart } from "../../ui/timechart";
-import { Change, rate, runPath, seconds, useWeek } from "./bits";
+import { Change, Cut, rate, runPath, seconds, useWeek } from "./bits";
 import { branchesPath } from "./branches";
 import "./ci.css";
 import { Choices } from "./choices";
 import { FAILED, searchFor, slowest } from "./differences";
 import { hasFailed } from "./gantt";
 import { CACHES, FAILURES, JOBS, RUNNERS, RUNS } from "./tables";
-import { type HAS, timeOf, told } from "./trends";
-import type { TrendBin, Workflow } from "./types";
+import { Trends } from "./trendcharts";
+import type { Workflow } from "./types";
 
 const TABS = ["runs", "jobs", "runners", "caches", "failures"] as const;
+type Tab = (typeof TABS)[number];
 
-/** A line of a chart, by what it shows of a part of the time. */
-type TrendLine = Omit<Line, "values"> & { of: (bin: TrendBin) => number | null };
+/** Which of each are listed, where there are more. */
+const LISTED: Record<Tab, string> = {
+  runs: "the newest",
+  jobs: "those that kept runners longest",
+  runners: "those that worked longest",
+  caches: "those that serve less than they did, then those that were asked most",
+  failures: "those that came most often",
+};
 
-function Trend({
-  title,
-  bins,
-  has,
-  lines,
-  format,
-  max,
-}: {
-  title: string;
-  bins: readonly TrendBin[];
-  has: keyof typeof HAS;
-  lines: readonly TrendLine[];
-  format: (value: number) => string;
-  max?: number;
-}) {
-  const shown = told(bins, has);
-  return (
-    <Card title={title}>
-      <TimeChart
-        times={shown.map((bin) => bin.start_ms)}
-        lines={lines.map(({ of, ...line }) => ({ ...line, values: shown.map(of) }))}
-        height={130}
-        label={title}
-        format={format}
-        range={timeOf(bins)}
-        min={0}
-        max={max}
-        sync="ci"
-        onZoom={(from, to) => setRange(from, to)}
-      />
-    </Card>
-  );
-}
-
-function Trends({ bins }: { bins: readonly TrendBin[] }) {
-  const hasCache = told(bins, "cache").length > 0;
-  return (
-    <div class="ci-trends">
-      <Trend
-        title="Duration: median, p95"
-        bins={bins}
-        has="duration"
-        format={seconds}
-        lines={[
-          { label: "median", color: colorAt(0), of: (bin) => bin.median_seconds, points: true },
-          { label: "p95", color: colorAt(1), of: (bin) => bin.p95_seconds, dash: [4, 3], points: true },
-        ]}
-      />
-      <Trend
-        title="Runs and failures"
-        bins={bins}
-        has="runs"
-        format={(value) => String(Math.round(value))}
-        lines={[
-          { label: "runs", color: colorAt(14), of: (bin) => bin.runs, bars: true, fill: 0.4 },
-          { label: "failed", color: colorAt(9), of: (bin) => bin.failures, bars: true, fill: 0.9 },
-        ]}
-      />
-      <Trend
-        title="Waiting for runners, p95"
-        bins={bins}
-        has="queue"
-        format={seconds}
-        lines={[{ label: "queue p95", color: colorAt(4), of: (bin) => bin.queue_p95_seconds, points: true }]}
-      />
-      {hasCache ? (
-        <Trend
-          title="Cache hits"
-          bins={bins}
-          has="cache"
-          max={1}
-          format={percent}
-          lines={[{ label: "hit rate", color: colorAt(2), of: (bin) => bin.hit_rate, points: true }]}
-        />
-      ) : (
-        <Trend
-          title="Runner minutes"
-          bins={bins}
-          has="minutes"
-          format={(value) => duration(value * 60e9)}
-          lines={[
-            {
-              label: "runner minutes",
-              color: colorAt(3),
-              of: (bin) => bin.runner_minutes,
-              bars: true,
-              fill: 0.5,
-            },
-          ]}
-        />
-      )}
-    </div>
-  );
+/** Lists another kind of thing, in its usual order. */
+function list(view: Tab): void {
+  setParams({ view, sort: undefined }, { replace: true });
 }
 
 function Figures({ data }: { data: Workflow }) {
   const pipeline = data.figures;
   if (!pipeline) return null;
-  const minutes = data.runners.reduce((sum, row) => sum + row.runner_minutes, 0);
+  // Runners that are not listed worked too.
+  const minutes = data.trend.reduce((sum, bin) => sum + bin.runner_minutes, 0);
   return (
     <div class="figures">
       <Figure label="Runs" value={pipeline.runs} hint={`${pipeline.runs_before} in the time before`} />
@@ -181,28 +98,16 @@ function Distinguish({ data, kind }: { data: Workflow; kind: "run" | "job" }) {
 
 function Lists({ data }: { data: Workflow }) {
   const view = TABS.find((id) => id === param("view")) ?? "runs";
-  const sizes = {
-    runs: data.runs.length,
-    jobs: data.jobs.length,
-    runners: data.runners.length,
-    caches: data.caches.length,
-    failures: data.failures.length,
-  };
   const tabs = TABS.map((id) => ({
     id,
     label: id[0]!.toUpperCase() + id.slice(1),
-    count: String(sizes[id]),
+    count: String(data.totals[id]),
   }));
   const marked = param("mark");
   return (
     <Card
       title={
-        <Tabs
-          tabs={tabs}
-          current={view}
-          label="What is listed"
-          onChange={(next) => setParams({ view: next }, { replace: true })}
-        />
+        <Tabs tabs={tabs} current={view} label="What is listed" onChange={(next) => list(next as Tab)} />
       }
       actions={
         view === "runs" && marked ? (
@@ -216,6 +121,7 @@ function Lists({ data }: { data: Workflow }) {
         ) : undefined
       }
     >
+      <Cut listed={data[view].length} total={data.totals[view]} what={view} which={LISTED[view]} />
       {view === "runs" && (
         <Table
           columns={RUNS}
@@ -224,11 +130,20 @@ function Lists({ data }: { data: Workflow }) {
           rowKey={(run) => run.trace_id}
           isSelected={(run) => run.trace_id === marked}
           onOpen={(run) => navigate(runPath(run.trace_id))}
+          {...addressSorting()}
         />
       )}
-      {view === "jobs" && <Table columns={JOBS} rows={data.jobs} label="Jobs" rowKey={(row) => row.job} />}
+      {view === "jobs" && (
+        <Table columns={JOBS} rows={data.jobs} label="Jobs" rowKey={(row) => row.job} {...addressSorting()} />
+      )}
       {view === "runners" && (
-        <Table columns={RUNNERS} rows={data.runners} label="Runners by label" rowKey={(row) => row.labels} />
+        <Table
+          columns={RUNNERS}
+          rows={data.runners}
+          label="Runners by label"
+          rowKey={(row) => row.labels}
+          {...addressSorting()}
+        />
       )}
       {view === "caches" &&
         (data.caches.length === 0 ? (
@@ -238,7 +153,13 @@ function Lists({ data }: { data: Workflow }) {
             </p>
           </Empty>
         ) : (
-          <Table columns={CACHES} rows={data.caches} label="Caches by job" rowKey={(row) => row.job} />
+          <Table
+            columns={CACHES}
+            rows={data.caches}
+            label="Caches by job"
+            rowKey={(row) => row.job}
+            {...addressSorting()}
+          />
         ))}
       {view === "failures" &&
         (data.failures.length === 0 ? (
@@ -250,6 +171,7 @@ function Lists({ data }: { data: Workflow }) {
             label="Failures"
             rowKey={(row) => row.span_id}
             onOpen={(row) => navigate(runPath(row.trace_id))}
+            {...addressSorting()}
           />
         ))}
     </Card>
@@ -274,7 +196,7 @@ export default function Page() {
     TABS.map((view, at) => ({
       keys: String(at + 1),
       label: `List ${view}`,
-      run: () => setParams({ view }, { replace: true }),
+      run: () => list(view),
     })),
   );
   const branches = [
@@ -303,8 +225,11 @@ export default function Page() {
             <Empty title={`This workflow did not run in this time${branch ? ` on ${branch}` : ""}`} />
           ) : (
             <div class="stack">
-              {data.is_truncated && (
-                <Warning>There are more runs or jobs than are shown: choose less time.</Warning>
+              {data.is_of_newest && (
+                <Warning>
+                  There are more runs, jobs, failures or statistics of caches than are counted: figures are of
+                  the newest. Choose less time for all of them.
+                </Warning>
               )}
               <Figures data={data} />
               <Trends bins={data.trend} />

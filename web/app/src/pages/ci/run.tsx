@@ -7,7 +7,7 @@ import { refreshes } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { SelectField } from "../../ui/field";
-import { fullTime } from "../../ui/format";
+import { count, fullTime } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Card, Figure, PageBody } from "../../ui/page";
 import { Answer, Warning } from "../../ui/states";
@@ -72,7 +72,7 @@ function Figures({ told }: { told: RunDocument }) {
       />
       <Figure
         label="Jobs"
-        value={jobs.length}
+        value={told.jobs_total}
         hint={failed.length > 0 ? `${failed.length} failed` : "none failed"}
         tone={failed.length > 0 ? "bad" : undefined}
       />
@@ -143,7 +143,7 @@ function Legend() {
 function Parts({ told }: { told: RunDocument }) {
   const tabs = [
     { id: "path", label: "Critical path", count: String(told.path.length) },
-    { id: "failures", label: "Failures", count: String(told.failures.length) },
+    { id: "failures", label: "Failures", count: String(told.failures_total) },
     { id: "runners", label: "Runners", count: String(told.runners.length) },
     { id: "caches", label: "Caches", count: String(told.caches.length) },
     { id: "earlier", label: "Earlier runs", count: String(told.earlier.runs) },
@@ -221,7 +221,13 @@ export default function Page({ params }: PageProps) {
             {told.run.is_running && (
               <Warning>This run goes on, or its last word has not come: jobs are shown as they end.</Warning>
             )}
-            {told.is_truncated && <Warning>This run has more jobs or steps than are shown.</Warning>}
+            {told.has_more_spans && <Warning>This run has more jobs and steps than are read.</Warning>}
+            {told.jobs_total > told.jobs.length && (
+              <Warning>
+                {count(told.jobs.length)} of {count(told.jobs_total)} jobs are shown: those that were created
+                first.
+              </Warning>
+            )}
             <Figures told={told} />
             <Card title="Jobs" actions={<Legend />}>
               <Chart document={told} />

@@ -118,7 +118,10 @@ export interface Workflow {
   runners: Runners[];
   caches: CacheTrend[];
   failures: Failing[];
-  is_truncated: boolean;
+  /** How many there are of each, of which the lists have the first. */
+  totals: { runs: number; jobs: number; runners: number; caches: number; failures: number };
+  /** Whether there is more than is counted: figures are of the newest. */
+  is_of_newest: boolean;
 }
 
 export interface Run {
@@ -201,19 +204,25 @@ export interface RunFailure {
 export interface RunDocument {
   run: Run;
   groups: { name: string; jobs: number[] }[];
+  /** The first of as many as there are in all. */
   jobs: Job[];
+  jobs_total: number;
   path: { job: number; share: number | null; saves_seconds: number }[];
   runners: Runners[];
   caches: RunCache[];
   failures: RunFailure[];
+  failures_total: number;
   earlier: {
     runs: number;
     median_seconds: number | null;
     change: number | null;
     new_jobs: string[];
+    new_jobs_total: number;
     missing_jobs: string[];
+    missing_jobs_total: number;
   };
-  is_truncated: boolean;
+  /** Whether there are more jobs and steps than are read. */
+  has_more_spans: boolean;
 }
 
 export interface Leaf {
@@ -264,6 +273,9 @@ export interface Comparison {
     b_hit_rate: number | null;
   }[];
   attributes: { name: string; a: unknown; b: unknown }[];
+  attributes_total: number;
+  /** Whether jobs, steps or attributes are left out. */
+  is_truncated: boolean;
 }
 
 /** A job over the last runs of a branch. */

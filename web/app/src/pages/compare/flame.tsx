@@ -29,6 +29,7 @@ export function DeltaFlame({ flame }: { flame: FlameAnswer }) {
         boxes={boxes}
         looking={looking}
         label="Both traces"
+        unit="paths"
         text={(box) => {
           const { name, a, b } = nodes[box]!;
           const delta = (b?.weightNanos ?? 0) - a.weightNanos;

@@ -1,5 +1,5 @@
 /** Paths of both traces as one tree, with what differs at each; what is quiet is folded at first. */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { param, setParams } from "../../frame/router";
 import { Button } from "../../ui/button";
 import type { FlameAnswer, FlameNode } from "../../ui/canvas/flamenodes";
@@ -11,6 +11,7 @@ import { Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { openNodes, quietNodes } from "./asked";
 import { Delta } from "./delta";
+import { useFolds } from "./folds";
 
 /** A part of the whole below which a difference is not shown at first. */
 const QUIET_PART = 0.005;
@@ -23,9 +24,7 @@ export function DeltaTree({ flame }: { flame: FlameAnswer }) {
     0,
   );
   const quiet = useMemo(() => quietNodes(nodes, whole * QUIET_PART), [nodes]);
-  const [folded, setFolded] = useState<ReadonlySet<number>>(quiet);
-  // Numbers of nodes mean others in another comparison.
-  useEffect(() => setFolded(quiet), [quiet]);
+  const { folded, toggle, begin } = useFolds(nodes, quiet);
   const isOnlyChanged = param("changed") === "1";
   const rows = useMemo(() => {
     const open = openNodes(nodes, folded);
@@ -33,11 +32,6 @@ export function DeltaTree({ flame }: { flame: FlameAnswer }) {
       ? open.filter((at) => (nodes[at]!.b?.weightNanos ?? 0) !== nodes[at]!.a.weightNanos)
       : open;
   }, [nodes, folded, isOnlyChanged]);
-  const toggle = (at: number) => {
-    const next = new Set(folded);
-    if (!next.delete(at)) next.add(at);
-    setFolded(next);
-  };
   const columns = columnsFor(nodes, folded, toggle);
   return (
     <div class="stack">
@@ -47,8 +41,8 @@ export function DeltaTree({ flame }: { flame: FlameAnswer }) {
           checked={isOnlyChanged}
           onChange={(changed) => setParams({ changed }, { replace: true })}
         />
-        <Button onClick={() => setFolded(new Set())}>Unfold all</Button>
-        <Button onClick={() => setFolded(quiet)}>Fold what is quiet</Button>
+        <Button onClick={() => begin("none")}>Unfold all</Button>
+        <Button onClick={() => begin("quiet")}>Fold what is quiet</Button>
         <span class="muted">
           {count(rows.length)} paths shown of {count(nodes.length)}
         </span>

@@ -6,10 +6,14 @@ import { FileButton } from "../../ui/file";
 import { Icon } from "../../ui/icon";
 import { Popover } from "../../ui/popover";
 import { save } from "../../ui/save";
+import { asModel } from "./asmodel";
+import { titleOf } from "./converted";
 import { fileName } from "./csv";
+import type { SetDraft } from "./drafts";
 import { JsonDialog } from "./jsondialog";
 import { menuItems } from "./menuitem";
-import { deleteDashboard, type Json, type Loaded } from "./model";
+import type { Json, Loaded } from "./model";
+import { remove } from "./restore";
 import { SaveDialog } from "./save";
 import { SettingsDialog } from "./settings";
 import { VersionsDialog } from "./versions";
@@ -19,20 +23,25 @@ type Open = "save" | "saveAs" | "settings" | "json" | "versions" | undefined;
 interface ActionsProps {
   loaded: Loaded;
   draft: Json | undefined;
+  /** The document that the draft was made of, where that is saved as it is. */
+  written: Json | undefined;
   /** The version that the draft is a change of. */
   version: number;
   isEditing: boolean;
   onEdit: (isEditing: boolean) => void;
   onAdd: () => void;
-  onDraft: (draft: Json | undefined) => void;
+  onAddRow: () => void;
+  onDraft: SetDraft;
   onSaved: (uid: string) => void;
 }
 
 export function Actions(props: ActionsProps) {
-  const { loaded, draft, version, isEditing, onEdit, onAdd, onDraft, onSaved } = props;
+  const { loaded, draft, written, version, isEditing, onEdit, onAdd, onAddRow, onDraft, onSaved } = props;
   const [open, setOpen] = useState<Open>(undefined);
   const [error, setError] = useState<Error | undefined>(undefined);
   const source = draft ?? loaded.model;
+  // As it is saved, and so as it is shown to who wants to see or to have it.
+  const text = written ?? source;
   const close = () => setOpen(undefined);
   const isOwn = loaded.meta.kind === "own" && loaded.meta.uid !== "";
   const saved = (uid: string) => {
@@ -40,11 +49,9 @@ export function Actions(props: ActionsProps) {
     onEdit(false);
     onSaved(uid);
   };
-  const remove = async () => {
-    const title = String(source.title ?? loaded.meta.uid);
-    if (!window.confirm(`Delete “${title}”? Its versions go with it.`)) return;
+  const removeIt = async () => {
     try {
-      await deleteDashboard(loaded.meta.uid);
+      if (!(await remove({ uid: loaded.meta.uid, title: titleOf(source) }))) return;
       onDraft(undefined);
       navigate("/dashboards");
     } catch (failure) {
@@ -61,9 +68,14 @@ export function Actions(props: ActionsProps) {
       {loaded.meta.kind !== "own" && <span class="badge">{loaded.meta.kind}</span>}
       {draft && <span class="badge badge-warn">not saved</span>}
       {isEditing && (
-        <Button icon="plus" onClick={onAdd}>
-          Add panel
-        </Button>
+        <>
+          <Button icon="plus" onClick={onAdd}>
+            Add panel
+          </Button>
+          <Button icon="plus" onClick={onAddRow}>
+            Add row
+          </Button>
+        </>
       )}
       {draft && (
         <Button kind="primary" onClick={() => setOpen(isOwn || loaded.meta.uid === "" ? "save" : "saveAs")}>
@@ -74,10 +86,10 @@ export function Actions(props: ActionsProps) {
       <Button icon="edit" pressed={isEditing} onClick={() => onEdit(!isEditing)}>
         Edit
       </Button>
-      <More loaded={loaded} source={source} isOwn={isOwn} onOpen={setOpen} onRemove={() => void remove()} />
+      <More loaded={loaded} source={text} isOwn={isOwn} onOpen={setOpen} onRemove={() => void removeIt()} />
       {(open === "save" || open === "saveAs") && (
         <SaveDialog
-          dashboard={source}
+          dashboard={text}
           stored={loaded.dashboard}
           version={open === "saveAs" || loaded.meta.uid === "" ? undefined : version}
           isCopy={open === "saveAs"}
@@ -87,16 +99,21 @@ export function Actions(props: ActionsProps) {
       )}
       {open === "settings" && <SettingsDialog dashboard={source} onChange={onDraft} close={close} />}
       {open === "json" && (
-        <JsonDialog title="JSON of the dashboard" value={source} onChange={onDraft} close={close} />
+        <JsonDialog
+          title="JSON of the dashboard"
+          value={text}
+          onChange={async (value) => onDraft(await asModel(value), value)}
+          close={close}
+        />
       )}
       {open === "versions" && (
         <VersionsDialog
           uid={loaded.meta.uid}
           current={loaded.dashboard}
           close={close}
-          onRestore={(dashboard) => {
+          onRestore={(model, document) => {
             close();
-            onDraft(dashboard);
+            onDraft(model, document);
           }}
         />
       )}
@@ -114,7 +131,7 @@ interface MoreProps {
 
 function More({ loaded, source, isOwn, onOpen, onRemove }: MoreProps) {
   const uid = loaded.meta.uid;
-  const file = fileName(String(source.title ?? uid), "json");
+  const file = fileName(titleOf(source), "json");
   return (
     <Popover label="More" align="right" button={<Icon name="menu" />}>
       {(close) => {

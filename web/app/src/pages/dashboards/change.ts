@@ -6,11 +6,11 @@ import type { GridPos, Json } from "./model";
 
 const COLUMNS = 24;
 
-function panelsOf(of: Json): Json[] {
+export function panelsOf(of: Json): Json[] {
   return Array.isArray(of.panels) ? (of.panels as Json[]) : [];
 }
 
-function isRow(panel: Json): boolean {
+export function isRow(panel: Json): boolean {
   return panel.type === "row";
 }
 

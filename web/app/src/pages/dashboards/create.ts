@@ -2,7 +2,7 @@
 import type { Json, Loaded } from "./model";
 
 /** The schema that we write. */
-const SCHEMA = 42;
+export const SCHEMA = 42;
 
 export function emptyDashboard(): Loaded {
   const dashboard: Json = {

@@ -9,10 +9,16 @@ import { sitting } from "../../frame/token";
 import type { Json, Loaded } from "./model";
 
 export interface Draft {
+  /** The model as it is changed. */
   dashboard: Json;
+  /** The document that the model was made of, for as long as nothing else is changed: it is saved as it is. */
+  written?: Json;
   /** The version that was loaded when the first change was made. */
   version: number;
 }
+
+/** Sets what is changed, with the document that it was made of if that is to be saved as it is. */
+export type SetDraft = (next: Json | undefined, written?: Json) => void;
 
 const kept = new Map<string, Draft>();
 
@@ -38,19 +44,19 @@ export function changed(
   before: Draft | undefined,
   loaded: Loaded,
   next: Json | undefined,
+  written?: Json,
 ): Draft | undefined {
   if (next === undefined || next === loaded.model) return undefined;
-  return { dashboard: next, version: before?.version ?? loaded.meta.version };
+  const draft: Draft = { dashboard: next, version: before?.version ?? loaded.meta.version };
+  return written === undefined || written === next ? draft : { ...draft, written };
 }
 
 /** The draft of a dashboard, what sets it (nothing discards it), and what to call when it has been saved. */
-export function useDraft(
-  loaded: Loaded,
-): [draft: Draft | undefined, set: (next: Json | undefined) => void, saved: () => void] {
+export function useDraft(loaded: Loaded): [draft: Draft | undefined, set: SetDraft, saved: () => void] {
   const [key] = useState(() => keyOf(loaded.meta.uid));
   const [draft, setDraft] = useState(() => kept.get(key));
-  const set = (next: Json | undefined) => {
-    const made = changed(draft, loaded, next);
+  const set: SetDraft = (next, written) => {
+    const made = changed(draft, loaded, next, written);
     keep(key, made);
     setDraft(made);
   };

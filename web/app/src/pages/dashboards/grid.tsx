@@ -7,14 +7,17 @@ import { Icon } from "../../ui/icon";
 import type { GridPos, Placed, Section } from "./model";
 import { Mover } from "./mover";
 import { Panel, type PanelContext } from "./panel";
+import { type RowEditing, RowTools } from "./rowform";
 
 interface GridProps {
   sections: readonly Section[];
   context: PanelContext;
   onMove: (panel: Placed, place: GridPos) => void;
+  /** How headings are edited, while they are. */
+  rows?: RowEditing;
 }
 
-export function Grid({ sections, context, onMove }: GridProps) {
+export function Grid({ sections, context, onMove, rows }: GridProps) {
   return (
     <div class="board">
       {sections.map((section, at) => {
@@ -23,18 +26,21 @@ export function Grid({ sections, context, onMove }: GridProps) {
         return (
           <div key={key}>
             {section.row && (
-              <h2 class="board-row">
-                <button
-                  type="button"
-                  class="board-row-button"
-                  aria-expanded={!isClosed}
-                  onClick={() => fold(key, section, !isClosed)}
-                >
-                  <Icon name={isClosed ? "right" : "down"} size={14} />
-                  {section.row.title || "Row"}
-                  {isClosed && <span class="muted"> ({section.panels.length} panels)</span>}
-                </button>
-              </h2>
+              <div class="board-row">
+                <h2>
+                  <button
+                    type="button"
+                    class="board-row-button"
+                    aria-expanded={!isClosed}
+                    onClick={() => fold(key, section, !isClosed)}
+                  >
+                    <Icon name={isClosed ? "right" : "down"} size={14} />
+                    {section.row.title || "Row"}
+                    {isClosed && <span class="muted"> ({section.panels.length} panels)</span>}
+                  </button>
+                </h2>
+                {rows && <RowTools row={section.row} editing={rows} />}
+              </div>
             )}
             {!isClosed && <Panels section={section} context={context} onMove={onMove} />}
           </div>

@@ -1,105 +1,41 @@
 /** Import of dashboards: files, text, or Kubernetes ConfigMaps; what of them works is said before they are saved. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, ask, question } from "../../frame/api";
 import { href } from "../../frame/base";
+import { link } from "../../frame/router";
 import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
 import { Card, PageBody } from "../../ui/page";
 import { ErrorBox } from "../../ui/states";
+import {
+  type Given,
+  type Imported,
+  leftOf,
+  type Outcome,
+  type Status,
+  sendAll,
+  takenOf,
+  triedAgain,
+  type Way,
+} from "./importing";
 import "./dashboards.css";
-
-type Status = "full" | "partial" | "unsupported";
-
-interface PanelReport {
-  id: number;
-  title: string;
-  type: string;
-  status: Status;
-  reasons: string[];
-  changes: string[];
-}
-
-interface Report {
-  title: string;
-  uid: string;
-  counts: { full: number; partial: number; unsupported: number };
-  notes: { lost: boolean; text: string }[];
-  panels: PanelReport[];
-  variables: { name: string; type: string; status: Status; reasons: string[] }[];
-}
-
-interface Imported {
-  uid?: string;
-  name?: string;
-  report?: Report;
-  error?: string;
-}
-
-type Way = "look" | "save" | "overwrite";
 
 /** What is being typed is looked at when its author pauses. */
 const PAUSE_MILLIS = 250;
-
-async function send(text: string, way: Way, signal?: AbortSignal): Promise<Imported[]> {
-  const params = {
-    dry_run: way === "look" ? "true" : undefined,
-    overwrite: way === "overwrite" ? "true" : undefined,
-  };
-  const response = await ask(question("/api/dashboards/import", params), {
-    method: "POST",
-    headers: { "Content-Type": "text/plain" },
-    body: text,
-    signal,
-  });
-  return ((await response.json()) as { dashboards: Imported[] }).dashboards;
-}
-
-/** A file, or what was pasted, which has no name. */
-interface Given {
-  name: string;
-  text: string;
-}
-
-/** What became of it: the dashboards that are in it, or why there are none. */
-interface Outcome {
-  of: Given;
-  found: Imported[];
-  error?: Error;
-}
-
-/** Sends one after the other; what goes wrong with one keeps the others from nothing. */
-async function sendAll(all: readonly Given[], way: Way, signal?: AbortSignal): Promise<Outcome[]> {
-  const outcomes: Outcome[] = [];
-  for (const of of all) {
-    try {
-      outcomes.push({ of, found: await send(of.text, way, signal) });
-    } catch (failure) {
-      const error = failure as Error;
-      if (error.name === "AbortError") throw error;
-      outcomes.push({ of, found: [], error });
-    }
-  }
-  return outcomes;
-}
-
-function isTaken({ error }: Outcome): boolean {
-  return error instanceof ApiError && error.status === 409;
-}
 
 export default function Page() {
   const [given, setGiven] = useState<readonly Given[]>([]);
   const [looked, setLooked] = useState<readonly Given[]>([]);
   const [reports, setReports] = useState<readonly Imported[]>([]);
-  const [saved, setSaved] = useState<readonly Imported[]>([]);
-  /** What could not be read or saved. */
-  const [failed, setFailed] = useState<readonly Outcome[]>([]);
-  /** What can still be saved. */
-  const [left, setLeft] = useState<readonly Given[]>([]);
+  /** What could not be read. */
+  const [unread, setUnread] = useState<readonly Outcome[]>([]);
+  const [readable, setReadable] = useState<readonly Given[]>([]);
+  /** What became of what was to be saved. */
+  const [tried, setTried] = useState<readonly Outcome[]>([]);
   const [isOver, setOver] = useState(false);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const look = (next: readonly Given[], pause = 0) => {
     setGiven(next);
-    for (const forget of [setLooked, setReports, setSaved, setFailed, setLeft]) forget([]);
+    for (const forget of [setLooked, setReports, setUnread, setReadable, setTried]) forget([]);
     clearTimeout(timer.current);
     const written = next.filter(({ text }) => text.trim() !== "");
     if (written.length > 0) timer.current = setTimeout(() => setLooked(written), pause);
@@ -110,26 +46,29 @@ export default function Page() {
     sendAll(looked, "look", controller.signal).then(
       (outcomes) => {
         setReports(outcomes.flatMap(({ found }) => found));
-        setFailed(outcomes.filter(({ error }) => error));
-        setLeft(outcomes.filter(({ error }) => !error).map(({ of }) => of));
+        setUnread(outcomes.filter(({ error }) => error));
+        setReadable(outcomes.filter(({ error }) => !error).map(({ of }) => of));
       },
       () => {},
     );
     return () => controller.abort();
   }, [looked]);
   useEffect(() => () => clearTimeout(timer.current), []);
+  const left = leftOf(readable, tried);
+  const saved = tried.flatMap(({ found }) => found);
+  const failed = [...unread, ...tried.filter(({ error }) => error)];
+  const taken = tried.filter((outcome) => takenOf(outcome) > 0);
+  // What was saved of a file would be in its own way.
+  const others = left.filter((one) => !taken.some(({ of }) => of === one));
+  const takenCount = taken.reduce((count, outcome) => count + takenOf(outcome), 0);
   const save = async (way: Way) => {
-    const outcomes = await sendAll(left, way);
-    const others = failed.filter(({ of }) => !left.includes(of));
-    setSaved([...saved, ...outcomes.flatMap(({ found }) => found)]);
-    setFailed([...others, ...outcomes.filter(({ error }) => error)]);
-    setLeft(outcomes.filter(({ error }) => error).map(({ of }) => of));
+    const sent = way === "overwrite" ? taken.map(({ of }) => of) : others;
+    setTried(triedAgain(tried, await sendAll(sent, way)));
   };
   const take = async (files: FileList | null | undefined) => {
     const all = [...(files ?? [])].map(async (file) => ({ name: file.name, text: await file.text() }));
     if (all.length > 0) look(await Promise.all(all));
   };
-  const taken = failed.filter(isTaken);
   return (
     <PageBody title="Import dashboards">
       <div
@@ -177,13 +116,15 @@ export default function Page() {
       {saved.length > 0 && <Saved saved={saved} />}
       {left.length > 0 && (
         <div class="row">
-          <Button kind="primary" onClick={() => void save("save")}>
-            {saveLabel(reports.length, saved.length)}
-          </Button>
-          {taken.length > 0 && (
+          {others.length > 0 && (
+            <Button kind="primary" onClick={() => void save("save")}>
+              {saveLabel(reports.length, saved.length)}
+            </Button>
+          )}
+          {takenCount > 0 && (
             <Button kind="danger" onClick={() => void save("overwrite")}>
-              {taken.length > 1
-                ? `Save over the ${taken.length} that are there`
+              {takenCount > 1
+                ? `Save over the ${takenCount} that are there`
                 : "Save over the one that is there"}
             </Button>
           )}
@@ -209,7 +150,9 @@ function Saved({ saved }: { saved: readonly Imported[] }) {
             {one.error ? (
               <span class="bad">{one.error}</span>
             ) : (
-              <a href={href(`/d/${encodeURIComponent(one.uid ?? "")}`)}>{one.report?.title ?? one.uid}</a>
+              <a href={href(link(`/d/${encodeURIComponent(one.uid ?? "")}`))}>
+                {one.report?.title ?? one.uid}
+              </a>
             )}
           </li>
         ))}

@@ -10,7 +10,8 @@ import { ago } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { PageBody } from "../../ui/page";
 import { Answer, Empty, ErrorBox } from "../../ui/states";
-import { deleteDashboard, type Listed, listDashboards, type Origin } from "./model";
+import { type Listed, listDashboards, type Origin } from "./model";
+import { JustDeleted, remove } from "./restore";
 import "./dashboards.css";
 
 const ORIGINS = [
@@ -32,20 +33,19 @@ export default function Page() {
   const search = param("q") ?? "";
   const origin = param("origin") ?? "";
   const tags = paramAll("tag");
-  const remove = async (one: Listed) => {
-    if (!window.confirm(`Delete “${one.title}”? Its versions go with it.`)) return;
+  const removeOne = async (one: Listed) => {
     setError(undefined);
-    await deleteDashboard(one.uid).then(asked.again, setError);
+    await remove(one).then((isDone) => isDone && asked.again(), setError);
   };
   return (
     <PageBody
       title="Dashboards"
       actions={
         <>
-          <a class="button" href={href("/dashboards/import")}>
+          <a class="button" href={href(link("/dashboards/import"))}>
             <Icon name="upload" /> Import
           </a>
-          <a class="button button-primary" href={href("/d/new")}>
+          <a class="button button-primary" href={href(link("/d/new"))}>
             <Icon name="plus" /> New dashboard
           </a>
         </>
@@ -78,8 +78,9 @@ export default function Page() {
         ))}
       </div>
       {error && <ErrorBox error={error} />}
+      <JustDeleted onRestored={asked.again} />
       <Answer of={asked}>
-        {(all) => <List all={all} search={search} origin={origin} tags={tags} onRemove={remove} />}
+        {(all) => <List all={all} search={search} origin={origin} tags={tags} onRemove={removeOne} />}
       </Answer>
     </PageBody>
   );
@@ -109,8 +110,8 @@ function List({ all, search, origin, tags, onRemove }: ListProps) {
     return (
       <Empty title={all.length === 0 ? "There are no dashboards yet" : "No dashboard is like that"}>
         <p>
-          <a href={href("/dashboards/import")}>Import one of Grafana</a>, or{" "}
-          <a href={href("/d/new")}>make one</a>.
+          <a href={href(link("/dashboards/import"))}>Import one of Grafana</a>, or{" "}
+          <a href={href(link("/d/new"))}>make one</a>.
         </p>
       </Empty>
     );

@@ -98,7 +98,11 @@ function Queries({ state }: { state: PanelState }) {
       {state.tookMillis !== undefined && (
         <p class="muted">Answered after {Math.round(state.tookMillis)} ms.</p>
       )}
-      {state.error && <p class="bad">{state.error.message}</p>}
+      {state.errors.map(({ message }, at) => (
+        <p key={at} class="bad">
+          {message}
+        </p>
+      ))}
       {queries.map(({ refId, language, query }) => (
         <div key={refId}>
           <div class="row">

@@ -9,7 +9,8 @@ import { readJson, type Unreadable } from "./readjson";
 interface JsonDialogProps {
   title: string;
   value: Json;
-  onChange: (value: Json) => void;
+  /** Takes it over; what it throws is said, and nothing is taken over. */
+  onChange: (value: Json) => Promise<void>;
   close: () => void;
 }
 
@@ -17,11 +18,15 @@ export function JsonDialog({ title, value, onChange, close }: JsonDialogProps) {
   const [before] = useState(() => JSON.stringify(value, null, 2));
   const [text, setText] = useState(before);
   const [error, setError] = useState<Unreadable | undefined>(undefined);
-  const apply = () => {
+  const apply = async () => {
     const read = readJson(text, "object");
     if ("error" in read) return setError(read.error);
-    onChange(read.value as Json);
-    close();
+    try {
+      await onChange(read.value as Json);
+      close();
+    } catch (failure) {
+      setError({ message: (failure as Error).message });
+    }
   };
   return (
     <Dialog title={title} close={close} isWide isChanged={text !== before}>
@@ -32,7 +37,7 @@ export function JsonDialog({ title, value, onChange, close }: JsonDialogProps) {
           value={text}
           lines={20}
           error={error}
-          onRun={apply}
+          onRun={() => void apply()}
           onChange={(next) => {
             setText(next);
             setError(undefined);
@@ -40,7 +45,7 @@ export function JsonDialog({ title, value, onChange, close }: JsonDialogProps) {
         />
         {error && <p class="bad">{error.message}</p>}
         <div class="row">
-          <Button kind="primary" onClick={apply}>
+          <Button kind="primary" onClick={() => void apply()}>
             Apply
           </Button>
           <CopyButton text={() => text}>Copy</CopyButton>

@@ -1,5 +1,6 @@
 /** Links of a dashboard: to other dashboards by their tags, or to an address. */
 import { href } from "../../frame/base";
+import { tenant } from "../../frame/router";
 import { useAsk } from "../../frame/useask";
 import { ours, safeAddress } from "../../panels/links";
 import { Icon } from "../../ui/icon";
@@ -18,19 +19,21 @@ export function BoardLinks({ links }: { links: readonly BoardLink[] }) {
   );
 }
 
-function withCarried(whole: string, link: BoardLink): string {
-  const more = new URLSearchParams(carried(link.keepTime === true, link.includeVars === true)).toString();
+/** The address with what the link takes along: of ours also whose data is looked at, for new tabs. */
+export function withCarried(whole: string, link: BoardLink, isOutside: boolean): string {
+  const taken = new URLSearchParams(carried(link.keepTime === true, link.includeVars === true));
+  const [address = "", ...rest] = whole.split("#");
+  if (!isOutside && tenant.value && !/[?&]tenant=/.test(address)) taken.set("tenant", tenant.value);
+  const more = taken.toString();
   if (more === "") return whole;
-  const [address, ...rest] = whole.split("#");
-  const carriedTo = address + (address!.includes("?") ? "&" : "?") + more;
-  return [carriedTo, ...rest].join("#");
+  return [address + (address.includes("?") ? "&" : "?") + more, ...rest].join("#");
 }
 
 function One({ link }: { link: BoardLink }) {
   const address = safeAddress(link.url ?? "");
   if (address === undefined) return <span class="muted">{link.title}</span>;
   const isOutside = /^https?:/i.test(address);
-  const full = withCarried(address, link);
+  const full = withCarried(address, link, isOutside);
   return (
     <a
       href={isOutside ? full : ours(full)}
@@ -48,7 +51,7 @@ function ByTag({ link }: { link: BoardLink }) {
   const tags = link.tags ?? [];
   const found = (asked.data ?? []).filter((one) => tags.every((tag) => one.tags.includes(tag)));
   const anchors = found.map((one) => (
-    <a key={one.uid} href={href(withCarried(`/d/${encodeURIComponent(one.uid)}`, link))}>
+    <a key={one.uid} href={href(withCarried(`/d/${encodeURIComponent(one.uid)}`, link, false))}>
       {one.title}
     </a>
   ));

@@ -13,7 +13,8 @@ import type { Context, Placed, Which } from "./model";
 export interface PanelState {
   frames?: Frame[];
   notices: Notice[];
-  error?: PanelError;
+  /** What went wrong: of each query that failed, or of the whole. */
+  errors: readonly PanelError[];
   loading: boolean;
   /** Single values, for the kinds of panels that show such. */
   shown?: ShownValue[];
@@ -45,7 +46,16 @@ interface Line {
   shown?: ShownValue[];
   queries?: AskedQuery[];
   notices?: Notice[];
-  error?: { message: string; query?: string; refId?: string; position?: number };
+  error?: Failure;
+  /** Those of all queries that failed, the first of which is `error`. */
+  errors?: Failure[];
+}
+
+interface Failure {
+  message: string;
+  query?: string;
+  refId?: string;
+  position?: number;
 }
 
 interface Wanted {
@@ -83,7 +93,7 @@ export class Loader {
   state(key: string): Signal<PanelState> {
     let found = this.#states.get(key);
     if (!found) {
-      found = signal<PanelState>({ notices: [], loading: true });
+      found = signal<PanelState>({ notices: [], errors: [], loading: true });
       this.#states.set(key, found);
     }
     return found;
@@ -113,7 +123,7 @@ export class Loader {
     this.#scopes.set(panel.key, scope);
     if (before !== undefined && before !== scope) {
       // What is there is of other values, and nothing to look at meanwhile.
-      this.state(panel.key).value = { notices: [], loading: true };
+      this.state(panel.key).value = { notices: [], errors: [], loading: true };
       this.#fresh.delete(panel.key);
     }
     const asked = this.#fresh.get(panel.key);
@@ -218,13 +228,15 @@ export class Loader {
     const state = this.state(line.panel);
     const frames = line.frames ? linkTraces(decode(line.frames)) : [];
     const before = state.peek();
+    const failures = line.errors ?? (line.error ? [line.error] : []);
+    const isOld = failures.length > 0 && frames.length === 0;
     state.value = {
       // What failed keeps what it showed before.
-      frames: line.error && frames.length === 0 ? before.frames : frames,
-      shown: line.error && frames.length === 0 ? before.shown : line.shown,
+      frames: isOld ? before.frames : frames,
+      shown: isOld ? before.shown : line.shown,
       queries: line.queries,
       notices: line.notices ?? [],
-      error: line.error && failureOf(line.error),
+      errors: failures.map(failureOf),
       loading: false,
       tookMillis,
     };
@@ -233,12 +245,12 @@ export class Loader {
   #fail(key: string, message: string): void {
     const state = this.state(key);
     this.#fresh.delete(key);
-    state.value = { ...state.peek(), error: { message }, loading: false };
+    state.value = { ...state.peek(), errors: [{ message }], loading: false };
   }
 }
 
 /** What went wrong, with the query that it is of. */
-function failureOf({ message, query, refId, position }: NonNullable<Line["error"]>): PanelError {
+function failureOf({ message, query, refId, position }: Failure): PanelError {
   return {
     message: refId ? `${refId}: ${message}` : message,
     refId,

@@ -144,6 +144,9 @@ export interface Context {
   variables: Record<string, string[]>;
   from: number;
   to: number;
+  /** The same as they are written, as `now-6h`. */
+  rawFrom: string;
+  rawTo: string;
   timezone: string;
 }
 
@@ -187,6 +190,14 @@ export async function listVersions(uid: string, signal?: AbortSignal): Promise<V
 }
 
 export async function loadVersion(uid: string, version: number, signal?: AbortSignal): Promise<Json> {
-  const path = `/api/dashboards/${encodeURIComponent(uid)}/versions/${version}`;
-  return (await getJson<{ dashboard: Json }>(path, {}, signal)).dashboard;
+  return (await getJson<{ dashboard: Json }>(versionPath(uid, version), {}, signal)).dashboard;
+}
+
+/** A version as it would be written today, if the server says how. */
+export async function versionModel(uid: string, version: number): Promise<Json | undefined> {
+  return (await getJson<{ model?: Json }>(versionPath(uid, version), { model: 1 })).model;
+}
+
+function versionPath(uid: string, version: number): string {
+  return `/api/dashboards/${encodeURIComponent(uid)}/versions/${version}`;
 }

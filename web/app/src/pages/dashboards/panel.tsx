@@ -2,7 +2,7 @@
  * A panel in its frame: title, what is wrong, menu, and the drawing when it is in sight. The frame stays
  * while data comes and goes.
  */
-import { Component, type ComponentChildren } from "preact";
+import { Component, type ComponentChildren, Fragment } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { setParams } from "../../frame/router";
 import { type Range, setRange } from "../../frame/time";
@@ -56,7 +56,7 @@ export function Panel({ panel, context }: { panel: Placed; context: PanelContext
     >
       <Head
         panel={panel}
-        state={wantsData ? state : { notices: [], loading: false }}
+        state={wantsData ? state : { notices: [], errors: [], loading: false }}
         context={context}
         isTable={isTable}
         onTable={setTable}
@@ -167,6 +167,7 @@ function Body({ panel, state, context, isTable }: BodyProps) {
   const wantsData = needsData(panel.type);
   const isReady = size.width > 0 && (!wantsData || state.frames !== undefined);
   const isEmpty = wantsData && (state.frames ?? []).length === 0;
+  const isFailed = state.errors.length > 0;
   const notices = isEmpty ? noticesOf(panel, state) : [];
   const marks = useMemo(() => marksFor(context.annotations, panel.id), [context.annotations, panel.id]);
   return (
@@ -174,15 +175,15 @@ function Body({ panel, state, context, isTable }: BodyProps) {
       class={state.loading && state.frames && wantsData ? "panel-content panel-old" : "panel-content"}
       ref={box}
     >
-      {state.error && wantsData && (
+      {isFailed && wantsData && (
         <PanelFailure
-          error={state.error}
+          errors={state.errors}
           again={() => context.loader.retry(panel.key)}
           isOver={state.frames !== undefined && state.frames.length > 0}
         />
       )}
-      {isReady && isEmpty && !state.error && notices.length > 0 && <NoData frames={[]} notices={notices} />}
-      {isReady && !(isEmpty && (state.error || notices.length > 0)) && (
+      {isReady && isEmpty && !isFailed && notices.length > 0 && <NoData frames={[]} notices={notices} />}
+      {isReady && !(isEmpty && (isFailed || notices.length > 0)) && (
         <Guard key={isTable ? "table" : panel.type} of={state.frames}>
           <View
             panel={panel}
@@ -202,20 +203,24 @@ function Body({ panel, state, context, isTable }: BodyProps) {
 }
 
 function PanelFailure({
-  error,
+  errors,
   again,
   isOver,
 }: {
-  error: NonNullable<PanelState["error"]>;
+  errors: PanelState["errors"];
   again: () => void;
   isOver: boolean;
 }) {
   return (
     <div class={isOver ? "panel-failure panel-failure-over" : "panel-failure"} role="alert">
-      <p>
-        <Icon name="error" size={14} /> {error.message}
-      </p>
-      {error.query && <QueryAt query={error.query} offset={error.offset} />}
+      {errors.map(({ message, query, offset }, at) => (
+        <Fragment key={at}>
+          <p>
+            <Icon name="error" size={14} /> {message}
+          </p>
+          {query && <QueryAt query={query} offset={offset} />}
+        </Fragment>
+      ))}
       <button type="button" class="button" onClick={again}>
         Try again
       </button>

@@ -4,7 +4,7 @@ import { ApiError } from "../../frame/api";
 import { Button } from "../../ui/button";
 import { TextField } from "../../ui/field";
 import { ErrorBox, Warning } from "../../ui/states";
-import { conversions, titleOf, withTitle } from "./converted";
+import { conversions, copyOf, titleOf, withTitle } from "./converted";
 import { Dialog } from "./dialog";
 import { type Json, saveDashboard } from "./model";
 
@@ -32,8 +32,7 @@ export function SaveDialog({ dashboard, stored, version, isCopy, close, onSaved 
     if (!isReady) return;
     setBusy(true);
     try {
-      const { id: _, ...rest } = dashboard;
-      const next = isCopy ? { ...rest, title: name, uid: undefined } : withTitle(dashboard, name);
+      const next = isCopy ? copyOf(dashboard, name) : withTitle(dashboard, name);
       onSaved((await saveDashboard(next, message, version, overwrite)).uid);
     } catch (failure) {
       setError(failure as Error);

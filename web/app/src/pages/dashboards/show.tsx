@@ -3,14 +3,13 @@
  * edited (`editPanel`), whether without a frame (`kiosk`).
  */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "../../frame/api";
 import { useKeys } from "../../frame/keys";
 import { link, navigate, param, setParams } from "../../frame/router";
-import { setTimeRules } from "../../frame/timerules";
 import { useAsk } from "../../frame/useask";
 import { ownZone, zone, zoneOf } from "../../panels/zone";
 import { PageBody } from "../../ui/page";
 import { Answer, Empty, ErrorBox, Warning } from "../../ui/states";
-import { loadUnits } from "../../ui/units";
 import type { PageProps } from "..";
 import { Actions } from "./actions";
 import { Switches } from "./annotations";
@@ -24,23 +23,38 @@ import { Inspect } from "./inspect";
 import { BoardLinks } from "./links";
 import { type GridPos, type Json, type Layout, type Loaded, loadDashboard, type Placed } from "./model";
 import type { PanelContext } from "./panel";
-import { timeRulesOf, useTimeRules, useUsualTimes } from "./timesettings";
+import { Missing } from "./restore";
+import type { RowEditing } from "./rowform";
+import { addPanelBelow, addRow } from "./rows";
+import { beginTimes, useTimeRules, useUsualTimes } from "./timesettings";
 import { useData } from "./usedata";
 import { VariableBar } from "./variables";
+import { wantUnits } from "./wantunits";
 import "./dashboards.css";
 
 export default function Page({ params }: PageProps) {
   const uid = params.uid!;
+  const opened = useRef<string | undefined>(undefined);
   const asked = useAsk(
-    async (signal) => withOwnTime(uid === "new" ? emptyDashboard() : await loadDashboard(uid, signal)),
+    async (signal) => {
+      const loaded = uid === "new" ? emptyDashboard() : await loadDashboard(uid, signal);
+      beginTimes(loaded.model, opened.current !== uid);
+      opened.current = uid;
+      return loaded;
+    },
     [uid],
   );
-  useEffect(() => void loadUnits(), []);
+  useEffect(wantUnits, []);
   useUsualTimes();
   if (asked.error && !asked.data) {
+    const isMissing = asked.error instanceof ApiError && asked.error.status === 404;
     return (
       <PageBody title="Dashboard">
-        <ErrorBox error={asked.error} again={asked.again} />
+        {isMissing ? (
+          <Missing uid={uid} error={asked.error} again={asked.again} />
+        ) : (
+          <ErrorBox error={asked.error} again={asked.again} />
+        )}
       </PageBody>
     );
   }
@@ -111,8 +125,10 @@ function Dashboard({ loaded, reload, isNew }: DashboardProps) {
   useEffect(() => {
     if (added.current?.id !== editId) added.current = undefined;
   }, [editId]);
-  const add = () => {
-    const { dashboard, id } = addPanel(source, emptyPanel());
+  const add = (rowId?: number) => {
+    const panel = emptyPanel();
+    const { dashboard, id } =
+      rowId === undefined ? addPanel(source, panel) : addPanelBelow(source, rowId, panel);
     added.current = { id, before: kept?.dashboard };
     setDraft(dashboard);
     setParams({ editPanel: id });
@@ -146,10 +162,12 @@ function Dashboard({ loaded, reload, isNew }: DashboardProps) {
         <Actions
           loaded={loaded}
           draft={draft}
+          written={kept?.written}
           version={kept?.version ?? loaded.meta.version}
           isEditing={isEditing}
           onEdit={setEditing}
-          onAdd={add}
+          onAdd={() => add()}
+          onAddRow={() => setDraft(addRow(source).dashboard)}
           onDraft={setDraft}
           onSaved={(saved) => {
             forgetDraft();
@@ -183,6 +201,7 @@ function Dashboard({ loaded, reload, isNew }: DashboardProps) {
             layout={data}
             context={panelContext}
             onMove={(panel, to) => setDraft(moved(source, panel, to))}
+            rows={isEditing ? { dashboard: source, onChange: setDraft, onAdd: add } : undefined}
           />
         )}
       </Answer>
@@ -215,18 +234,6 @@ function moved(source: Json, panel: Placed, to: GridPos): Json {
   });
 }
 
-/** A dashboard that is opened without a time has its own; which times are meant, it says before it is asked. */
-function withOwnTime(loaded: Loaded): Loaded {
-  setTimeRules(timeRulesOf(loaded.model));
-  const time = (loaded.model.time ?? {}) as { from?: string; to?: string };
-  const { refresh } = loaded.model;
-  const set: Record<string, string> = {};
-  if (param("from") === undefined && time.from) Object.assign(set, { from: time.from, to: time.to || "now" });
-  if (param("refresh") === undefined && typeof refresh === "string" && refresh !== "") set.refresh = refresh;
-  if (Object.keys(set).length > 0) setParams(set, { replace: true });
-  return loaded;
-}
-
 /** The dashboard's own zone, in which its panels show times while it is shown. */
 function useZone(timezone: unknown): string | undefined {
   const own = zoneOf(timezone);
@@ -257,9 +264,10 @@ interface PanelsProps {
   layout: Layout;
   context: PanelContext;
   onMove: (panel: Placed, place: GridPos) => void;
+  rows: RowEditing | undefined;
 }
 
-function Panels({ layout, context, onMove }: PanelsProps) {
+function Panels({ layout, context, onMove, rows }: PanelsProps) {
   const wanted = param("viewPanel")?.replace(/^panel-/, "");
   const all = layout.sections.flatMap(({ panels }) => panels);
   const alone =
@@ -283,5 +291,5 @@ function Panels({ layout, context, onMove }: PanelsProps) {
       </Empty>
     );
   }
-  return <Grid sections={layout.sections} context={context} onMove={onMove} />;
+  return <Grid sections={layout.sections} context={context} onMove={onMove} rows={rows} />;
 }

@@ -35,14 +35,17 @@ export function useData(loaded: Loaded, draft: Json | undefined, zone: string): 
     () => (settledDraft ? { dashboard: settledDraft } : { uid: loaded.meta.uid }),
     [settledDraft, loaded],
   );
-  const context = useMemo(
+  const { from, to } = rangeText.value;
+  const context = useMemo<Context>(
     () => ({
       variables: JSON.parse(chosen) as Record<string, string[]>,
       timezone: zone,
       from: Math.round(held.from),
       to: Math.round(held.to),
+      rawFrom: from,
+      rawTo: to,
     }),
-    [chosen, zone, held],
+    [chosen, zone, held, from, to],
   );
   const asked: Asked<Layout> = useAsk((signal) => layOut(which, context, signal), [which, context]);
   isAsking.current = asked.loading;

@@ -3,16 +3,17 @@ import { useMemo, useState } from "preact/hooks";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { fullTime } from "../../ui/format";
-import { Answer, Empty } from "../../ui/states";
+import { Answer, Empty, ErrorBox } from "../../ui/states";
+import { asModel } from "./asmodel";
 import { Dialog } from "./dialog";
 import { contextOf, diffLines } from "./diff";
-import { type Json, listVersions, loadVersion } from "./model";
+import { type Json, listVersions, loadVersion, versionModel } from "./model";
 
 interface VersionsDialogProps {
   uid: string;
   current: Json;
   close: () => void;
-  onRestore: (dashboard: Json) => void;
+  onRestore: (model: Json, written: Json) => void;
 }
 
 export function VersionsDialog({ uid, current, close, onRestore }: VersionsDialogProps) {
@@ -60,16 +61,31 @@ function Difference({
   uid: string;
   version: number;
   current: Json;
-  onRestore: (dashboard: Json) => void;
+  onRestore: (model: Json, written: Json) => void;
 }) {
   const asked = useAsk((signal) => loadVersion(uid, version, signal), [uid, version]);
+  const [error, setError] = useState<Error | undefined>(undefined);
+  const [isBusy, setBusy] = useState(false);
+  const restore = async (dashboard: Json) => {
+    setBusy(true);
+    try {
+      const model = await versionModel(uid, version);
+      onRestore(model ?? (await asModel(dashboard)), dashboard);
+    } catch (failure) {
+      setError(failure as Error);
+      setBusy(false);
+    }
+  };
   return (
     <Answer of={asked}>
       {(dashboard) => (
         <div class="stack">
           <Lines before={dashboard} after={current} />
+          {error && <ErrorBox error={error} />}
           <div class="row">
-            <Button onClick={() => onRestore(dashboard)}>Take this version back</Button>
+            <Button disabled={isBusy} onClick={() => void restore(dashboard)}>
+              Take this version back
+            </Button>
           </div>
         </div>
       )}

@@ -1,8 +1,11 @@
-/** The page before anything was recorded: where to send, what to copy, and something to begin with. */
+/**
+ * Where to send, what to copy, and something to begin with: the page before anything was recorded, and later
+ * for whoever asks for it.
+ */
 import { useState } from "preact/hooks";
 import { href } from "../../frame/base";
 import { keep, kept } from "../../frame/kept";
-import { link } from "../../frame/router";
+import { link, pageLink, tenant } from "../../frame/router";
 import { Button, CopyButton } from "../../ui/button";
 import { Icon } from "../../ui/icon";
 import { Card, PageBody } from "../../ui/page";
@@ -10,17 +13,28 @@ import { ErrorBox, Warning } from "../../ui/states";
 import { Tabs } from "../../ui/tabs";
 import { endpoints } from "./addresses";
 import { DemoButton } from "./demo";
+import { TOKEN } from "./sender";
 import { snippets } from "./snippets";
 import type { Rates, Start } from "./start";
 import { sendTestTrace } from "./testtrace";
 
 const CHOSEN = "kymo.snippet";
 
-export function FirstRun({ start, rates }: { start: Start; rates?: Rates }) {
+export function FirstRun(props: { start: Start; rates?: Rates; hasData: boolean }) {
+  const { start, rates, hasData } = props;
   const where = endpoints(start, location);
   const isAdmin = start.user.roles.includes("admin");
   return (
-    <PageBody title="Welcome">
+    <PageBody
+      title={hasData ? "Send data" : "Welcome"}
+      actions={
+        hasData && (
+          <a class="button" href={href(pageLink("/"))}>
+            <Icon name="home" /> Home
+          </a>
+        )
+      }
+    >
       <div class="stack">
         {!start.recording && (
           <Warning>
@@ -53,16 +67,16 @@ export function FirstRun({ start, rates }: { start: Start; rates?: Rates }) {
           )}
         </Card>
         <Snippets start={start} />
-        <Card title="Or begin with something to look at">
+        <Card title={hasData ? "See that something arrives" : "Or begin with something to look at"}>
           <div class="row first-begin">
-            {isAdmin && <DemoButton isRunning={rates?.demo ?? start.demo.running} primary />}
+            {isAdmin && <DemoButton isRunning={rates?.demo ?? start.demo.running} primary={!hasData} />}
             <TestTrace />
             <span class="muted">
               <code>kymo demo</code> sends the same from a terminal.
             </span>
           </div>
         </Card>
-        <Waiting rates={rates} />
+        <Waiting rates={rates} hasData={hasData} />
       </div>
     </PageBody>
   );
@@ -83,7 +97,8 @@ function Where({ name, address, hint }: { name: string; address: string; hint?: 
 
 /** What to copy, by kind of client; the choice is remembered. */
 export function Snippets({ start }: { start: Start }) {
-  const all = snippets(endpoints(start, location));
+  const needsToken = start.user.is_known;
+  const all = snippets(endpoints(start, location), { needsToken, tenant: tenant.value });
   const [chosen, setChosen] = useState(kept(CHOSEN) ?? "environment");
   const snippet = all.find(({ id }) => id === chosen) ?? all[0]!;
   const choose = (id: string) => {
@@ -94,6 +109,12 @@ export function Snippets({ start }: { start: Start }) {
     <Card title="How to send">
       <Tabs tabs={all} current={snippet.id} onChange={choose} label="Kind of client" />
       <p class="first-about">{snippet.about}</p>
+      {needsToken && (
+        <p class="first-about">
+          The server wants to know who sends: <code>{TOKEN}</code> stands for a token that may write, which
+          <a href={href(pageLink("/admin/tokens"))}> Admin, Tokens</a> makes.
+        </p>
+      )}
       <div class="first-code">
         <pre tabIndex={0}>{snippet.code}</pre>
         <CopyButton text={snippet.code} label="Copy the snippet" />
@@ -120,12 +141,13 @@ function TestTrace() {
   );
 }
 
-function Waiting({ rates }: { rates?: Rates }) {
+function Waiting({ rates, hasData }: { rates?: Rates; hasData: boolean }) {
+  const what = hasData ? "Since the server began" : "Waiting for the first record";
   return (
     <p class="first-waiting" role="status" aria-live="polite">
       <Icon name="live" />
       {rates
-        ? `Waiting for the first record: ${rates.received.traces} spans, ${rates.received.metrics} points, ${rates.received.logs} log records so far`
+        ? `${what}: ${rates.received.traces} spans, ${rates.received.metrics} points, ${rates.received.logs} log records so far`
         : "Listening…"}
       {rates && rates.refused > 0 && <span class="bad"> · {rates.refused} refused: see Admin, Ingest</span>}
     </p>

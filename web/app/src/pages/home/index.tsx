@@ -1,5 +1,9 @@
-/** Home: how to send until something has come, and then what goes on. It flips by itself. */
+/**
+ * Home: how to send until something has come, and then what goes on. It flips by itself; with `send` in the
+ * address, how to send stays.
+ */
 import { getJson } from "../../frame/api";
+import { param } from "../../frame/router";
 import { useAsk } from "../../frame/useask";
 import { PageBody } from "../../ui/page";
 import { Answer } from "../../ui/states";
@@ -19,5 +23,9 @@ export default function Page() {
       </PageBody>
     );
   const hasData = heard.at(-1)?.has_data ?? start.has_data;
-  return hasData ? <Overview start={start} heard={heard} /> : <FirstRun start={start} rates={heard.at(-1)} />;
+  return hasData && param("send") !== "1" ? (
+    <Overview start={start} heard={heard} />
+  ) : (
+    <FirstRun start={start} rates={heard.at(-1)} hasData={hasData} />
+  );
 }

@@ -47,7 +47,7 @@ export function Overview({ start, heard }: { start: Start; heard: readonly Rates
       const end = Date.now();
       return getJson<Fleet>("/api/fleet", { start: Math.round(end - (to - from)), end }, signal);
     },
-    [turn, minute],
+    [range.value, minute],
   );
   const concerns = ordered([
     ...ofIngest(rates),
@@ -58,7 +58,17 @@ export function Overview({ start, heard }: { start: Start; heard: readonly Rates
   const isDemo = rates?.demo ?? start.demo.running;
   const isAdmin = start.user.roles.includes("admin");
   return (
-    <PageBody title="Home" actions={isAdmin && isDemo ? <DemoButton isRunning /> : undefined}>
+    <PageBody
+      title="Home"
+      actions={
+        <>
+          {isAdmin && isDemo && <DemoButton isRunning />}
+          <a class="button" href={href(pageLink("/", { send: true }))}>
+            <Icon name="upload" /> Send data
+          </a>
+        </>
+      }
+    >
       <Strip heard={heard} sessions={sessions.data} pipelines={pipelines.data} fleet={fleet.data} />
       <div class="cards home-cards">
         <Card title="Sessions" actions={<a href={href(pageLink("/live"))}>All</a>}>

@@ -1,8 +1,10 @@
 /**
  * What to copy, for each kind of client, with the address that takes OTLP from where the page is opened. That is
- * OTLP over HTTP for all of them: it goes through every proxy and below a prefix, which gRPC does not.
+ * OTLP over HTTP for all of them: it goes through every proxy and below a prefix, which gRPC does not. Where the
+ * server wants to know who sends, or the page looks at somebody's data, the headers that say so are with it.
  */
 import type { Endpoints } from "./addresses";
+import { asArguments, asObject, asVariable, headersOf, type Sender, TOKEN } from "./sender";
 
 export interface Snippet {
   id: string;
@@ -16,8 +18,23 @@ export interface Snippet {
 const CURL_SPAN = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"hello"}}]},"scopeSpans":[{"spans":[{"traceId":"'$(openssl rand -hex 16)'","spanId":"'$(openssl rand -hex 8)'","name":"hello","kind":1,"startTimeUnixNano":"'$(date +%s)000000000'","endTimeUnixNano":"'$(date +%s)500000000'"}]}]}]}`;
 
 const PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL";
+const HEADERS = "OTEL_EXPORTER_OTLP_HEADERS";
+/** Where workflows of GitHub keep a token. */
+const SECRET = `\${{ secrets.KYMO_TOKEN }}`;
 
-export function snippets({ fromHere: http, main }: Endpoints): readonly Snippet[] {
+export function snippets(
+  { fromHere: http, main }: Endpoints,
+  sender: Sender = { needsToken: false },
+): readonly Snippet[] {
+  const headers = headersOf(sender);
+  const has = headers.length > 0;
+  // Prometheus has a word of its own for who asks.
+  const whose = headersOf({ ...sender, needsToken: false });
+  const variable = `${HEADERS}=${asVariable(headers)}`;
+  // Before a command, on a line of its own.
+  const before = has ? `${variable} \\\n  ` : "";
+  const ofActions = asVariable(headers).replace(TOKEN, () => SECRET);
+  const warning = sender.needsToken ? " Who opens the page can read its token: let that only write." : "";
   return [
     {
       id: "environment",
@@ -25,7 +42,7 @@ export function snippets({ fromHere: http, main }: Endpoints): readonly Snippet[
       about: "Every OpenTelemetry SDK reads these variables; nothing else has to be set.",
       code: `export OTEL_SERVICE_NAME=my-service
 export OTEL_EXPORTER_OTLP_ENDPOINT=${http}
-export ${PROTOCOL}=http/protobuf`,
+export ${PROTOCOL}=http/protobuf${has ? `\nexport ${variable}` : ""}`,
     },
     {
       id: "python",
@@ -34,7 +51,7 @@ export ${PROTOCOL}=http/protobuf`,
       code: `pip install opentelemetry-distro opentelemetry-exporter-otlp
 opentelemetry-bootstrap -a install
 OTEL_SERVICE_NAME=my-service OTEL_EXPORTER_OTLP_ENDPOINT=${http} \\
-  ${PROTOCOL}=http/protobuf opentelemetry-instrument python app.py`,
+  ${before}${PROTOCOL}=http/protobuf opentelemetry-instrument python app.py`,
     },
     {
       id: "go",
@@ -43,7 +60,9 @@ OTEL_SERVICE_NAME=my-service OTEL_EXPORTER_OTLP_ENDPOINT=${http} \\
       code: `import "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 
 exporter, err := otlptracehttp.New(ctx,
-    otlptracehttp.WithEndpointURL("${http}/v1/traces"))
+    otlptracehttp.WithEndpointURL("${http}/v1/traces")${
+      has ? `,\n    otlptracehttp.WithHeaders(map[string]string${asObject(headers)})` : ""
+    })
 provider := trace.NewTracerProvider(trace.WithBatcher(exporter))
 otel.SetTracerProvider(provider)`,
     },
@@ -53,7 +72,7 @@ otel.SetTracerProvider(provider)`,
       about: "A program as it is, instrumented when it is started.",
       code: `npm install @opentelemetry/auto-instrumentations-node
 OTEL_SERVICE_NAME=my-service OTEL_EXPORTER_OTLP_ENDPOINT=${http} \\
-  node --require @opentelemetry/auto-instrumentations-node/register app.js`,
+  ${before}node --require @opentelemetry/auto-instrumentations-node/register app.js`,
     },
     {
       id: "rust",
@@ -62,16 +81,16 @@ OTEL_SERVICE_NAME=my-service OTEL_EXPORTER_OTLP_ENDPOINT=${http} \\
       code: `let service = kymo_service::Service::init(&kymo_service::Config::enabled("my-service"))?;
 service.install_tracing()?;
 // KYMO_OTLP_ENDPOINT=${http}
-// ${PROTOCOL}=http/protobuf`,
+// ${PROTOCOL}=http/protobuf${has ? `\n// ${variable}` : ""}`,
     },
     {
       id: "browser",
       label: "Browser",
-      about: "Web pages of any origin may send; what the server adds joins the same trace.",
+      about: `Web pages of any origin may send; what the server adds joins the same trace.${warning}`,
       code: `import { WebTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-web";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 
-const exporter = new OTLPTraceExporter({ url: "${http}/v1/traces" });
+const exporter = new OTLPTraceExporter({ url: "${http}/v1/traces"${has ? `, headers: ${asObject(headers)}` : ""} });
 new WebTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] }).register();`,
     },
     {
@@ -80,7 +99,7 @@ new WebTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] }).re
       about: "One more exporter of an OpenTelemetry Collector, beside those that are there.",
       code: `exporters:
   otlphttp/kymo:
-    endpoint: ${http}
+    endpoint: ${http}${has ? `\n    headers: ${asObject(headers)}` : ""}
 service:
   pipelines:
     traces: { exporters: [otlphttp/kymo] }
@@ -96,8 +115,8 @@ service:
 env:
   TELEMETRY_ENABLED: "true"
   OTEL_EXPORTER_OTLP_ENDPOINT: ${http}
-  ${PROTOCOL}: http/protobuf
-  KYMO_URL: ${main}
+  ${PROTOCOL}: http/protobuf${has ? `\n  ${HEADERS}: ${ofActions}` : ""}
+  KYMO_URL: ${main}${sender.needsToken ? `\n  KYMO_TOKEN: ${SECRET}` : ""}
 jobs:
   # after all other jobs
   telemetry-summarize:
@@ -115,7 +134,7 @@ jobs:
       about: "Any command as a session with its tasks and resources; RHAPSODY sends the same by OTLP.",
       code: `# any command
 OTEL_EXPORTER_OTLP_ENDPOINT=${http} ${PROTOCOL}=http/protobuf \\
-  kymo run -- python train.py
+  ${before}kymo run -- python train.py
 
 # tasks of a program of yours
 import kymograph
@@ -124,7 +143,7 @@ with kymograph.session("train") as session:
         ...
 
 # RHAPSODY
-OTEL_EXPORTER_OTLP_ENDPOINT=${http}  # its exporter, as it is`,
+OTEL_EXPORTER_OTLP_ENDPOINT=${http}  # its exporter, as it is${has ? `\n${variable}` : ""}`,
     },
     {
       id: "prometheus",
@@ -139,13 +158,15 @@ scrape_configs:
 
 # or, in prometheus.yml
 remote_write:
-  - url: ${main}/prometheus/api/v1/write`,
+  - url: ${main}/prometheus/api/v1/write${
+    sender.needsToken ? `\n    authorization: { credentials: ${TOKEN} }` : ""
+  }${whose.length > 0 ? `\n    headers: ${asObject(whose)}` : ""}`,
     },
     {
       id: "curl",
       label: "curl",
       about: "One span, by hand.",
-      code: `curl -s ${http}/v1/traces -H 'Content-Type: application/json' -d '
+      code: `curl -s ${http}/v1/traces -H 'Content-Type: application/json'${asArguments(headers)} -d '
 ${CURL_SPAN}'`,
     },
   ];

@@ -2,6 +2,7 @@
 import { href } from "../../frame/base";
 import { navigate } from "../../frame/router";
 import { bytes, count, percent } from "../../ui/format";
+import { addressSorting } from "../../ui/sorting";
 import { type Column, Table } from "../../ui/table";
 import { type Gpu, gpuFaults, type Host, MIB, memoryPart } from "./fleet";
 import { hostPath } from "./map";
@@ -81,6 +82,7 @@ export function GpuTable({ hosts }: { hosts: readonly Host[] }) {
       rows={rows}
       rowKey={({ host, gpu }) => `${host.name} ${gpu.gpu} ${gpu.uuid}`}
       onOpen={({ host }) => navigate(hostPath(host.name))}
+      {...addressSorting()}
     />
   );
 }

@@ -7,6 +7,7 @@ import { useAsk } from "../../frame/useask";
 import { SelectField } from "../../ui/field";
 import { bytes, count, percent } from "../../ui/format";
 import { Card, Figure, PageBody } from "../../ui/page";
+import { addressSorting } from "../../ui/sorting";
 import { Answer, Empty, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { Tabs } from "../../ui/tabs";
@@ -128,6 +129,7 @@ export function FleetPage({ of }: { of: "hosts" | "gpu" }) {
                   rows={fleet.hosts}
                   rowKey={(host) => host.name}
                   onOpen={(host) => navigate(hostPath(host.name))}
+                  {...addressSorting()}
                 />
               ) : (
                 <GpuTable hosts={fleet.hosts} />

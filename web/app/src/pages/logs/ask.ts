@@ -4,6 +4,7 @@ import type { Params } from "../../frame/router";
 import type { Range } from "../../frame/time";
 import { quote } from "../../ui/editor/traceqltokens";
 import { type LogLine, type LokiStream, linesOf } from "./lines";
+import { countBy } from "./query";
 
 export interface LokiSeries {
   metric: Readonly<Record<string, string>>;
@@ -20,6 +21,14 @@ export function wholeSteps({ from, to }: Range, step: number): Range {
   return { from: end(from), to: end(to) };
 }
 
+/** Points of a chart of numbers over the time shown. */
+const POINTS = 240;
+
+/** The step of such a chart, in seconds. */
+export function numbersStep({ from, to }: Range): number {
+  return Math.max(1, Math.ceil((to - from) / 1000 / POINTS));
+}
+
 /** Lines or series, whichever a query answers. */
 export async function askRange(
   query: string,
@@ -34,22 +43,58 @@ export async function askRange(
     : { lines: [], series: data.result as LokiSeries[] };
 }
 
+interface Counted {
+  metric: Readonly<Record<string, string>>;
+  value: readonly [number, string];
+}
+
+/** Numbers of all of a time, by a query that is made of its length. */
+async function askOf(
+  { from, to }: Range,
+  query: (length: string) => string,
+  signal?: AbortSignal,
+): Promise<readonly Counted[]> {
+  const length = `${Math.max(1, Math.ceil((to - from) / 1000))}s`;
+  const params = { query: query(length), time: `${Math.ceil(to)}000000` };
+  const { data } = await getJson<{ data: { result: Counted[] } }>("/loki/api/v1/query", params, signal);
+  return data.result;
+}
+
+export interface ValueCounts {
+  values: { value: string; lines: number }[];
+  /** Whether there are more values than were asked for. */
+  hasMore: boolean;
+}
+
 /** Values of a label, field or parsed name with the number of lines that have them, the most frequent first. */
 export async function valueCounts(
   query: string,
   name: string,
-  { from, to }: Range,
+  most: number,
+  shown: Range,
   signal?: AbortSignal,
-): Promise<{ value: string; lines: number }[]> {
-  const seconds = Math.max(1, Math.ceil((to - from) / 1000));
-  const whole = `topk(12, sum by (${name}) (count_over_time(${query} | ${name}!="" [${seconds}s])))`;
-  const params = { query: whole, time: `${Math.ceil(to)}000000` };
-  const { data } = await getJson<{
-    data: { result: { metric: Record<string, string>; value: [number, string] }[] };
-  }>("/loki/api/v1/query", params, signal);
-  return data.result
+): Promise<ValueCounts> {
+  const counts = (length: string) => `topk(${most + 1}, ${countBy(query, name, length)})`;
+  const values = (await askOf(shown, counts, signal))
     .map(({ metric, value }) => ({ value: metric[name] ?? "", lines: Number(value[1]) }))
     .sort((a, b) => b.lines - a.lines);
+  return { values: values.slice(0, most), hasMore: values.length > most };
+}
+
+/** How many lines a query has in a time. */
+export async function countLines(query: string, shown: Range, signal?: AbortSignal): Promise<number> {
+  const [all] = await askOf(shown, (length) => `sum(count_over_time(${query} [${length}]))`, signal);
+  return Number(all?.value[1] ?? 0);
+}
+
+/** When the newest line of a query was, in nanoseconds. */
+export async function newestLine(
+  query: string,
+  within: Range,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  const { lines } = await askRange(query, within, { limit: 1, direction: "backward" }, signal);
+  return lines[0]?.nanos;
 }
 
 /** Labels of streams. */

@@ -13,7 +13,7 @@ import type { LineActions } from "./list";
 
 const LINES_AROUND = 20;
 
-export function LineDetail({ line, streamLabels, onFilter }: LineActions & { line: LogLine }) {
+export function LineDetail({ line, streamLabels, onFilter, onGroup }: LineActions & { line: LogLine }) {
   const [isAround, setAround] = useState(false);
   const { trace_id: trace, span_id: span, host_name: host } = line.labels;
   const names = Object.keys(line.labels).sort(
@@ -57,6 +57,12 @@ export function LineDetail({ line, streamLabels, onFilter }: LineActions & { lin
                 label={`Without ${name} = ${line.labels[name]}`}
                 onClick={() => onFilter(name, "!=", line.labels[name]!)}
               />
+              <Button
+                kind="quiet"
+                icon="metrics"
+                label={`Count lines by ${name}`}
+                onClick={() => onGroup(name)}
+              />
             </span>
             <dt title={streamLabels.includes(name) ? "label of the stream" : "field of the line"}>{name}</dt>
             <dd>{line.labels[name]}</dd>
@@ -84,7 +90,7 @@ function Around({ line, streamLabels }: { line: LogLine; streamLabels: readonly 
             >
               <time class="line-time">{fullTime(millisOf(one.nanos)).slice(11)}</time>
               <span class={`line-level level-text-${one.level}`}>{one.level}</span>
-              <span class="line-text">{one.text}</span>
+              <span class="line-text">{one.text || one.labels.event_name}</span>
             </div>
           ))}
         </div>

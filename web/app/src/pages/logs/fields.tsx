@@ -1,4 +1,4 @@
-/** Labels and fields of the lines, with their most frequent values: to filter by, or to leave out. */
+/** Labels and fields of the lines, with their most frequent values: to filter by, leave out, or count by. */
 import { useState } from "preact/hooks";
 import { getJson } from "../../frame/api";
 import { range } from "../../frame/time";
@@ -17,7 +17,10 @@ interface Field {
 /** Fields that are different for every line. */
 const LEFT_OUT = new Set(["span_id", "trace_id", "observed_timestamp", "flags"]);
 
-export function Fields({ query, streamLabels, onFilter }: LineActions & { query: string }) {
+/** Values that are shown, and at each wish for more. */
+const SHOWN = [12, 50, 200] as const;
+
+export function Fields({ query, streamLabels, onFilter, onGroup }: LineActions & { query: string }) {
   const shown = range.value;
   const [wanted, setWanted] = useState("");
   const asked = useAsk(
@@ -59,6 +62,7 @@ export function Fields({ query, streamLabels, onFilter }: LineActions & { query:
                 query={query}
                 isFirst={index < 2}
                 onFilter={onFilter}
+                onGroup={onGroup}
               />
             ))
         }
@@ -67,62 +71,71 @@ export function Fields({ query, streamLabels, onFilter }: LineActions & { query:
   );
 }
 
-function FieldFacet(props: {
-  field: Field;
-  query: string;
-  isFirst: boolean;
-  onFilter: LineActions["onFilter"];
-}) {
-  const [isOpen, setOpen] = useState(props.isFirst || props.field.name === "severity_text");
+type ValueActions = Pick<LineActions, "onFilter" | "onGroup">;
+
+function FieldFacet(props: ValueActions & { field: Field; query: string; isFirst: boolean }) {
+  const { field, query, onFilter, onGroup } = props;
+  const [isOpen, setOpen] = useState(props.isFirst || field.name === "severity_text");
   return (
     <details class="facet" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary title={props.field.name}>
-        {props.field.name} <span class="muted">{props.field.hint}</span>
+      <summary title={field.name}>
+        {field.name} <span class="muted">{field.hint}</span>
       </summary>
-      {isOpen && <FieldValues name={props.field.name} query={props.query} onFilter={props.onFilter} />}
+      {isOpen && <FieldValues name={field.name} query={query} onFilter={onFilter} onGroup={onGroup} />}
     </details>
   );
 }
 
-function FieldValues({
-  name,
-  query,
-  onFilter,
-}: {
-  name: string;
-  query: string;
-  onFilter: LineActions["onFilter"];
-}) {
+function FieldValues({ name, query, onFilter, onGroup }: ValueActions & { name: string; query: string }) {
   const shown = range.value;
-  const asked = useAsk((signal) => valueCounts(query, name, shown, signal), [query, name, shown]);
+  const [at, setAt] = useState(0);
+  const most = SHOWN[at] ?? SHOWN[0];
+  const asked = useAsk((signal) => valueCounts(query, name, most, shown, signal), [query, name, most, shown]);
   return (
     <Answer of={asked} lines={2}>
-      {(values) =>
-        values.map(({ value, lines }) => (
-          <div key={value} class="facet-value">
-            <span
-              class="facet-bar"
-              aria-hidden="true"
-              style={{ width: `${(lines / values[0]!.lines) * 100}%` }}
-            />
-            <button
-              type="button"
-              class="facet-name ellipsis"
-              title={`Only ${name} = ${value}`}
-              onClick={() => onFilter(name, "=", value)}
-            >
-              {value}
-            </button>
-            <span class="muted">{count(lines)}</span>
-            <Button
-              kind="quiet"
-              icon="minus"
-              label={`Without ${name} = ${value}`}
-              onClick={() => onFilter(name, "!=", value)}
-            />
+      {({ values, hasMore }) => (
+        <>
+          {values.map(({ value, lines }) => (
+            <div key={value} class="facet-value">
+              <span
+                class="facet-bar"
+                aria-hidden="true"
+                style={{ width: `${(lines / values[0]!.lines) * 100}%` }}
+              />
+              <button
+                type="button"
+                class="facet-name ellipsis"
+                title={`Only ${name} = ${value}`}
+                onClick={() => onFilter(name, "=", value)}
+              >
+                {value}
+              </button>
+              <span class="muted">{count(lines)}</span>
+              <Button
+                kind="quiet"
+                icon="minus"
+                label={`Without ${name} = ${value}`}
+                onClick={() => onFilter(name, "!=", value)}
+              />
+            </div>
+          ))}
+          <div class="row">
+            {values.length > 0 && (
+              <button type="button" class="text-button" onClick={() => onGroup(name)}>
+                count over time
+              </button>
+            )}
+            {hasMore && at + 1 < SHOWN.length && (
+              <button type="button" class="text-button" onClick={() => setAt(at + 1)}>
+                more values
+              </button>
+            )}
+            {hasMore && at + 1 === SHOWN.length && (
+              <span class="muted">the {most} most frequent; there are more</span>
+            )}
           </div>
-        ))
-      }
+        </>
+      )}
     </Answer>
   );
 }

@@ -15,12 +15,12 @@ import { Check, TextField } from "../../ui/field";
 import { PageBody } from "../../ui/page";
 import { Skeleton } from "../../ui/states";
 import { Tabs } from "../../ui/tabs";
-import { labelNames } from "./ask";
+import { labelNames, numbersStep } from "./ask";
 import { Fields } from "./fields";
 import { LEVELS, type Level } from "./lines";
 import { Numbers } from "./numbers";
 import { Patterns } from "./patterns";
-import { allStreams, asked, isNumbers, withLabel, withPattern } from "./query";
+import { allStreams, asked, countBy, isNumbers, withLabel, withPattern } from "./query";
 import { Stored, Tailed } from "./views";
 import { Volume } from "./volume";
 import "../traces/traces.css";
@@ -61,6 +61,14 @@ function Logs(props: { query: string; streamLabels: readonly string[]; hasLogs: 
   const set = (q: string) => setParams({ q });
   const filter = (label: string, operator: "=" | "!=", value: string) =>
     set(withLabel(query, label, operator, value, streamLabels.includes(label)));
+  // Text and levels go into the query: they are no part of one that asks for numbers.
+  const group = (label: string) =>
+    setParams({
+      q: countBy(whole, label, `${numbersStep(range.peek())}s`),
+      text: undefined,
+      level: undefined,
+      live: undefined,
+    });
   useQueryKeys("Logs", "logql", query, set);
   useEffect(() => setFailure(undefined), [whole]);
   return (
@@ -119,6 +127,7 @@ function Logs(props: { query: string; streamLabels: readonly string[]; hasLogs: 
                 isWrapped={isWrapped}
                 streamLabels={streamLabels}
                 onFilter={filter}
+                onGroup={group}
                 onError={setFailure}
               />
             ) : (
@@ -127,12 +136,13 @@ function Logs(props: { query: string; streamLabels: readonly string[]; hasLogs: 
                 isWrapped={isWrapped}
                 streamLabels={streamLabels}
                 onFilter={filter}
+                onGroup={group}
                 onError={setFailure}
                 hasLogs={hasLogs}
               />
             )}
           </div>
-          {!isWrong && <Fields query={whole} streamLabels={streamLabels} onFilter={filter} />}
+          {!isWrong && <Fields query={whole} streamLabels={streamLabels} onFilter={filter} onGroup={group} />}
         </div>
       )}
     </PageBody>

@@ -14,6 +14,8 @@ export interface LineActions {
   /** Labels of streams; others are fields. */
   streamLabels: readonly string[];
   onFilter: (label: string, operator: "=" | "!=", value: string) => void;
+  /** Counts lines by the values of a label or field. */
+  onGroup: (label: string) => void;
 }
 
 interface LineListProps extends LineActions {
@@ -90,7 +92,7 @@ const LineRow = memo(function LineRow({ line, isOpen, onToggle }: LineRowProps) 
         class="line-text"
         onClick={() => window.getSelection()?.isCollapsed !== false && onToggle(line.key)}
       >
-        {line.text}
+        {line.text || labels.event_name}
       </span>
       {labels.trace_id && (
         <a

@@ -1,5 +1,4 @@
 /** Patterns of lines: what is always the same, how often, and since when. */
-import { useEffect } from "preact/hooks";
 import { getJson } from "../../frame/api";
 import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
@@ -9,6 +8,7 @@ import { count, time } from "../../ui/format";
 import { Spark } from "../../ui/spark";
 import { Answer, Empty } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
+import { useReported } from "./reported";
 
 interface Pattern {
   pattern: string;
@@ -50,10 +50,7 @@ export function Patterns({
     },
     [query, shown],
   );
-  useEffect(() => {
-    onError(asked.error);
-    return () => onError(undefined);
-  }, [asked.error]);
+  useReported(asked.error, onError);
   if (queryError(query, asked.error)) return null;
   return (
     <Answer of={asked}>

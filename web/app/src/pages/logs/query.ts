@@ -93,6 +93,11 @@ export function volumeQuery(query: string, step: string): string {
   return `sum by (${[...LEVEL_LABELS, "severity_number"].join(", ")}) (count_over_time(${query} [${step}]))`;
 }
 
+/** The number of lines by the values of a label or field, of a length of time. */
+export function countBy(query: string, label: string, length: string): string {
+  return `sum by (${label}) (count_over_time(${query} | ${label}!="" [${length}]))`;
+}
+
 /** The selector of all streams, by labels that there are. */
 export function allStreams(labels: readonly string[]): string {
   const known = ["service_name", "job", "app", "container", "host", "filename"];

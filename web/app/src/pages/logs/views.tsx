@@ -1,7 +1,6 @@
 /** Lines as they are stored, with more on demand; lines as they come. */
-import { useEffect, useState } from "preact/hooks";
-import { href } from "../../frame/base";
-import { link, param, setParams } from "../../frame/router";
+import { useState } from "preact/hooks";
+import { param, setParams } from "../../frame/router";
 import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
@@ -11,11 +10,14 @@ import { Icon } from "../../ui/icon";
 import { Answer, Empty, ErrorBox, Warning } from "../../ui/states";
 import { askRange } from "./ask";
 import { DownloadButton } from "./download";
-import type { LogLine } from "./lines";
+import { type First, type Further, useFurther } from "./further";
 import { type LineActions, LineList } from "./list";
+import { NoLines } from "./nothing";
+import { useReported } from "./reported";
 import { MOST_LINES, useTail } from "./tail";
 
 const DEFAULT_LIMIT = 300;
+/** Lines that are asked for at once at most; others come in pieces. */
 const MOST = 5000;
 
 interface ViewProps extends LineActions {
@@ -31,36 +33,44 @@ export function Stored({ query, onError, hasLogs, ...rest }: ViewProps & { hasLo
   const limit = Math.max(1, Math.min(MOST, Number(param("limit")) || DEFAULT_LIMIT));
   const direction = param("order") === "oldest" ? "forward" : "backward";
   const asked = useAsk(
-    async (signal) => (await askRange(query, shown, { limit, direction }, signal)).lines,
+    async (signal): Promise<First> => {
+      const { lines } = await askRange(query, shown, { limit, direction }, signal);
+      const inOrder = direction === "forward" ? lines.toReversed() : lines;
+      return { query, range: shown, direction, limit, lines: inOrder };
+    },
     [query, shown, limit, direction],
   );
-  useEffect(() => {
-    onError(asked.error);
-    return () => onError(undefined);
-  }, [asked.error]);
+  const further = useFurther(asked.data);
+  useReported(asked.error, onError);
   if (queryError(query, asked.error)) return null;
   return (
     <Answer of={asked} lines={14}>
-      {(found) => {
-        const lines = direction === "forward" ? found.toReversed() : found;
+      {(first) => {
+        const lines = further.lines.length === 0 ? first.lines : [...first.lines, ...further.lines];
+        const isOldestFirst = first.direction === "forward";
         return lines.length === 0 ? (
-          <NoLines hasLogs={hasLogs} />
+          <NoLines query={query} hasLogs={hasLogs} />
         ) : (
           <>
             <div class="row">
               <span role="status">{count(lines.length)} lines</span>
               <Button
                 kind="quiet"
-                onClick={() =>
-                  setParams({ order: direction === "forward" ? undefined : "oldest" }, { replace: true })
-                }
+                onClick={() => setParams({ order: isOldestFirst ? undefined : "oldest" }, { replace: true })}
               >
-                {direction === "forward" ? "oldest first" : "newest first"}
+                {isOldestFirst ? "oldest first" : "newest first"}
               </Button>
               <DownloadButton lines={lines} />
             </div>
             <LineList lines={lines} {...rest} />
-            <More lines={lines} limit={limit} isOldestFirst={direction === "forward"} />
+            {first.lines.length >= first.limit && (
+              <More
+                shown={lines.length}
+                limit={first.limit}
+                isOldestFirst={isOldestFirst}
+                further={further}
+              />
+            )}
           </>
         );
       }}
@@ -68,63 +78,36 @@ export function Stored({ query, onError, hasLogs, ...rest }: ViewProps & { hasLo
   );
 }
 
-function More({
-  lines,
-  limit,
-  isOldestFirst,
-}: {
-  lines: readonly LogLine[];
-  limit: number;
-  isOldestFirst: boolean;
-}) {
-  if (lines.length < limit) return null;
-  const what = isOldestFirst ? "The oldest" : "The newest";
+/** What comes behind the lines that are shown: more of the first, which the address has, or a piece beyond. */
+function More(props: { shown: number; limit: number; isOldestFirst: boolean; further: Further }) {
+  const { shown, limit, isOldestFirst, further } = props;
+  const which = isOldestFirst ? "later" : "older";
+  const wider = Math.min(MOST, limit * 4);
+  if (further.isAtEnd) return <p class="muted">No {which} lines match in the time shown.</p>;
   return (
-    <Warning>
-      {what} {count(limit)} lines are shown.{" "}
-      {limit < MOST ? (
-        <Button onClick={() => setParams({ limit: Math.min(MOST, limit * 4) }, { replace: true })}>
-          Show {count(Math.min(MOST, limit * 4))}
-        </Button>
-      ) : (
-        "Narrow the query or the time to see others."
-      )}
-    </Warning>
-  );
-}
-
-/** Why there are no lines: none are stored of this time, or what is asked for leaves all out. */
-function NoLines({ hasLogs }: { hasLogs: boolean }) {
-  const isNarrowed = param("text") !== undefined || param("level") !== undefined;
-  return (
-    <Empty title={hasLogs ? "No line matches in the time shown" : "No lines at all are in the time shown"}>
-      {hasLogs ? (
-        <p>
-          There are logs in this time, but none that the query
-          {isNarrowed ? ", the text and the levels leave" : " leaves"}.
-        </p>
-      ) : (
-        <p>
-          Older ones may be stored; or <a href={href(link("/"))}>nothing is sent yet</a>.
-        </p>
-      )}
-      {hasLogs && isNarrowed && (
-        <Button onClick={() => setParams({ text: undefined, level: undefined })}>
-          Without text and levels
-        </Button>
-      )}
-      <Button onClick={() => setParams({ from: "now-24h", to: "now" })}>The last 24 hours</Button>
-    </Empty>
+    <>
+      {further.error && <ErrorBox error={further.error} again={further.more} />}
+      <Warning>
+        The {isOldestFirst ? "oldest" : "newest"} {count(shown)} lines are shown.{" "}
+        {shown === limit && limit < MOST && (
+          <Button onClick={() => setParams({ limit: wider }, { replace: true })}>Show {count(wider)}</Button>
+        )}{" "}
+        {further.isFull ? (
+          "Narrow the query or the time to see others."
+        ) : (
+          <Button disabled={further.isAsking} onClick={further.more}>
+            {isOldestFirst ? "Later lines" : "Older lines"}
+          </Button>
+        )}
+      </Warning>
+    </>
   );
 }
 
 export function Tailed({ query, onError, ...rest }: ViewProps) {
   const [isPaused, setPaused] = useState(false);
   const tail = useTail(query, isPaused);
-  useEffect(() => {
-    onError(tail.error);
-    return () => onError(undefined);
-  }, [tail.error]);
+  useReported(tail.error, onError);
   if (tail.error) return queryError(query, tail.error) ? null : <ErrorBox error={tail.error} />;
   const words = { connecting: "connecting", open: "live", broken: "broken off; trying again" };
   return (

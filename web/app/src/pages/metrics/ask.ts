@@ -1,7 +1,7 @@
 /** Questions to Prometheus' API. */
 import { getJson } from "../../frame/api";
 import type { Range } from "../../frame/time";
-import { filled, type MetricType } from "./promql";
+import type { MetricType } from "./promql";
 import type { Labels, NativeHistogram, PromSeries } from "./series";
 
 /** Series that are asked for at most: beyond, nothing can be told apart. */
@@ -10,6 +10,21 @@ export const MOST_SERIES = 500;
 interface Answered<T> {
   data: T;
   warnings?: readonly string[];
+}
+
+/**
+ * A query with the intervals that it names put in. How long that of rates has to be, the server knows: it
+ * depends on how often the metrics of the query come.
+ */
+export async function filled(
+  query: string,
+  { from, to }: Range,
+  step: number,
+  signal?: AbortSignal,
+): Promise<string> {
+  if (!query.includes("$")) return query;
+  const params = { query, start: Math.round(from), end: Math.round(to), step_millis: step * 1000 };
+  return (await getJson<{ query: string }>("/api/metrics/filled", params, signal)).query;
 }
 
 export interface RangeAnswer {
@@ -30,7 +45,7 @@ export async function askRange(
   signal?: AbortSignal,
 ): Promise<RangeAnswer> {
   const [start, end] = [Math.floor(from / 1000 / step) * step, Math.ceil(to / 1000 / step) * step];
-  const params = { query: filled(query, step, (to - from) / 1000), start, end, step, limit: MOST_SERIES + 1 };
+  const params = { query, start, end, step, limit: MOST_SERIES + 1 };
   const answer = await getJson<Answered<{ resultType: string; result: PromSeries[] }>>(
     "/prometheus/api/v1/query_range",
     params,
@@ -52,24 +67,33 @@ export interface Sample {
   histogram?: readonly [number, NativeHistogram];
 }
 
+/** Samples that a table gets at most: more than anybody reads. */
+export const MOST_SAMPLES = 5000;
+
+export interface NowAnswer {
+  samples: readonly Sample[];
+  /** Whether there are more. */
+  isCut: boolean;
+}
+
 /** A query at the end of the time shown. */
-export async function askNow(
-  query: string,
-  { from, to }: Range,
-  step: number,
-  signal?: AbortSignal,
-): Promise<readonly Sample[]> {
-  const params = { query: filled(query, step, (to - from) / 1000), time: to / 1000, limit: 5000 };
+export async function askNow(query: string, { to }: Range, signal?: AbortSignal): Promise<NowAnswer> {
+  const params = { query, time: to / 1000, limit: MOST_SAMPLES + 1 };
   const { data } = await getJson<Answered<{ resultType: string; result: unknown }>>(
     "/prometheus/api/v1/query",
     params,
     signal,
   );
-  if (data.resultType === "vector") return data.result as Sample[];
-  if (data.resultType === "scalar" || data.resultType === "string") {
-    return [{ metric: {}, value: data.result as [number, string] }];
+  const all = samplesOf(data);
+  return { samples: all.slice(0, MOST_SAMPLES), isCut: all.length > MOST_SAMPLES };
+}
+
+function samplesOf({ resultType, result }: { resultType: string; result: unknown }): readonly Sample[] {
+  if (resultType === "vector") return result as Sample[];
+  if (resultType === "scalar" || resultType === "string") {
+    return [{ metric: {}, value: result as [number, string] }];
   }
-  return (data.result as PromSeries[]).map(({ metric, values }) => ({ metric, value: values?.at(-1) }));
+  return (result as PromSeries[]).map(({ metric, values }) => ({ metric, value: values?.at(-1) }));
 }
 
 export interface Exemplar {
@@ -84,10 +108,9 @@ export interface Exemplar {
 export async function askExemplars(
   query: string,
   { from, to }: Range,
-  step: number,
   signal?: AbortSignal,
 ): Promise<Exemplar[]> {
-  const params = { query: filled(query, step, (to - from) / 1000), start: from / 1000, end: to / 1000 };
+  const params = { query, start: from / 1000, end: to / 1000 };
   const { data } = await getJson<Answered<{ seriesLabels: Labels; exemplars: Omit<Exemplar, "series">[] }[]>>(
     "/prometheus/api/v1/query_exemplars",
     params,

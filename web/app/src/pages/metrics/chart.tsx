@@ -1,24 +1,24 @@
 /** The answers of all queries in one chart, with a legend that has the numbers of each series. */
 import { useMemo, useRef, useState } from "preact/hooks";
-import { href } from "../../frame/base";
-import { link } from "../../frame/router";
+import { paramAll, setParams } from "../../frame/router";
 import { type Range, setRange } from "../../frame/time";
 import { colorAt } from "../../ui/colors";
-import { highest, lowest } from "../../ui/ends";
-import { bytes, count, duration, percent, time } from "../../ui/format";
+import { bytes, count, duration, percent } from "../../ui/format";
 import { type Column, Table } from "../../ui/table";
-import { type Line, type Mark, TimeChart } from "../../ui/timechart";
-import { hostAt } from "../hosts/at";
+import { type Line, TimeChart } from "../../ui/timechart";
 import type { Exemplar, RangeAnswer } from "./ask";
-import { type Clicked, ExemplarPopover, hostOf, logsOf, traceOf } from "./exemplar";
+import { type Clicked, ExemplarPopover } from "./exemplar";
+import { Exemplars, marksOf, tracedOf } from "./exemplars";
 import { type Unit, unitOf } from "./promql";
-import { aligned, nameOf, numberOf, type Statistics, stacked, statistics } from "./series";
+import { aligned, nameOf, type Statistics, stacked, statistics } from "./series";
 import type { MetricQuery } from "./state";
 
 export type Shape = "lines" | "stacked" | "bars";
 
 export interface Answered {
   query: MetricQuery;
+  /** What was asked: the query with its intervals put in. */
+  text: string;
   letter: string;
   answer: RangeAnswer;
   exemplars: readonly Exemplar[];
@@ -34,10 +34,11 @@ interface Drawn extends Statistics {
 const HEIGHT = 320;
 /** Lines that are drawn; the legend has all. */
 const MOST_DRAWN = 120;
-const MOST_MARKS = 200;
-const MOST_LISTED = 50;
 /** Room that what opens at an exemplar takes. */
 const POPOVER_WIDTH = 260;
+
+/** Series that are shown alone, by their names, in the address. */
+const ONLY = "only";
 
 /** How numbers of a unit are written. */
 export function formatOf(unit: Unit): (value: number) => string {
@@ -58,22 +59,27 @@ export function Chart({
   range: Range;
   step: number;
 }) {
-  const [only, setOnly] = useState<ReadonlySet<string>>(new Set());
+  const only = paramAll(ONLY);
   const drawn = useMemo(() => drawnOf(answers, step), [answers, step]);
   const format = formatOf(unitOf(answers[0]?.query.text ?? ""));
-  const chosen = useMemo(() => stillThere(only, drawn), [only, drawn]);
+  const chosen = useMemo(() => stillThere(new Set(only), drawn), [only.join("\u0000"), drawn]);
   const shown = drawn.filter(({ name }) => chosen.size === 0 || chosen.has(name)).slice(0, MOST_DRAWN);
   const lines = useMemo(() => linesOf(shown, shape), [chosen, drawn, shape]);
   const [clicked, setClicked] = useState<Clicked>();
   const place = useRef<HTMLDivElement>(null);
   const pointer = useRef({ left: 0, top: 0 });
   const open = (one: Omit<Clicked, "left" | "top">) => setClicked({ ...one, ...pointer.current });
-  const marks = useMemo(() => marksOf(answers, shown, open), [chosen, drawn]);
+  const traced = useMemo(
+    () =>
+      answers
+        .flatMap(({ exemplars, query }) => tracedOf(exemplars, formatOf(unitOf(query.text))))
+        .sort((a, b) => b.value - a.value),
+    [answers],
+  );
+  const marks = useMemo(() => marksOf(traced, shown, open), [chosen, drawn, traced]);
   const toggle = (name: string, isMore: boolean) => {
-    if (!isMore) return setOnly(chosen.size === 1 && chosen.has(name) ? new Set() : new Set([name]));
-    const next = new Set(chosen);
-    if (!next.delete(name)) next.add(name);
-    setOnly(next);
+    const next = toggled(chosen, name, isMore);
+    setParams({ [ONLY]: next.length > 0 ? next : undefined }, { replace: true });
   };
   return (
     <>
@@ -101,7 +107,7 @@ export function Chart({
         {clicked && <ExemplarPopover of={clicked} close={() => setClicked(undefined)} />}
       </div>
       <Legend drawn={drawn} only={chosen} format={format} onToggle={toggle} />
-      <Exemplars answers={answers} />
+      <Exemplars traced={traced} marked={marks.length} />
       {drawn.length > MOST_DRAWN && chosen.size === 0 && (
         <p class="muted">
           {MOST_DRAWN} of {count(drawn.length)} series are drawn; a click on a name shows any.
@@ -109,6 +115,12 @@ export function Chart({
       )}
     </>
   );
+}
+
+/** What is chosen after a click on a name: that alone, or all again; with `isMore`, it too or no more. */
+export function toggled(chosen: ReadonlySet<string>, name: string, isMore: boolean): string[] {
+  if (isMore) return chosen.has(name) ? [...chosen].filter((one) => one !== name) : [...chosen, name];
+  return chosen.size === 1 && chosen.has(name) ? [] : [name];
 }
 
 /** What was chosen, of what is still answered: nothing chosen is all, not none. */
@@ -159,70 +171,6 @@ function linesOf(shown: readonly Drawn[], shape: Shape): Line[] {
       width: shape === "bars" ? 0 : 1,
     }))
     .reverse();
-}
-
-/** Exemplars where they are; those above or below the lines stand at the edge. */
-function marksOf(
-  answers: readonly Answered[],
-  shown: readonly Drawn[],
-  open: (one: Omit<Clicked, "left" | "top">) => void,
-): Mark[] {
-  const most = highest(
-    shown.map(({ max }) => max ?? 0),
-    0,
-  );
-  const least = lowest(
-    shown.map(({ min }) => min ?? most),
-    most,
-  );
-  const all = answers.flatMap(({ exemplars, query }) =>
-    exemplars.map((one) => ({ one, unit: unitOf(query.text) })),
-  );
-  const every = Math.max(1, Math.ceil(all.length / MOST_MARKS));
-  return all
-    .filter((_, at) => at % every === 0)
-    .flatMap(({ one, unit }) => {
-      const { trace, span } = traceOf(one);
-      if (!trace) return [];
-      const value = numberOf(one.value);
-      return [
-        {
-          time: one.timestamp * 1000,
-          value: Math.max(least, Math.min(most, value)),
-          label: `exemplar ${formatOf(unit)(value)}, trace ${trace.slice(0, 8)}`,
-          onOpen: () => open({ exemplar: one, trace, span, value: formatOf(unit)(value) }),
-        },
-      ];
-    });
-}
-
-/** Exemplars as a list, the greatest first: what the marks of the chart open, for the keyboard too. */
-function Exemplars({ answers }: { answers: readonly Answered[] }) {
-  const all = answers
-    .flatMap(({ exemplars, query }) => exemplars.map((one) => ({ one, unit: unitOf(query.text) })))
-    .flatMap(({ one, unit }) => {
-      const { trace, span } = traceOf(one);
-      return trace ? [{ one, trace, span, value: numberOf(one.value), unit, host: hostOf(one) }] : [];
-    })
-    .sort((a, b) => b.value - a.value);
-  if (all.length === 0) return null;
-  return (
-    <details class="exemplars">
-      <summary>{count(all.length)} exemplars</summary>
-      <ul>
-        {all.slice(0, MOST_LISTED).map(({ one, trace, span, value, unit, host }, index) => (
-          <li key={index}>
-            <a href={href(link(`/trace/${trace}`, { span }))}>
-              {formatOf(unit)(value)} <span class="muted">{time(one.timestamp * 1000)}</span>{" "}
-              <code>{trace.slice(0, 8)}</code>
-            </a>{" "}
-            <a href={href(logsOf(trace, one.timestamp))}>logs</a>{" "}
-            {host && <a href={href(hostAt(host, one.timestamp * 1000))}>host {host}</a>}
-          </li>
-        ))}
-      </ul>
-    </details>
-  );
 }
 
 function Legend(props: {

@@ -1,11 +1,17 @@
-/** Metrics that there are: found by name, help or type; a click asks what is usually asked of one. */
-import { useMemo, useState } from "preact/hooks";
+/**
+ * Metrics that there are: found by name, help or type; a click asks what is usually asked of one. What is
+ * looked for is in the address: `find` and `type`.
+ */
+import { useMemo } from "preact/hooks";
+import { href } from "../../frame/base";
+import { link, param, setParams } from "../../frame/router";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { Chunks } from "../../ui/chunks";
 import { count } from "../../ui/format";
 import { Answer, Empty } from "../../ui/states";
 import { askMetrics, type MetricInfo } from "./ask";
+import { useLateParam } from "./lateparam";
 import { guessedType, heatQuery, usualQuery } from "./promql";
 
 interface FinderProps {
@@ -15,8 +21,9 @@ interface FinderProps {
 const TYPES = ["counter", "gauge", "histogram", "summary"] as const;
 
 export function Finder({ onPick }: FinderProps) {
-  const [wanted, setWanted] = useState("");
-  const [type, setType] = useState<string>();
+  // Who finds by a word has opened this, and takes the word away again to find another.
+  const [wanted, setWanted] = useLateParam("find", { finder: "1" });
+  const type = TYPES.find((one) => one === param("type"));
   const asked = useAsk((signal) => askMetrics(signal), []);
   return (
     <aside class="facets finder" aria-label="Metrics">
@@ -33,7 +40,9 @@ export function Finder({ onPick }: FinderProps) {
             key={one}
             kind="quiet"
             pressed={type === one}
-            onClick={() => setType(type === one ? undefined : one)}
+            onClick={() =>
+              setParams({ type: type === one ? undefined : one, finder: "1" }, { replace: true })
+            }
           >
             {one}
           </Button>
@@ -64,7 +73,12 @@ function Found({
       }),
     [metrics, wanted, type],
   );
-  if (metrics.length === 0) return <Empty title="No metrics are stored yet" />;
+  if (metrics.length === 0)
+    return (
+      <Empty title="No metrics are stored yet">
+        <a href={href(link("/", { send: true }))}>How to send data</a>
+      </Empty>
+    );
   if (found.length === 0) return <Empty title="No metric is called so" />;
   return (
     <>

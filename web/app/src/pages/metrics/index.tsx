@@ -15,7 +15,7 @@ import { Check, SelectField } from "../../ui/field";
 import { PageBody } from "../../ui/page";
 import { Answer, Empty } from "../../ui/states";
 import { Tabs } from "../../ui/tabs";
-import { askExemplars, askRange } from "./ask";
+import { askExemplars, askRange, filled } from "./ask";
 import { metricsPanel } from "./aspanel";
 import type { Answered } from "./chart";
 import { Finder } from "./finder";
@@ -30,6 +30,8 @@ import "./metrics.css";
 interface Outcome {
   answered: Answered[];
   errors: (Error | undefined)[];
+  /** What was asked for each query, its intervals put in. */
+  texts: string[];
 }
 
 /** Asks all queries that are shown; one that fails leaves the others as they are. */
@@ -40,16 +42,16 @@ async function askAll(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const shown = range.peek();
-  const outcome: Outcome = { answered: [], errors: [] };
+  const outcome: Outcome = { answered: [], errors: [], texts: [] };
   const asked = list.map(async (query, at) => {
     if (query.isHidden || query.text === "") return;
     try {
-      const answer = await askRange(query.text, shown, step, signal);
+      const text = await filled(query.text, shown, step, signal);
+      outcome.texts[at] = text;
+      const answer = await askRange(text, shown, step, signal);
       // A query without exemplars is no error of the query.
-      const exemplars = wantsExemplars
-        ? await askExemplars(query.text, shown, step, signal).catch(() => [])
-        : [];
-      outcome.answered[at] = { query, letter: letter(at), answer, exemplars };
+      const exemplars = wantsExemplars ? await askExemplars(text, shown, signal).catch(() => []) : [];
+      outcome.answered[at] = { query, text, letter: letter(at), answer, exemplars };
     } catch (error) {
       // Of a server that is gone, what it said last stays: the frame says that it is.
       const isGone = error instanceof ApiError && error.status === 0;
@@ -58,14 +60,15 @@ async function askAll(
     }
   });
   await Promise.all(asked);
-  return { answered: outcome.answered.filter(Boolean), errors: outcome.errors };
+  return { ...outcome, answered: outcome.answered.filter(Boolean) };
 }
 
 export default function MetricsPage() {
   const list = queriesOfAddress();
   const view = viewOf(param("view"));
   const wantsExemplars = param("exemplars") !== "0";
-  const isFinding = (param("finder") ?? (list.every(({ text }) => text === "") ? "1" : "0")) === "1";
+  const wantsFinder = param("find") !== undefined || list.every(({ text }) => text === "");
+  const isFinding = param("finder") === undefined ? wantsFinder : param("finder") === "1";
   const body = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(1000);
   useEffect(() => setWidth(body.current?.clientWidth ?? 1000), [isFinding]);
@@ -128,8 +131,7 @@ export default function MetricsPage() {
                 query={query}
                 index={at}
                 error={asked.data?.errors[at]}
-                step={step}
-                rangeSeconds={(shown.to - shown.from) / 1000}
+                asked={asked.data?.texts[at]}
                 isOnly={list.length === 1}
                 onChange={(next) => change(at, next)}
                 onRemove={() => setQueries(list.filter((_, index) => index !== at))}

@@ -10,27 +10,12 @@ export type MetricType =
   | "stateset"
   | "unknown";
 
-/** Metrics are scraped or sent about so often; windows of rates must hold several. */
-const USUAL_EVERY_SECONDS = 15;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400];
 
 /** Seconds between points, so that there are no more of them than can be seen. */
 export function stepFor(millis: number, pixels: number): number {
   const wanted = millis / 1000 / Math.max(20, pixels / 3);
   return STEPS.find((step) => step >= wanted) ?? Math.ceil(wanted / 86_400) * 86_400;
-}
-
-/** A query with the intervals that it names filled in. */
-export function filled(query: string, step: number, rangeSeconds: number): string {
-  const rate = Math.max(4 * USUAL_EVERY_SECONDS, step + USUAL_EVERY_SECONDS);
-  const range = Math.max(1, Math.round(rangeSeconds));
-  return query
-    .replaceAll(/\$\{?__rate_interval\}?/g, `${rate}s`)
-    .replaceAll(/\$\{?__interval_ms\b\}?/g, String(step * 1000))
-    .replaceAll(/\$\{?__interval\}?/g, `${step}s`)
-    .replaceAll(/\$\{?__range_ms\b\}?/g, String(range * 1000))
-    .replaceAll(/\$\{?__range_s\b\}?/g, String(range))
-    .replaceAll(/\$\{?__range\}?/g, `${range}s`);
 }
 
 /** What is usually asked of a metric. `hasBuckets` tells classic histograms from native ones. */

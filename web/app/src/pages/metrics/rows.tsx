@@ -5,15 +5,15 @@ import { Editor } from "../../ui/editor";
 import { queryError } from "../../ui/editor/errors";
 import { QueryMenu } from "../../ui/editor/queries";
 import { TextField } from "../../ui/field";
-import { filled, letter } from "./promql";
+import { letter } from "./promql";
 import type { MetricQuery } from "./state";
 
 interface QueryRowProps {
   query: MetricQuery;
   index: number;
   error?: Error;
-  step: number;
-  rangeSeconds: number;
+  /** What was asked, its intervals put in. */
+  asked?: string;
   isOnly: boolean;
   onChange: (query: MetricQuery) => void;
   onRemove: () => void;
@@ -26,10 +26,7 @@ export function QueryRow(props: QueryRowProps) {
   useEffect(() => setText(query.text), [query.text]);
   useEffect(() => setLegend(query.legend), [query.legend]);
   const run = (next = text) => onChange({ ...query, text: next.trim(), legend });
-  const wrong =
-    text === query.text
-      ? queryError(query.text, error, filled(query.text, props.step, props.rangeSeconds))
-      : undefined;
+  const wrong = text === query.text ? queryError(query.text, error, props.asked) : undefined;
   return (
     <div class="metric-query">
       <button

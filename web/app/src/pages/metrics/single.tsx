@@ -28,7 +28,7 @@ export function SeriesChart({ text, series, steps, step, range }: SeriesChartPro
         </Warning>
       )}
       <Chart
-        answers={[{ query, letter: "A", answer, exemplars: [] }]}
+        answers={[{ query, text, letter: "A", answer, exemplars: [] }]}
         shape="lines"
         range={range}
         step={step}

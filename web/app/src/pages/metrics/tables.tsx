@@ -1,7 +1,9 @@
 /** Answers as tables of values at the end of the time shown, and as the server sent them. */
 import { useMemo } from "preact/hooks";
-import { CopyButton } from "../../ui/button";
+import { param, setParams } from "../../frame/router";
+import { Button, CopyButton } from "../../ui/button";
 import { count } from "../../ui/format";
+import { addressSorting } from "../../ui/sorting";
 import { type Column, Table } from "../../ui/table";
 import type { Sample } from "./ask";
 import { numberOf } from "./series";
@@ -12,6 +14,7 @@ interface Row {
   text: string;
 }
 
+/** Labels that are columns, unless all are asked for. */
 const MOST_LABELS = 8;
 
 export function InstantTable({
@@ -22,15 +25,30 @@ export function InstantTable({
   format: (value: number) => string;
 }) {
   const rows = useMemo(() => samples.map(rowOf), [samples]);
-  const columns = useMemo(() => columnsOf(rows, format), [rows]);
+  const labels = useMemo(() => labelsOf(rows), [rows]);
+  const wantsAll = param("columns") === "all";
+  const columns = useMemo(
+    () => columnsOf(wantsAll ? labels : labels.slice(0, MOST_LABELS), format),
+    [labels, wantsAll],
+  );
   return (
-    <Table
-      label="Values"
-      columns={columns}
-      rows={rows}
-      rowKey={(_, at) => at}
-      sorting={{ column: "value", descending: true }}
-    />
+    <>
+      {labels.length > MOST_LABELS && (
+        <p class="row muted">
+          {wantsAll ? "All" : `${MOST_LABELS} of`} {count(labels.length)} labels that differ are columns.
+          <Button onClick={() => setParams({ columns: wantsAll ? undefined : "all" }, { replace: true })}>
+            {wantsAll ? `The first ${MOST_LABELS}` : "All of them"}
+          </Button>
+        </p>
+      )}
+      <Table
+        label="Values"
+        columns={columns}
+        rows={rows}
+        rowKey={(_, at) => at}
+        {...addressSorting({ column: "value", descending: true })}
+      />
+    </>
   );
 }
 
@@ -46,13 +64,16 @@ function rowOf({ metric, value, histogram }: Sample): Row {
   return { labels: metric, value: numberOf(value?.[1] ?? "NaN"), text: "" };
 }
 
-function columnsOf(rows: readonly Row[], format: (value: number) => string): Column<Row>[] {
+/** Labels that tell rows apart: what is the same everywhere tells nothing, unless there is one row. */
+export function labelsOf(rows: readonly Pick<Row, "labels">[]): string[] {
   const names = [...new Set(rows.flatMap(({ labels }) => Object.keys(labels)))];
   const varied = names.filter((name) => new Set(rows.map(({ labels }) => labels[name])).size > 1);
-  // What is the same everywhere tells nothing, unless there is one row.
-  const shown = (varied.length > 0 ? varied : names).slice(0, MOST_LABELS);
+  return varied.length > 0 ? varied : names;
+}
+
+function columnsOf(labels: readonly string[], format: (value: number) => string): Column<Row>[] {
   return [
-    ...shown.map(
+    ...labels.map(
       (name): Column<Row> => ({
         id: `label ${name}`,
         title: name === "__name__" ? "metric" : name,

@@ -6,9 +6,10 @@ import { Button } from "../../ui/button";
 import { count } from "../../ui/format";
 import { Heatmap } from "../../ui/heatmap";
 import { Answer, Empty, Warning } from "../../ui/states";
-import { askNow, MOST_SERIES } from "./ask";
+import { askNow, MOST_SAMPLES, MOST_SERIES } from "./ask";
 import { type Answered, Chart, formatOf, type Shape } from "./chart";
 import { heatOf } from "./heat";
+import { Nothing } from "./nothing";
 import { heatQuery, topOf, unitOf } from "./promql";
 import { InstantTable, Raw } from "./tables";
 
@@ -52,15 +53,9 @@ export function Shown({ answered, view, step, onTop }: ShownProps) {
         </div>
       ))}
       {view === "table" ? (
-        answered.map((one) => (
-          <Instant key={one.letter} of={one} step={step} hasOthers={answered.length > 1} />
-        ))
+        answered.map((one) => <Instant key={one.letter} of={one} hasOthers={answered.length > 1} />)
       ) : series === 0 ? (
-        answered.length > 0 && (
-          <Empty title="No series in the time shown">
-            <p>The query is right, but nothing has these names and labels now.</p>
-          </Empty>
-        )
+        answered[0] && <Nothing query={answered[0].text} />
       ) : view === "raw" ? (
         <Raw of={answered.map(({ letter, answer }) => ({ query: letter, result: answer.series }))} />
       ) : view === "heat" ? (
@@ -108,14 +103,19 @@ function Heat({ of, step }: { of: Answered; step: number }) {
   );
 }
 
-function Instant({ of, step, hasOthers }: { of: Answered; step: number; hasOthers: boolean }) {
+function Instant({ of, hasOthers }: { of: Answered; hasOthers: boolean }) {
   const shown = range.value;
-  const asked = useAsk((signal) => askNow(of.query.text, shown, step, signal), [of.query.text, shown, step]);
+  const asked = useAsk((signal) => askNow(of.text, shown, signal), [of.text, shown]);
   return (
     <Answer of={asked}>
-      {(samples) => (
+      {({ samples, isCut }) => (
         <>
           {hasOthers && <h2>{of.letter}</h2>}
+          {isCut && (
+            <Warning>
+              There are more than {count(MOST_SAMPLES)} values; that many are shown. topk(…) chooses which.
+            </Warning>
+          )}
           {samples.length === 0 ? (
             <Empty title="No value at the end of the time shown" />
           ) : (

@@ -16,6 +16,7 @@ import { Answer, Empty, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { TimeChart } from "../../ui/timechart";
 import { measured } from "../hosts/fleet";
+import { useLateParam } from "../metrics/lateparam";
 import { bounds, type Metric, type Moment, nearest, overlaid, peak } from "./overlay";
 import "./runs.css";
 
@@ -177,7 +178,8 @@ function RunTable({ data, chosen }: { data: Runs; chosen: readonly string[] }) {
 
 function Overlay({ ids, names }: { ids: readonly string[]; names: readonly string[] }) {
   const x = param("x") === "time" ? "time" : "step";
-  const smoothing = Math.min(0.99, Math.max(0, Number(param("smoothing")) || 0));
+  const [entered, setSmoothing] = useLateParam("smoothing");
+  const smoothing = Math.min(0.99, Math.max(0, Number(entered) || 0));
   const metrics = param("metrics") ?? "";
   const key = JSON.stringify(ids);
   const asked = useAsk(
@@ -211,7 +213,7 @@ function Overlay({ ids, names }: { ids: readonly string[]; names: readonly strin
                   max="0.98"
                   step="0.02"
                   value={smoothing}
-                  onInput={(event) => setParams({ smoothing: event.currentTarget.value }, { replace: true })}
+                  onInput={(event) => setSmoothing(event.currentTarget.value)}
                 />
               </label>
               <Popover label="Metrics" button={`Metrics (${shown.length})`}>

@@ -1,22 +1,60 @@
 /** What stands out in a session: stragglers, GPUs that do nothing, failures. */
+import type { ComponentChildren } from "preact";
 import { href } from "../../frame/base";
-import { link, setParams } from "../../frame/router";
+import { link, paramAll, setParams } from "../../frame/router";
+import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
 import { Card } from "../../ui/page";
 import { seconds } from "../ci/bits";
 import type { Board } from "./types";
 
 const SHOWN = 8;
+/** The server tells no more of each: there may be more where there are so many. */
+const MOST_TOLD = 50;
+/** What is shown whole, in the address. */
+const ALL = "all";
+
+/** How many there are, as far as is told. */
+export function numberOf(list: readonly unknown[]): string {
+  return list.length < MOST_TOLD ? String(list.length) : `${list.length} or more`;
+}
+
+/** The first of a list, or all of it if that is asked for: `name` stands for it in the address. */
+function Listed<Item>(props: {
+  name: string;
+  items: readonly Item[];
+  children: (item: Item) => ComponentChildren;
+}) {
+  const { name, items, children } = props;
+  const whole = paramAll(ALL);
+  const isWhole = whole.includes(name);
+  const change = () => {
+    const all = isWhole ? whole.filter((one) => one !== name) : [...whole, name];
+    setParams({ [ALL]: all }, { replace: true });
+  };
+  return (
+    <>
+      <ul class="callouts">{items.slice(0, isWhole ? items.length : SHOWN).map(children)}</ul>
+      {items.length > SHOWN && (
+        <div class="callout-more">
+          <Button kind="quiet" icon={isWhole ? "up" : "down"} onClick={change}>
+            {isWhole ? `The first ${SHOWN}` : `Show ${items.length}`}
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
 
 export function Stragglers({ board }: { board: Board }) {
   const { stragglers } = board;
   return (
-    <Card title={`Stragglers (${stragglers.length})`}>
+    <Card title={`Stragglers (${numberOf(stragglers)})`}>
       {stragglers.length === 0 ? (
         <p class="muted callout-none">No task takes three times as long as others of its name.</p>
       ) : (
-        <ul class="callouts">
-          {stragglers.slice(0, SHOWN).map((task) => (
+        <Listed name="stragglers" items={stragglers}>
+          {(task) => (
             <li key={task.id}>
               <Icon name={task.is_running ? "play" : "clock"} size={14} />
               <button
@@ -37,8 +75,8 @@ export function Stragglers({ board }: { board: Board }) {
                 <a href={href(link(`/trace/${board.session.trace_id}`, { span: task.span_id }))}>trace</a>
               )}
             </li>
-          ))}
-        </ul>
+          )}
+        </Listed>
       )}
     </Card>
   );
@@ -51,14 +89,14 @@ export function IdleGpus({ board }: { board: Board }) {
   const time = { from: start ?? board.replay.start_ms, to: isNow ? "now" : board.at_ms };
   const known = board.lanes.nodes.reduce((sum, node) => sum + node.gpus.length, 0);
   return (
-    <Card title={`Idle GPUs (${idle.length}${known > 0 ? ` of ${known}` : ""})`}>
+    <Card title={`Idle GPUs (${numberOf(idle)}${known > 0 ? ` of ${known}` : ""})`}>
       {idle.length === 0 ? (
         <p class="muted callout-none">
           {known > 0 ? "No GPU has done nothing for a minute." : "Nothing is known of GPUs."}
         </p>
       ) : (
-        <ul class="callouts">
-          {idle.slice(0, SHOWN).map((gpu) => (
+        <Listed name="idle" items={idle}>
+          {(gpu) => (
             <li key={`${gpu.node} ${gpu.gpu}`}>
               <Icon name="warning" size={14} />
               <a
@@ -69,8 +107,8 @@ export function IdleGpus({ board }: { board: Board }) {
               </a>
               <b class="warn">idle for {seconds(gpu.seconds)}</b>
             </li>
-          ))}
-        </ul>
+          )}
+        </Listed>
       )}
     </Card>
   );
@@ -79,9 +117,9 @@ export function IdleGpus({ board }: { board: Board }) {
 export function Failures({ board }: { board: Board }) {
   if (board.failures.length === 0) return null;
   return (
-    <Card title="Failures by error">
-      <ul class="callouts">
-        {board.failures.slice(0, SHOWN).map((failure) => (
+    <Card title={`Failures by error (${numberOf(board.failures)})`}>
+      <Listed name="failures" items={board.failures}>
+        {(failure) => (
           <li key={failure.error_type}>
             <Icon name="error" size={14} />
             <button
@@ -103,8 +141,8 @@ export function Failures({ board }: { board: Board }) {
             </button>
             <b class="bad">{failure.count}</b>
           </li>
-        ))}
-      </ul>
+        )}
+      </Listed>
     </Card>
   );
 }

@@ -10,7 +10,7 @@ import { colorAt } from "../../ui/colors";
 import { SelectField } from "../../ui/field";
 import { count, percent } from "../../ui/format";
 import { Card, PageBody } from "../../ui/page";
-import { Answer, Empty } from "../../ui/states";
+import { Answer, Empty, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { seconds } from "../ci/bits";
 import { figure, words } from "../ci/columns";
@@ -213,6 +213,11 @@ function Parts({ told }: { told: Compared }) {
         </Card>
       )}
       <Card title="Tasks by name">
+        {told.is_truncated && (
+          <Warning>
+            The {count(told.names.length)} names that took the most time are listed; there are more.
+          </Warning>
+        )}
         <Table columns={NAMES} rows={told.names} label="Tasks by name" rowKey={(row) => row.name} />
       </Card>
       <div class="session-charts">

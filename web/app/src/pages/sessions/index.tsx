@@ -155,6 +155,7 @@ function Parts({ shown, isAsking }: { shown: Shown; isAsking: boolean }) {
         actions={
           <span class="lanes-legend muted">
             <i class="lanes-swatch-busy" /> busy GPU <i class="lanes-swatch-idle" /> idle GPU
+            <i class="lanes-swatch-cpu" /> busy CPU
             <i class="lanes-swatch-failed" /> failed task
           </span>
         }

@@ -1,6 +1,6 @@
 /**
- * Where tasks ran, on a canvas: lanes of every node over time, and below them a strip for each of its GPUs.
- * What is idle is hatched, what failed too; the wheel with Ctrl zooms, a drag moves, a click finds the task.
+ * Where tasks ran, on a canvas: lanes of every node over time, and below them a strip for its processors and
+ * for each of its GPUs. A GPU that is idle is hatched, what failed too; the wheel with Ctrl zooms, a drag moves, a click finds the task.
  */
 import { effect, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -11,7 +11,7 @@ import { ticks } from "../../ui/canvas/ticks";
 import { pan, type Window, zoom } from "../../ui/canvas/window";
 import { colorOf, PALETTE } from "../../ui/colors";
 import { duration } from "../../ui/format";
-import { GPU, GUTTER, HEAD, LANE, type Placed, type Pointed, placed, pointed, valueAt } from "./lanesview";
+import { GUTTER, HEAD, LANE, type Placed, type Pointed, placed, pointed, STRIP, valueAt } from "./lanesview";
 import type { Lanes as Told } from "./types";
 
 const IDLE_PERCENT = 5;
@@ -85,29 +85,29 @@ function drawBars(context: CanvasRenderingContext2D, scene: Scene, place: Placed
   }
 }
 
-function drawGpus(context: CanvasRenderingContext2D, scene: Scene, place: Placed, colors: Paint): void {
+function drawStrips(context: CanvasRenderingContext2D, scene: Scene, place: Placed, colors: Paint): void {
   const { lanes, window, begin, top, width } = scene;
   const scale = (width - GUTTER) / (window.to - window.from);
-  const step =
-    (lanes.series_end_ms - lanes.series_start_ms) / Math.max(1, place.node.gpus[0]?.series.length ?? 1);
-  place.node.gpus.forEach((gpu, nth) => {
-    const y = place.gpusTop - top + nth * GPU;
+  place.strips.forEach(({ label, isGpu, series }, nth) => {
+    const step = (lanes.series_end_ms - lanes.series_start_ms) / Math.max(1, series.length);
+    const y = place.stripsTop - top + nth * STRIP;
     context.fillStyle = colors.muted;
     context.textAlign = "right";
-    context.fillText(`GPU ${gpu.gpu}`, GUTTER - 8, y + GPU / 2);
+    context.fillText(label, GUTTER - 8, y + STRIP / 2);
     context.textAlign = "left";
-    gpu.series.forEach((percent, at) => {
+    series.forEach((percent, at) => {
       if (percent === null) return;
       const from = (lanes.series_start_ms + at * step - begin - window.from) * scale;
       const to = from + step * scale + 0.5;
       if (to < 0 || from > width - GUTTER) return;
       const x = GUTTER + Math.max(0, from);
       const wide = Math.min(to, width - GUTTER) - Math.max(0, from);
-      const isIdle = percent < IDLE_PERCENT;
+      // Processors that rest are no waste: GPUs do the work.
+      const isIdle = isGpu && percent < IDLE_PERCENT;
       context.fillStyle = isIdle
         ? hatch(context, colors.warn)
-        : fade(colors.accent, 0.15 + (percent / 100) * 0.8);
-      context.fillRect(x, y + 1, wide, GPU - 3);
+        : fade(isGpu ? colors.accent : colors.muted, 0.15 + Math.min(1, percent / 100) * 0.8);
+      context.fillRect(x, y + 1, wide, STRIP - 3);
     });
   });
 }
@@ -126,7 +126,7 @@ function draw(context: CanvasRenderingContext2D, scene: Scene): void {
     const name = place.node.node || "without a node";
     context.fillText(cutTo(context, name, GUTTER - 16), 8, place.lanesTop - scene.top + LANE / 2);
     drawBars(context, scene, place, colors);
-    drawGpus(context, scene, place, colors);
+    drawStrips(context, scene, place, colors);
   }
   drawAxis(context, scene, colors);
   context.fillStyle = token("--border");
@@ -135,16 +135,16 @@ function draw(context: CanvasRenderingContext2D, scene: Scene): void {
 
 function Tip({ at, lanes, time }: { at: Exclude<Pointed, undefined>; lanes: Told; time: number }) {
   const { node } = at;
-  if ("gpu" in at) {
-    const gpu = node.gpus[at.gpu]!;
-    const percent = valueAt(gpu.series, lanes, time);
+  if ("strip" in at) {
+    const { label, series, mean } = at.strip;
+    const percent = valueAt(series, lanes, time);
     return (
       <>
         <b>
-          {node.node} GPU {gpu.gpu}
+          {node.node} {label}
         </b>
         <div>{percent === null ? "nothing known" : `${Math.round(percent)} % busy`}</div>
-        <div class="muted">{Math.round(gpu.mean_percent)} % on the whole</div>
+        {mean !== null && <div class="muted">{Math.round(mean)} % on the whole</div>}
       </>
     );
   }

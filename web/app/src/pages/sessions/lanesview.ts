@@ -3,19 +3,45 @@ import type { LaneNode, Lanes } from "./types";
 
 export const HEAD = 20;
 export const LANE = 11;
-export const GPU = 13;
+/** The height of a strip: of the processors of a node, or of one of its GPUs. */
+export const STRIP = 13;
 export const GAP = 8;
 /** Room for names, on the left. */
 export const GUTTER = 150;
 
+/** How much of something of a node was in use over time, in percent. */
+export interface Strip {
+  label: string;
+  isGpu: boolean;
+  series: readonly (number | null)[];
+  mean: number | null;
+}
+
 /** A node with its place. */
 export interface Placed {
   node: LaneNode;
+  strips: readonly Strip[];
   top: number;
-  /** Where lanes begin, and rows of GPUs. */
+  /** Where lanes begin, and strips. */
   lanesTop: number;
-  gpusTop: number;
+  stripsTop: number;
   height: number;
+}
+
+/** The strips of a node: its processors, if they are known, and its GPUs. */
+export function stripsOf(node: LaneNode): Strip[] {
+  const { cpu_percent: cpu, gpus } = node;
+  const known = (cpu ?? []).filter((value) => value !== null);
+  const mean = known.length > 0 ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
+  return [
+    ...(cpu ? [{ label: "CPU", isGpu: false, series: cpu, mean }] : []),
+    ...gpus.map(({ gpu, series, mean_percent }) => ({
+      label: `GPU ${gpu}`,
+      isGpu: true,
+      series,
+      mean: mean_percent,
+    })),
+  ];
 }
 
 /** Nodes one below the other, and how high they are together. */
@@ -23,12 +49,14 @@ export function placed(lanes: Lanes): { nodes: Placed[]; height: number } {
   let top = HEAD;
   const nodes = lanes.nodes.map((node) => {
     const lanesHeight = Math.max(1, node.lanes) * LANE;
+    const strips = stripsOf(node);
     const place: Placed = {
       node,
+      strips,
       top,
       lanesTop: top,
-      gpusTop: top + lanesHeight + 2,
-      height: lanesHeight + 2 + node.gpus.length * GPU + GAP,
+      stripsTop: top + lanesHeight + 2,
+      height: lanesHeight + 2 + strips.length * STRIP + GAP,
     };
     top += place.height;
     return place;
@@ -36,8 +64,8 @@ export function placed(lanes: Lanes): { nodes: Placed[]; height: number } {
   return { nodes, height: top };
 }
 
-/** What is below a point: a bar of a node, or a GPU. */
-export type Pointed = { node: LaneNode; bar: number } | { node: LaneNode; gpu: number } | undefined;
+/** What is below a point: a bar of a node, or a strip. */
+export type Pointed = { node: LaneNode; bar: number } | { node: LaneNode; strip: Strip } | undefined;
 
 /** What is below a point of the drawing, whose times are given. */
 export function pointed(
@@ -50,9 +78,9 @@ export function pointed(
   const place = nodes.find(({ top, height }) => y >= top && y < top + height);
   if (!place || x < 0) return undefined;
   const { node } = place;
-  if (y >= place.gpusTop) {
-    const gpu = Math.floor((y - place.gpusTop) / GPU);
-    return gpu < node.gpus.length ? { node, gpu } : undefined;
+  if (y >= place.stripsTop) {
+    const strip = place.strips[Math.floor((y - place.stripsTop) / STRIP)];
+    return strip && { node, strip };
   }
   const lane = Math.floor((y - place.lanesTop) / LANE);
   for (let bar = node.lane.length - 1; bar >= 0; bar -= 1) {

@@ -10,6 +10,7 @@ import { Button } from "../../ui/button";
 import { SelectField } from "../../ui/field";
 import { ago, count, fullTime } from "../../ui/format";
 import { Card, Figure, PageBody } from "../../ui/page";
+import { addressSorting } from "../../ui/sorting";
 import { Answer, Empty, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { seconds } from "../ci/bits";
@@ -203,6 +204,7 @@ export default function Page() {
                   rowHeight={32}
                   isSelected={(row) => row.id === param("mark")}
                   onOpen={(row) => navigate(`/session/${encodeURIComponent(row.id)}`)}
+                  {...addressSorting()}
                 />
               </Card>
             </div>

@@ -1,5 +1,5 @@
 /** SQL over all that is stored: a query, its rows as a table or over time, and as a file. */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { eachPiece } from "../../frame/api";
 import { href } from "../../frame/base";
 import { ran } from "../../frame/recents";
@@ -17,6 +17,7 @@ import { FileButton } from "../../ui/file";
 import { count, fullTime } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Card, PageBody } from "../../ui/page";
+import { addressSorting } from "../../ui/sorting";
 import { Answer, Empty, ErrorBox, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { TimeChart } from "../../ui/timechart";
@@ -50,13 +51,25 @@ function posted(query: string, accept: string): RequestInit {
   return { method: "POST", body, headers: { "Content-Type": "application/json", Accept: accept } };
 }
 
-async function rowsOf(query: string, signal: AbortSignal): Promise<SqlAnswer & { millis: number }> {
+interface Outcome extends SqlAnswer {
+  millis: number;
+  /** Whether somebody ended it: the rows are those that had come. */
+  isStopped: boolean;
+}
+
+async function rowsOf(query: string, signal: AbortSignal, stop: AbortSignal): Promise<Outcome> {
   const began = performance.now();
   const reader = new RowReader();
-  await eachPiece("/api/sql", { ...posted(query, "application/json"), signal }, (piece) =>
-    reader.take(piece),
-  );
-  return { ...reader.end(), millis: performance.now() - began };
+  const ended = new AbortController();
+  for (const one of [signal, stop]) one.addEventListener("abort", () => ended.abort(), { once: true });
+  const init = { ...posted(query, "application/json"), signal: ended.signal };
+  try {
+    await eachPiece("/api/sql", init, (piece) => reader.take(piece));
+  } catch (error) {
+    if (!stop.aborted) throw error;
+  }
+  const isStopped = stop.aborted;
+  return { ...reader.end(isStopped), millis: performance.now() - began, isStopped };
 }
 
 export default function SqlPage() {
@@ -64,18 +77,20 @@ export default function SqlPage() {
   const shown = range.value;
   // A query that does not name the time shown does not change with it, but is asked again with all else.
   const time = namesTime(query) ? `${shown.from} ${shown.to}` : "";
-  const asked = useAsk(query === "" ? undefined : (signal) => rowsOf(query, signal), [
-    query,
-    time,
-    refreshes.value,
-  ]);
+  const stopping = useRef(new AbortController());
+  const ask = (signal: AbortSignal) => {
+    stopping.current = new AbortController();
+    return rowsOf(query, signal, stopping.current.signal);
+  };
+  const asked = useAsk(query === "" ? undefined : ask, [query, time, refreshes.value]);
+  const stop = query !== "" && asked.loading ? () => stopping.current.abort() : undefined;
   useQueryKeys("SQL", "sql", query, (q) => setParams({ q }));
   const wrong = asked.error && queryError(query, asked.error);
   return (
     <PageBody title="SQL">
       <div class="traces-body">
         <div class="traces-main">
-          <QueryBox query={query} error={asked.error} />
+          <QueryBox query={query} error={asked.error} stop={stop} />
           {asked.error && !wrong && <ErrorBox error={asked.error} again={asked.again} />}
           {query === "" ? (
             <Examples />
@@ -89,13 +104,15 @@ export default function SqlPage() {
   );
 }
 
-function QueryBox({ query, error }: { query: string; error?: Error }) {
+/** `stop` ends what runs. */
+function QueryBox({ query, error, stop }: { query: string; error?: Error; stop?: () => void }) {
   const [draft, setDraft] = useState(query);
   useEffect(() => setDraft(query), [query]);
   const run = (text = draft) => {
     ran("sql", text);
     if (text.trim() === query) refresh();
-    else setParams({ q: text.trim() });
+    // The columns of another query have an order of their own.
+    else setParams({ q: text.trim(), sort: undefined });
   };
   const wrong = draft === query ? queryError(query, error, withTime(query, range.peek())) : undefined;
   return (
@@ -115,6 +132,11 @@ function QueryBox({ query, error }: { query: string; error?: Error }) {
         <Button kind="primary" onClick={() => run()} title="Run (Ctrl Enter)">
           Run
         </Button>
+        {stop && (
+          <Button icon="close" onClick={stop}>
+            Stop
+          </Button>
+        )}
         <QueryMenu language="sql" current={draft} onPick={run} />
         <span class="muted">
           <code>$from</code> and <code>$to</code> are the time shown
@@ -136,7 +158,7 @@ function Examples() {
   );
 }
 
-function Rows({ answer, query }: { answer: SqlAnswer & { millis: number }; query: string }) {
+function Rows({ answer, query }: { answer: Outcome; query: string }) {
   const columns = useMemo(() => columnsOf(answer.columns), [answer]);
   const chart = useMemo(() => plotted(answer), [answer]);
   return (
@@ -151,6 +173,12 @@ function Rows({ answer, query }: { answer: SqlAnswer & { millis: number }; query
           </FileButton>
         </span>
       </div>
+      {answer.isStopped && (
+        <Warning>
+          The query was stopped: {answer.rows.length === 0 ? "no row had come" : "these rows had come"} until
+          then.
+        </Warning>
+      )}
       {answer.isCut && <Warning>The first {count(MOST_ROWS)} rows are shown; the file has all.</Warning>}
       {chart && (
         <Card>
@@ -163,10 +191,16 @@ function Rows({ answer, query }: { answer: SqlAnswer & { millis: number }; query
           />
         </Card>
       )}
-      {answer.rows.length === 0 ? (
-        <NoRows query={query} />
+      {answer.rows.length > 0 ? (
+        <Table
+          label="Rows"
+          columns={columns}
+          rows={answer.rows}
+          rowKey={(_, at) => at}
+          {...addressSorting()}
+        />
       ) : (
-        <Table label="Rows" columns={columns} rows={answer.rows} rowKey={(_, at) => at} />
+        !answer.isStopped && <NoRows query={query} />
       )}
     </div>
   );

@@ -38,9 +38,9 @@ export class RowReader {
     return true;
   }
 
-  /** The end of the text. */
-  end(): SqlAnswer {
-    if (!this.isCut && this.rest !== "") this.line(this.rest);
+  /** The end of the text. Where it was broken off, half a row may be left, which is none. */
+  end(isBroken = false): SqlAnswer {
+    if (!isBroken && !this.isCut && this.rest !== "") this.line(this.rest);
     return { columns: this.columns, rows: this.rows, isCut: this.isCut };
   }
 

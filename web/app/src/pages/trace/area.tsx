@@ -42,12 +42,13 @@ const SERVICES_SHOWN = 6;
 
 export function AreaSummary({ state }: { state: TraceState }) {
   const area = state.area.value;
+  const trace = state.trace.value;
   const [totals, setTotals] = useState<AreaTotals>();
   useEffect(() => {
     if (!area) return setTotals(undefined);
-    const timer = setTimeout(() => setTotals(areaTotals(state.trace.peek(), area)), SETTLED_MILLIS);
+    const timer = setTimeout(() => setTotals(areaTotals(trace, area)), SETTLED_MILLIS);
     return () => clearTimeout(timer);
-  }, [area?.from, area?.to]);
+  }, [trace, area?.from, area?.to]);
   if (!area || !totals) return null;
   const step = (area.to - area.from) / 100;
   const clear = () => state.mark(undefined);

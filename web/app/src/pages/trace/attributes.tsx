@@ -9,7 +9,8 @@ import { copyText } from "../../ui/button";
 import { Icon } from "../../ui/icon";
 import { Popover } from "../../ui/popover";
 import { type Attribute, valueText } from "./asked";
-import { chosenColumns } from "./attributecolumns";
+import { chooseColumns, chosenColumns } from "./attributecolumns";
+import type { Stretch } from "./leads";
 
 /** Where an attribute belongs, as TraceQL calls it. */
 export type AttributeScope = "span" | "resource" | "instrumentation" | "event" | "link";
@@ -71,10 +72,13 @@ const LONG = 240;
 export function Attributes({
   list,
   scope,
+  during,
   dropped = 0,
 }: {
   list: readonly Attribute[];
   scope: AttributeScope;
+  /** When other traces with a value are looked for. */
+  during: Stretch;
   dropped?: number;
 }) {
   if (list.length === 0 && dropped === 0) return <p class="muted">None</p>;
@@ -87,7 +91,7 @@ export function Attributes({
             <dt title={attribute.type}>{attribute.key}</dt>
             <dd>
               <Value attribute={attribute} />
-              <ValueMenu attribute={attribute} scope={scope} />
+              <ValueMenu attribute={attribute} scope={scope} during={during} />
             </dd>
           </div>
         ))}
@@ -122,7 +126,20 @@ function Value({ attribute: { value, type } }: { attribute: Attribute }) {
   );
 }
 
-function ValueMenu({ attribute, scope }: { attribute: Attribute; scope: AttributeScope }) {
+/** Where the traces are for which a condition holds. */
+export function tracesWith(condition: string, { from, to }: Stretch): string {
+  return link("/traces", { q: `{ ${condition} }`, from, to });
+}
+
+function ValueMenu({
+  attribute,
+  scope,
+  during,
+}: {
+  attribute: Attribute;
+  scope: AttributeScope;
+  during: Stretch;
+}) {
   const equal = condition(scope, attribute, "=");
   const other = condition(scope, attribute, "!=");
   const find = findText(scope, attribute);
@@ -139,12 +156,12 @@ function ValueMenu({ attribute, scope }: { attribute: Attribute; scope: Attribut
         {(close) => (
           <div>
             {equal && (
-              <a class="menu-item" href={href(link("/traces", { q: `{ ${equal} }` }))}>
+              <a class="menu-item" href={href(tracesWith(equal, during))}>
                 <Icon name="filter" /> Traces with this value
               </a>
             )}
             {other && (
-              <a class="menu-item" href={href(link("/traces", { q: `{ ${other} }` }))}>
+              <a class="menu-item" href={href(tracesWith(other, during))}>
                 <Icon name="minus" /> Traces with another value
               </a>
             )}
@@ -177,7 +194,7 @@ function ValueMenu({ attribute, scope }: { attribute: Attribute; scope: Attribut
                 type="button"
                 class="menu-item"
                 onClick={() => {
-                  setParams({ cols: [...chosenColumns(), column].join(","), view: null });
+                  chooseColumns([...chosenColumns(), column], { view: null });
                   close();
                 }}
               >

@@ -15,11 +15,11 @@ import type { TraceState } from "./state";
 const MOST = 1000;
 
 /** Rows on the critical path with a part of their own, the largest first. */
-export function criticalRows({ critical, saving, spans }: Trace, most = MOST): number[] {
+export function criticalRows({ critical, saving, spans }: Trace): number[] {
   const rows: number[] = [];
   for (let row = 0; row < spans; row += 1) if (critical[row]! > 0 || saving[row]! > 0) rows.push(row);
   rows.sort((a, b) => critical[b]! - critical[a]! || a - b);
-  return rows.slice(0, most);
+  return rows;
 }
 
 /** What a trace gains if a span takes a part less: never more than its saving. */
@@ -39,7 +39,8 @@ export function CriticalView({ state }: { state: TraceState }) {
   const trace = state.trace.value;
   const asked = param("faster");
   const part = FASTER.find(([value]) => value === asked)?.[0] ?? HALF;
-  const rows = useMemo(() => criticalRows(trace), [trace]);
+  const all = useMemo(() => criticalRows(trace), [trace]);
+  const rows = useMemo(() => all.slice(0, MOST), [all]);
   const { criticalPath } = trace.header;
   const columns = useMemo(() => columnsFor(trace, Number(part)), [trace, part]);
   if (rows.length === 0) return <Empty title="No span is waited for: there is no critical path" />;
@@ -66,6 +67,11 @@ export function CriticalView({ state }: { state: TraceState }) {
       </div>
       {criticalPath.truncated && (
         <Warning>The path has more stretches than are drawn; the figures of spans count all of them.</Warning>
+      )}
+      {all.length > rows.length && (
+        <p class="muted" role="status">
+          {count(rows.length)} of {count(all.length)} spans are listed: those with the largest part.
+        </p>
       )}
       <Table
         label="Spans of the critical path"

@@ -5,6 +5,7 @@ import { count, duration } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { type Attribute, type SpanEvent, valueText } from "./asked";
 import { Attributes } from "./attributes";
+import type { Stretch } from "./leads";
 
 function textOf(list: readonly Attribute[], key: string): string {
   return valueText(list.find((attribute) => attribute.key === key)?.value);
@@ -69,11 +70,14 @@ export function EventList({
   events,
   dropped,
   from,
+  during,
 }: {
   events: readonly SpanEvent[];
   dropped: number;
   /** Start of the span, nanoseconds since 1970 as text. */
   from: string;
+  /** When other traces are looked for. */
+  during: Stretch;
 }) {
   const start = BigInt(from);
   const sorted = useMemo(() => byTime(events), [events]);
@@ -86,7 +90,12 @@ export function EventList({
           <summary>
             <span class="muted">+{duration(Number(time - start))}</span> <b>{event.name}</b>
           </summary>
-          <Attributes list={event.attributes} scope="event" dropped={event.droppedAttributes} />
+          <Attributes
+            list={event.attributes}
+            scope="event"
+            during={during}
+            dropped={event.droppedAttributes}
+          />
         </details>
       ))}
       {more}

@@ -6,7 +6,8 @@ import { useMemo } from "preact/hooks";
 import { param, setParams } from "../../frame/router";
 import { useAsk } from "../../frame/useask";
 import { useAddressWindow } from "../../ui/canvas/addresswindow";
-import { Flame, type FlameBoxes } from "../../ui/canvas/flame";
+import { Flame } from "../../ui/canvas/flame";
+import type { FlameBoxes } from "../../ui/canvas/flamegeometry";
 import { boxesOf, type FlameAnswer } from "../../ui/canvas/flamenodes";
 import { colorOf } from "../../ui/colors";
 import { count, duration, percent } from "../../ui/format";
@@ -115,6 +116,7 @@ function Merged({ flame, state }: { flame: FlameAnswer; state: TraceState }) {
         boxes={boxes}
         looking={looking}
         label="Flame, left heavy"
+        unit="paths"
         text={(box) => {
           const { name, a } = nodes[box]!;
           return a.count > 1 ? `${name} ×${count(a.count)}` : name;

@@ -25,6 +25,26 @@ const quoted = (value: string) => JSON.stringify(value);
 
 const LEAST_ROOM_MILLIS = 60_000;
 
+/** Milliseconds since 1970. */
+export interface Stretch {
+  from: number;
+  to: number;
+}
+
+/** The time of a span, or of a trace, with some room around it. */
+function timeOf(start: string, durationNanos: number): Stretch {
+  const begin = millisOf(start);
+  const length = Math.max(0, durationNanos) / 1e6;
+  const room = Math.max(LEAST_ROOM_MILLIS, length * 0.1);
+  return { from: Math.floor(begin - room), to: Math.ceil(begin + length + room) };
+}
+
+/** Where others like it are looked for: its time and the day before, which shows what is usual. */
+export function dayOf(start: string, durationNanos: number): Stretch {
+  const from = Math.max(0, Math.floor(millisOf(start) - DAY_MILLIS));
+  return { from, to: timeOf(start, durationNanos).to };
+}
+
 /** Everything that a span leads to; times are those of the span with some room around it. */
 export function leadsOf(
   span: SpanDetails,
@@ -33,12 +53,8 @@ export function leadsOf(
   service: string,
 ): Lead[] {
   const own = [...span.attributes, ...(resource?.attributes ?? [])];
-  const start = millisOf(span.start);
-  const length = Math.max(0, span.durationNanos) / 1e6;
-  const room = Math.max(LEAST_ROOM_MILLIS, length * 0.1);
-  const window = { from: Math.floor(start - room), to: Math.ceil(start + length + room) };
-  // Others like it are those of the day before, which show what is usual.
-  const day = { from: Math.max(0, Math.floor(start - DAY_MILLIS)), to: window.to };
+  const window = timeOf(span.start, span.durationNanos);
+  const day = dayOf(span.start, span.durationNanos);
   const traces = (further?: string) =>
     link("/traces", { q: operationQuery(service, span.name, further), ...day });
   const everyStream = '{service_name=~".+"}';
@@ -63,7 +79,7 @@ export function leadsOf(
     leads.push({
       label: hasGpus ? `Host ${host}, GPUs` : `Host ${host}`,
       icon: "hosts",
-      path: link(`/host/${encodeURIComponent(host)}`, window),
+      path: link(`/host/${encodeURIComponent(host)}`, { ...window }),
     });
   const session = text(own, "session_id", "session.id", "kymo.session.id", "session");
   if (session)

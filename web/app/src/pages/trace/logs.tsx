@@ -1,5 +1,8 @@
-/** What was said during the trace: log records that belong to it and events of its spans, in order of time. */
-import { useMemo } from "preact/hooks";
+/**
+ * What was said during the trace: log records that belong to it and events of its spans, in order of time. A
+ * line opens below the list (`line=` in the address): whole, and with all that belongs to it.
+ */
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { href } from "../../frame/base";
 import { link, param, setParams } from "../../frame/router";
 import { useAsk } from "../../frame/useask";
@@ -7,75 +10,21 @@ import { offset } from "../../ui/canvas/ticks";
 import { colorOf } from "../../ui/colors";
 import { TextField } from "../../ui/field";
 import { count, millisOf } from "../../ui/format";
+import { Icon } from "../../ui/icon";
 import { Empty, ErrorBox, Skeleton, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
-import { isUpload, valueText } from "./asked";
-import { rowsOfSpans, serviceOf, type Trace } from "./columns";
-import { askCorrelated, type LogRecord } from "./correlated";
-import { exceptionTitle } from "./eventlist";
+import { isUpload } from "./asked";
+import type { Trace } from "./columns";
+import { askCorrelated } from "./correlated";
+import { inOrder, type Said } from "./said";
+import { SaidDetail } from "./saiddetail";
 import { sortingBy } from "./sorting";
 import type { TraceState } from "./state";
-import { cutText, type TraceEvent, useEvents } from "./traceevents";
+import { cutText, useEvents } from "./traceevents";
 
-/** A line of the view: a record, or an event. */
-export interface Said {
-  /** Nanoseconds since the first start. */
-  at: number;
-  row: number;
-  isEvent: boolean;
-  level: string;
-  service: string;
-  text: string;
-}
-
-function ofEvent(trace: Trace, event: TraceEvent, t0: bigint): Said {
-  const isException = event.name === "exception";
-  const words = event.attributes.map(({ key, value }) => `${key}=${valueText(value)}`).join(" ");
-  return {
-    at: Number(BigInt(event.time) - t0),
-    row: event.row,
-    isEvent: true,
-    level: isException ? "error" : "event",
-    service: serviceOf(trace, event.row),
-    text: isException ? exceptionTitle(event.attributes) : `${event.name} ${words}`.trim(),
-  };
-}
-
-function ofRecord(
-  { timeUnixNano, line, labels }: LogRecord,
-  t0: bigint,
-  rows: ReadonlyMap<string, number>,
-): Said {
-  return {
-    at: Number(BigInt(timeUnixNano) - t0),
-    row: rows.get(labels.span_id ?? "") ?? -1,
-    isEvent: false,
-    level: (
-      labels.detected_level ??
-      labels.level ??
-      labels.severity_text ??
-      labels.severity ??
-      ""
-    ).toLowerCase(),
-    service: labels.service_name ?? "",
-    text: line,
-  };
-}
-
-/** Both in order of time. */
-export function inOrder(trace: Trace, events: readonly TraceEvent[], records: readonly LogRecord[]): Said[] {
-  const t0 = BigInt(trace.header.t0);
-  const rows = rowsOfSpans(
-    trace,
-    records.map(({ labels }) => labels.span_id ?? ""),
-  );
-  const all = [
-    ...events.map((event) => ofEvent(trace, event, t0)),
-    ...records.map((record) => ofRecord(record, t0, rows)),
-  ];
-  return all.sort((a, b) => a.at - b.at);
-}
-
+const ROW_HEIGHT = 24;
+/** What letters of a line the list has: more than fit. */
+const LETTERS = 500;
 const MARKS: Record<string, string> = { error: "✖", fatal: "✖", critical: "✖", warn: "⚠", warning: "⚠" };
 
 export function LogsView({ state, id }: { state: TraceState; id: string }) {
@@ -96,7 +45,15 @@ export function LogsView({ state, id }: { state: TraceState; id: string }) {
       said.filter(({ text, service }) => `${service} ${text}`.toLowerCase().includes(filter.toLowerCase())),
     [said, filter],
   );
-  const columns = useMemo(() => columnsFor(trace), [trace]);
+  const key = param("line");
+  const open = useMemo(() => (key ? said.find((one) => one.key === key) : undefined), [said, key]);
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // The list became lower: the line stays in sight.
+    list.current?.querySelector(".said-open")?.scrollIntoView({ block: "nearest" });
+  }, [open?.key]);
+  const close = () => setParams({ line: null }, { replace: true });
+  const columns = useMemo(() => columnsFor(trace, open?.key), [trace, open?.key]);
   const isLoading =
     (events.loading && !events.data && header.totals.events > 0) || (logs.loading && !logs.data);
   const from = millisOf(header.t0);
@@ -106,7 +63,7 @@ export function LogsView({ state, id }: { state: TraceState; id: string }) {
     to: Math.ceil(from + header.durationNanos / 1e6 + 60_000),
   });
   return (
-    <div class="view-scroll stack">
+    <div ref={list} class={open ? "view-scroll stack said-list" : "view-scroll stack"}>
       <div class="row">
         <TextField
           label="Filter lines"
@@ -144,18 +101,25 @@ export function LogsView({ state, id }: { state: TraceState; id: string }) {
           label="Log records and events"
           columns={columns}
           rows={shown}
-          rowKey={(_, index) => index}
-          rowHeight={24}
+          rowKey={(one) => one.key}
+          rowHeight={ROW_HEIGHT}
+          // Of a line that is open the rest has to be in sight too.
+          height={open && `min(${shown.length * ROW_HEIGHT}px, 40vh)`}
           {...sortingBy("logsSort")}
-          onOpen={({ row }) => row >= 0 && state.select(row)}
+          onOpen={(one) => {
+            if (one.row >= 0) state.select(one.row);
+            setParams({ line: one.key === open?.key ? null : one.key }, { replace: true });
+          }}
           isSelected={({ row }) => row >= 0 && row === state.selected.value}
+          rowClass={(one) => (one.key === open?.key ? "said-open" : undefined)}
         />
       )}
+      {open && <SaidDetail said={open} state={state} onClose={close} />}
     </div>
   );
 }
 
-function columnsFor(trace: Trace): Column<Said>[] {
+function columnsFor(trace: Trace, open: string | undefined): Column<Said>[] {
   const step = Math.max(1, trace.header.durationNanos / 1e5);
   return [
     {
@@ -164,7 +128,11 @@ function columnsFor(trace: Trace): Column<Said>[] {
       width: "130px",
       align: "right",
       value: ({ at }) => at,
-      render: ({ at }) => <span class="mono">{offset(at, step)}</span>,
+      render: ({ at, key }) => (
+        <span class="mono">
+          <Icon name={key === open ? "down" : "right"} size={11} /> {offset(at, step)}
+        </span>
+      ),
     },
     {
       id: "level",
@@ -194,7 +162,7 @@ function columnsFor(trace: Trace): Column<Said>[] {
       width: "minmax(300px, 1fr)",
       render: ({ text }) => (
         <span class="mono" title={text.slice(0, 1000)}>
-          {text.slice(0, 500)}
+          {text.slice(0, LETTERS)}
         </span>
       ),
     },

@@ -1,12 +1,12 @@
 /** What there is to know of the span that is looked at, beside the views. */
-import { useMemo, useRef, useState } from "preact/hooks";
-import { keep, kept } from "../../frame/kept";
+import { useMemo, useState } from "preact/hooks";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { offset } from "../../ui/canvas/ticks";
 import { around } from "../../ui/canvas/window";
 import { colorOf } from "../../ui/colors";
 import { duration, percent } from "../../ui/format";
+import { keptWidth, Separator } from "../../ui/separator";
 import { Answer } from "../../ui/states";
 import { askSpan } from "./asked";
 import { endOf, FLAG, has, nameOf, serviceOf, spanId, type Trace } from "./columns";
@@ -19,64 +19,31 @@ const WIDTH = "kymo.trace.panel";
 const LEAST_WIDTH = 300;
 /** What part of the window it takes at most. */
 const MOST = 0.6;
-const KEY_STEP = 20;
-
-/** The width of the panel after a change. */
-export function panelWidth(wanted: number, windowWidth: number): number {
-  return Math.round(Math.max(LEAST_WIDTH, Math.min(windowWidth * MOST, wanted)));
-}
+const USUAL_WIDTH = 400;
 
 export function SidePanel({ state, id }: { state: TraceState; id: string }) {
-  const [width, setWidth] = useState(() => Number(kept(WIDTH)) || 400);
+  const [width, setWidth] = useState(() => keptWidth(WIDTH, USUAL_WIDTH));
   const trace = state.trace.value;
   const row = state.selected.value;
   const asked = useAsk((signal) => askSpan(id, trace, row, signal), [id, row, trace.header.revision]);
   return (
     <aside class="panel" style={{ width }} aria-label="Span">
-      <PanelEdge width={width} onChange={setWidth} />
+      <Separator
+        label="Width of the details"
+        class="panel-edge"
+        name={WIDTH}
+        width={width}
+        least={LEAST_WIDTH}
+        most={MOST}
+        isRight
+        onChange={setWidth}
+      />
       <PanelHead state={state} trace={trace} row={row} />
       <Figures state={state} trace={trace} row={row} />
       <Answer of={asked} lines={10}>
         {(details) => <SpanParts details={details} trace={trace} row={row} />}
       </Answer>
     </aside>
-  );
-}
-
-/** The edge to the view, which moves with the pointer and with arrows. */
-function PanelEdge({ width, onChange }: { width: number; onChange: (width: number) => void }) {
-  const drag = useRef<{ x: number; width: number } | undefined>(undefined);
-  const set = (wanted: number) => {
-    const next = panelWidth(wanted, window.innerWidth);
-    keep(WIDTH, String(next));
-    onChange(next);
-  };
-  return (
-    <div
-      class="panel-edge"
-      role="separator"
-      aria-orientation="vertical"
-      aria-label="Width of the details"
-      aria-valuenow={width}
-      aria-valuemin={LEAST_WIDTH}
-      aria-valuemax={panelWidth(Number.MAX_SAFE_INTEGER, window.innerWidth)}
-      tabIndex={0}
-      onKeyDown={(event) => {
-        // The panel is on the right: to the left is wider.
-        const step = event.key === "ArrowLeft" ? KEY_STEP : event.key === "ArrowRight" ? -KEY_STEP : 0;
-        if (step === 0) return;
-        event.preventDefault();
-        set(width + step);
-      }}
-      onPointerDown={(event) => {
-        event.currentTarget.setPointerCapture(event.pointerId);
-        drag.current = { x: event.clientX, width };
-      }}
-      onPointerMove={(event) => drag.current && set(drag.current.width + drag.current.x - event.clientX)}
-      onPointerUp={() => {
-        drag.current = undefined;
-      }}
-    />
   );
 }
 
@@ -112,13 +79,17 @@ function PanelHead({ state, trace, row }: { state: TraceState; trace: Trace; row
   );
 }
 
-/** How this span's duration stands among those of the same service and name: how many took no longer. */
+/**
+ * How this span's duration stands among those of the same service and name: how many took no longer. Others
+ * that still run are left out: nobody knows how long they take.
+ */
 export function rankAmongSame(trace: Trace, row: number): { same: number; noLonger: number } {
   const { name, service, duration: nanos, spans } = trace;
   const [ownName, ownService, own] = [name[row]!, service[row]!, nanos[row]!];
   let [same, noLonger] = [0, 0];
   for (let other = 0; other < spans; other += 1) {
     if (name[other] !== ownName || service[other] !== ownService) continue;
+    if (other !== row && has(trace, other, FLAG.running)) continue;
     same += 1;
     if (nanos[other]! <= own) noLonger += 1;
   }

@@ -9,7 +9,7 @@ import type { Details, Owner, SpanDetails } from "./asked";
 import { Attributes } from "./attributes";
 import { FLAG, has, hostOf, nameOf, serviceOf, spanId, type Trace } from "./columns";
 import { EventList, Exceptions } from "./eventlist";
-import { leadsOf } from "./leads";
+import { dayOf, leadsOf, type Stretch } from "./leads";
 import { otlpOf } from "./otlpjson";
 
 export function SpanParts({ details, trace, row }: { details: Details; trace: Trace; row: number }) {
@@ -18,6 +18,7 @@ export function SpanParts({ details, trace, row }: { details: Details; trace: Tr
   if (span?.id !== spanId(trace, row)) return null;
   const resource = details.resources[span.resource];
   const scope = details.scopes[span.scope];
+  const during = dayOf(span.start, span.durationNanos);
   const part = param("part") ?? "attributes";
   const tabs = [
     { id: "attributes", label: "Attributes", count: String(span.attributes.length) },
@@ -47,19 +48,31 @@ export function SpanParts({ details, trace, row }: { details: Details; trace: Tr
         onChange={(next) => setParams({ part: next === "attributes" ? null : next }, { replace: true })}
         label="Parts of the span"
       />
-      {part === "attributes" && <OwnPart span={span} trace={trace} row={row} />}
-      {part === "resource" && <ResourcePart resource={resource} scope={scope} />}
-      {part === "events" && <EventList events={span.events} dropped={span.droppedEvents} from={span.start} />}
-      {part === "links" && <LinkPart span={span} traceId={trace.header.traceId} />}
+      {part === "attributes" && <OwnPart span={span} during={during} trace={trace} row={row} />}
+      {part === "resource" && <ResourcePart resource={resource} scope={scope} during={during} />}
+      {part === "events" && (
+        <EventList events={span.events} dropped={span.droppedEvents} from={span.start} during={during} />
+      )}
+      {part === "links" && <LinkPart span={span} during={during} traceId={trace.header.traceId} />}
       {part === "json" && <JsonPart details={details} span={span} trace={trace} row={row} />}
     </div>
   );
 }
 
-function OwnPart({ span, trace, row }: { span: SpanDetails; trace: Trace; row: number }) {
+function OwnPart({
+  span,
+  during,
+  trace,
+  row,
+}: {
+  span: SpanDetails;
+  during: Stretch;
+  trace: Trace;
+  row: number;
+}) {
   return (
     <>
-      <Attributes list={span.attributes} scope="span" dropped={span.droppedAttributes} />
+      <Attributes list={span.attributes} scope="span" during={during} dropped={span.droppedAttributes} />
       <dl class="values values-own">
         <Own name="Span id" value={span.id} isCopied />
         <Own name="Parent" value={span.parentId ?? ""} isCopied />
@@ -87,16 +100,26 @@ function Own({ name, value, isCopied }: { name: string; value: string; isCopied?
   );
 }
 
-function ResourcePart({ resource, scope }: { resource?: Owner; scope?: Owner }) {
+function ResourcePart({ resource, scope, during }: { resource?: Owner; scope?: Owner; during: Stretch }) {
   return (
     <>
-      <Attributes list={resource?.attributes ?? []} scope="resource" dropped={resource?.droppedAttributes} />
+      <Attributes
+        list={resource?.attributes ?? []}
+        scope="resource"
+        during={during}
+        dropped={resource?.droppedAttributes}
+      />
       {scope?.name && (
         <>
           <h3>
             Scope {scope.name} {scope.version}
           </h3>
-          <Attributes list={scope.attributes} scope="instrumentation" dropped={scope.droppedAttributes} />
+          <Attributes
+            list={scope.attributes}
+            scope="instrumentation"
+            during={during}
+            dropped={scope.droppedAttributes}
+          />
         </>
       )}
     </>
@@ -139,7 +162,7 @@ function JsonPart({
   );
 }
 
-function LinkPart({ span, traceId }: { span: SpanDetails; traceId: string }) {
+function LinkPart({ span, during, traceId }: { span: SpanDetails; during: Stretch; traceId: string }) {
   return (
     <div class="stack">
       {span.links.length === 0 && <p class="muted">None</p>}
@@ -149,7 +172,7 @@ function LinkPart({ span, traceId }: { span: SpanDetails; traceId: string }) {
             <Icon name="traces" size={13} /> {one.traceId === traceId ? "This trace" : one.traceId} ·{" "}
             {one.spanId}
           </a>
-          {one.attributes.length > 0 && <Attributes list={one.attributes} scope="link" />}
+          {one.attributes.length > 0 && <Attributes list={one.attributes} scope="link" during={during} />}
         </div>
       ))}
       {span.droppedLinks > 0 && <p class="warn">{span.droppedLinks} more were dropped by the sender.</p>}

@@ -1,7 +1,7 @@
 /** The waterfall: overview, names and bars on one scale of time, and below them what machines did. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { keep, kept } from "../../frame/kept";
 import { duration, fullTime, millisOf } from "../../ui/format";
+import { keptWidth, Separator } from "../../ui/separator";
 import { AreaSummary } from "./area";
 import { ColumnHeads, useColumns } from "./attributecolumns";
 import { absolute, endOf, kindName, nameOf, serviceOf } from "./columns";
@@ -11,9 +11,11 @@ import type { TraceState } from "./state";
 import { Strips } from "./strips";
 import { TimelineView } from "./timelineview";
 import { useEventTimes } from "./traceevents";
+import "../../ui/canvas/canvas.css";
 import "./timeline.css";
 
 const NAME_WIDTH = "kymo.trace.names";
+const NAMES_USUAL = 380;
 const COLUMN_WIDTH = 120;
 const NAMES_LEAST = 140;
 /** The part of the width that names leave to bars, whatever was chosen on a wider screen. */
@@ -54,7 +56,7 @@ function tipOf(state: TraceState, row: number): string[] {
 
 export function Timeline({ state, handle, id }: { state: TraceState; handle: TimelineHandle; id: string }) {
   const root = useRef<HTMLDivElement>(null);
-  const [wanted, setWanted] = useState(() => Number(kept(NAME_WIDTH)) || 380);
+  const [wanted, setWanted] = useState(() => keptWidth(NAME_WIDTH, NAMES_USUAL));
   const most = useWidth(root) * NAMES_MOST;
   const nameWidth = most > 0 ? Math.min(wanted, Math.max(NAMES_LEAST, most)) : wanted;
   const columns = useColumns(state, id);
@@ -101,7 +103,15 @@ export function Timeline({ state, handle, id }: { state: TraceState; handle: Tim
       <Minimap state={state} />
       <div class="timeline-head">
         <ColumnHeads columns={columns} state={state} width={nameWidth} />
-        <Splitter width={nameWidth} onChange={setWanted} />
+        <Separator
+          label="Width of the names"
+          class="timeline-split"
+          name={NAME_WIDTH}
+          width={nameWidth}
+          least={NAMES_LEAST}
+          most={NAMES_MOST}
+          onChange={setWanted}
+        />
         <canvas
           ref={refs.ruler}
           class="timeline-ruler"
@@ -131,7 +141,7 @@ export function Timeline({ state, handle, id }: { state: TraceState; handle: Tim
               aria-label="When each span ran; the same is told in rows beside it and in the table view"
             />
             <div class="timeline-cursor" ref={refs.cursor} hidden />
-            <div class="timeline-tip" ref={refs.tip} hidden />
+            <div class="canvas-tip timeline-tip" ref={refs.tip} hidden />
           </div>
         </div>
       </div>
@@ -143,41 +153,5 @@ export function Timeline({ state, handle, id }: { state: TraceState; handle: Tim
       <AreaSummary state={state} />
       <Strips state={state} id={id} />
     </div>
-  );
-}
-
-/** The edge between names and bars. */
-function Splitter({ width, onChange }: { width: number; onChange: (width: number) => void }) {
-  const drag = useRef<{ x: number; width: number } | undefined>(undefined);
-  const set = (wanted: number) => {
-    const next = Math.round(Math.max(NAMES_LEAST, Math.min(window.innerWidth * NAMES_MOST, wanted)));
-    keep(NAME_WIDTH, String(next));
-    onChange(next);
-  };
-  return (
-    <div
-      class="timeline-split"
-      role="separator"
-      aria-orientation="vertical"
-      aria-label="Width of the names"
-      aria-valuenow={width}
-      aria-valuemin={NAMES_LEAST}
-      aria-valuemax={1200}
-      tabIndex={0}
-      onKeyDown={(event) => {
-        const step = event.key === "ArrowLeft" ? -20 : event.key === "ArrowRight" ? 20 : 0;
-        if (step === 0) return;
-        event.preventDefault();
-        set(width + step);
-      }}
-      onPointerDown={(event) => {
-        event.currentTarget.setPointerCapture(event.pointerId);
-        drag.current = { x: event.clientX, width };
-      }}
-      onPointerMove={(event) => drag.current && set(drag.current.width + event.clientX - drag.current.x)}
-      onPointerUp={() => {
-        drag.current = undefined;
-      }}
-    />
   );
 }

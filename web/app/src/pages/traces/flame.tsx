@@ -13,22 +13,17 @@ import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { useAddressWindow } from "../../ui/canvas/addresswindow";
 import { Flame } from "../../ui/canvas/flame";
-import {
-  boxesOf,
-  change,
-  type FlameAnswer,
-  type FlameNode,
-  type FlameNumbers,
-} from "../../ui/canvas/flamenodes";
+import { boxesOf, change, type FlameAnswer, nodeAt, type Step, stepsTo } from "../../ui/canvas/flamenodes";
 import { colorOf } from "../../ui/colors";
 import { Editor } from "../../ui/editor";
 import { type QueryError, queryError } from "../../ui/editor/errors";
 import { SelectField } from "../../ui/field";
-import { count, duration, percent } from "../../ui/format";
+import { count } from "../../ui/format";
 import { Card, PageBody } from "../../ui/page";
 import { Answer, Empty, ErrorBox, Warning } from "../../ui/states";
 import { changeColor } from "../compare/delta";
 import { FlamePaths } from "./flamepaths";
+import { FlameTip, type Weight } from "./flametip";
 import { byOwnTime } from "./owntime";
 import "./traces.css";
 
@@ -40,9 +35,6 @@ interface Side {
   merged: number;
   truncated: boolean;
 }
-
-/** What boxes are as wide as. */
-type Weight = "total" | "self";
 
 /** How much earlier B may be. */
 const EARLIER = [
@@ -185,8 +177,15 @@ function Merged({ data, limit, weight }: { data: Answered; limit: number; weight
   const shown = useMemo(() => (weight === "self" ? byOwnTime(nodes) : nodes), [nodes, weight]);
   const boxes = useMemo(() => boxesOf(shown), [shown]);
   const looking = useAddressWindow("close", boxes.length);
-  const [selected, setSelected] = useState<number>();
-  const [operation, setOperation] = useState<number>();
+  // By their ways: numbers of nodes are others in the next answer.
+  const [path, setPath] = useState<readonly Step[]>();
+  const [operation, setOperation] = useState<readonly Step[]>();
+  const selected = useMemo(() => nodeAt(nodes, path), [nodes, path]);
+  const marked = useMemo(
+    () => (weight === "self" ? nodeAt(shown, operation) : selected),
+    [shown, operation, selected, weight],
+  );
+  const selectPath = (at: number) => setPath(stepsTo(nodes, at));
   const hasOther = data.b !== undefined;
   const more = Math.min(MOST_TRACES, limit * 4);
   theme.value;
@@ -238,10 +237,11 @@ function Merged({ data, limit, weight }: { data: Answered; limit: number; weight
           label={weight === "self" ? "Own time by service and operation" : "Flame of the traces"}
           text={(box) => shown[box]!.name}
           color={color}
-          selected={weight === "self" ? operation : selected}
-          onSelect={weight === "self" ? setOperation : setSelected}
+          unit={weight === "self" ? "operations" : "paths"}
+          selected={marked}
+          onSelect={weight === "self" ? (at) => setOperation(stepsTo(shown, at)) : selectPath}
           isMarked={(box) => shown[box]!.a.errors + (shown[box]!.b?.errors ?? 0) > 0}
-          tip={(box) => <Tip node={shown[box]!} traces={traces} hasOther={hasOther} weight={weight} />}
+          tip={(box) => <FlameTip node={shown[box]!} traces={traces} hasOther={hasOther} weight={weight} />}
         />
       </Card>
       <FlamePaths
@@ -249,44 +249,8 @@ function Merged({ data, limit, weight }: { data: Answered; limit: number; weight
         traces={traces}
         hasOther={hasOther}
         selected={selected}
-        onSelect={setSelected}
+        onSelect={selectPath}
       />
     </div>
-  );
-}
-
-function Tip({
-  node,
-  traces,
-  hasOther,
-  weight,
-}: {
-  node: FlameNode;
-  traces: readonly number[];
-  hasOther: boolean;
-  weight: Weight;
-}) {
-  const perTrace = (nanos: number, side: number) => duration(nanos / Math.max(1, traces[side] ?? 1));
-  const times = (of: FlameNumbers, side: number) =>
-    weight === "self"
-      ? `${perTrace(of.selfNanos, side)} of their own for each trace`
-      : `${perTrace(of.totalNanos, side)} for each trace, own ${perTrace(of.selfNanos, side)}`;
-  return (
-    <>
-      <b>{node.name}</b>
-      <div class="muted">{node.service}</div>
-      <div>
-        {hasOther ? "A " : ""}
-        {count(node.a.count)} spans, {times(node.a, 0)}
-        {node.a.errors > 0 ? `, ${count(node.a.errors)} errors` : ""}
-      </div>
-      {node.b && (
-        <div>
-          B {count(node.b.count)} spans, {times(node.b, 1)}
-          {node.b.errors > 0 ? `, ${count(node.b.errors)} errors` : ""}
-        </div>
-      )}
-      {hasOther && <div>{percent(change(node, traces))} of the longer</div>}
-    </>
   );
 }

@@ -31,7 +31,7 @@ import { Nothing } from "./nothing";
 import { Numbers } from "./numbers";
 import { fieldsOf, filterOf, metricsFunction, parse } from "./query";
 import { Results } from "./results";
-import { lookedInto, type Search, useSearch } from "./search";
+import { lookedInto, type Search, spansOf, useSearch } from "./search";
 import "./traces.css";
 
 const DEFAULT_LIMIT = 100;
@@ -66,6 +66,7 @@ export default function TracesPage() {
   const kind = param("rows") === "spans" ? "spans" : "traces";
   const fields = fieldsOf(param("cols") ?? "");
   const limit = Math.max(1, Math.min(MOST_TRACES, Number(param("limit")) || DEFAULT_LIMIT));
+  const spans = spansOf(param("spans"));
   const { sorting = NEWEST_FIRST, onSort } = addressSorting(NEWEST_FIRST);
   const shown = range.value;
   const metrics = metricsFunction(query);
@@ -78,6 +79,7 @@ export default function TracesPage() {
     from: shown.from,
     to: shown.to,
     limit,
+    spans,
     order,
   });
   // What is wrong with the numbers that a query asks for.
@@ -134,7 +136,14 @@ export default function TracesPage() {
               </span>
             </div>
             <Found found={found} query={query}>
-              <Results traces={found.traces} fields={fields} kind={kind} sorting={sorting} onSort={onSort} />
+              <Results
+                traces={found.traces}
+                fields={fields}
+                kind={kind}
+                spans={spans}
+                sorting={sorting}
+                onSort={onSort}
+              />
             </Found>
           </div>
           <Facets filter={filter} query={query} onQuery={search} />

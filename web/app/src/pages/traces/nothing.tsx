@@ -80,7 +80,7 @@ function Newest({ of }: { of: { millis?: number; service?: string } }) {
       <p>No data {whose}is stored.</p>
     ) : (
       <p>
-        Nothing is stored yet. <a href={href(link("/"))}>How to send data</a>
+        Nothing is stored yet. <a href={href(link("/", { send: true }))}>How to send data</a>
       </p>
     );
   }

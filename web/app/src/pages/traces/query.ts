@@ -91,12 +91,6 @@ export function withCondition(text: string, condition: Condition): string {
   return stages === "" ? joined : `${joined} ${stages}`;
 }
 
-/** A query without the conditions that `is` names. */
-export function withoutConditions(text: string, is: (condition: Condition) => boolean): string {
-  const built = parse(text);
-  return built ? write({ ...built, conditions: built.conditions.filter((one) => !is(one)) }) : text;
-}
-
 const METRICS = /^(?:rate|compare|\w+_over_time)$/;
 
 /** The function by which a query asks for numbers over time rather than for traces, such as `rate`. */

@@ -6,16 +6,17 @@ import { Button } from "../../ui/button";
 import { colorOf } from "../../ui/colors";
 import { count, duration, fullTime, millisOf, time } from "../../ui/format";
 import { Icon } from "../../ui/icon";
-import { Warning } from "../../ui/states";
 import { type Column, type Sorting, Table } from "../../ui/table";
+import { CutColumns, CutRows } from "./cutspans";
 import { type FoundSpan, type FoundTrace, orderIn, valueIn, valuesIn } from "./found";
-import { SPANS_PER_TRACE } from "./search";
 
 interface ResultsProps {
   traces: readonly FoundTrace[];
   /** Attributes that are columns. */
   fields: readonly string[];
   kind: "traces" | "spans";
+  /** How many spans were asked for of each trace. */
+  spans: number;
   sorting: Sorting;
   onSort: (sorting: Sorting) => void;
 }
@@ -67,7 +68,7 @@ function fieldColumn<Row>(
   };
 }
 
-function TraceRows({ traces, fields, sorting, onSort }: ResultsProps) {
+function TraceRows({ traces, fields, spans, sorting, onSort }: ResultsProps) {
   const pair = [param("a"), param("b")].filter((id) => id !== undefined);
   const setPair = ([a, b]: readonly string[]) => setParams({ a, b }, { replace: true });
   const toggle = (id: string) =>
@@ -173,6 +174,7 @@ function TraceRows({ traces, fields, sorting, onSort }: ResultsProps) {
           </Button>
         </div>
       )}
+      {fields.length > 0 && <CutColumns traces={traces} spans={spans} />}
       <Table
         label="Traces"
         columns={columns}
@@ -203,7 +205,7 @@ function durationColumn<Row extends { durationNanos: number }>(most: number): Co
   };
 }
 
-function SpanRows({ traces, fields, sorting, onSort }: ResultsProps) {
+function SpanRows({ traces, fields, spans, sorting, onSort }: ResultsProps) {
   const rows = useMemo(
     () => traces.flatMap((trace) => trace.spans.map((span) => ({ trace, span }))),
     [traces],
@@ -270,15 +272,9 @@ function SpanRows({ traces, fields, sorting, onSort }: ResultsProps) {
       { ...bar, render: (row, at) => bar.render(row.span, at), value: ({ span }) => span.durationNanos },
     ];
   }, [fields.join("\u0000"), rows]);
-  const left = traces.reduce((sum, { matched, spans }) => sum + Math.max(0, matched - spans.length), 0);
   return (
     <>
-      {left > 0 && (
-        <Warning>
-          {count(left)} more spans of these traces match: at most {SPANS_PER_TRACE} of each are listed. A
-          trace shows all of its own.
-        </Warning>
-      )}
+      <CutRows traces={traces} spans={spans} />
       <Table
         label="Spans"
         columns={columns}

@@ -37,14 +37,28 @@ interface Asked {
   from: number;
   to: number;
   limit: number;
+  /** How many spans are answered of each trace; without it, some. */
+  spans?: number;
   /** Which traces are found first, where there are more than are asked for. */
   order: "newest" | "duration" | "spans";
 }
 
-/** Spans that are answered of each trace: enough for columns and for rows of spans. */
-export const SPANS_PER_TRACE = 20;
+/** Spans that are answered of each trace, unless somebody wants more: enough for most columns. */
+const USUAL_SPANS = 20;
+/** What the server answers at most. */
+const MOST_SPANS = 1000;
 /** Traces are drawn so often, however fast they are found. */
 const DRAW_EVERY_MILLIS = 120;
+
+/** How many spans of each trace a text asks for. */
+export function spansOf(text: string | undefined): number {
+  return Math.max(1, Math.min(MOST_SPANS, Math.floor(Number(text)) || USUAL_SPANS));
+}
+
+/** How many can be asked for where so many were too few; `undefined` if no more can. */
+export function moreSpans(spans: number): number | undefined {
+  return spans < MOST_SPANS ? Math.min(MOST_SPANS, spans * 5) : undefined;
+}
 
 type State = Omit<Search, "stop" | "again">;
 const NOTHING: State = {
@@ -114,7 +128,7 @@ export function brokenOff(shown: State, known: State, error?: Error): State {
   return { ...last, isRunning: false, error };
 }
 
-export function useSearch({ query, select, from, to, limit, order }: Asked): Search {
+export function useSearch({ query, select, from, to, limit, spans = USUAL_SPANS, order }: Asked): Search {
   const [state, setState] = useState<State>(NOTHING);
   const [turn, setTurn] = useState(0);
   const isLost = connection.value.lost;
@@ -150,7 +164,7 @@ export function useSearch({ query, select, from, to, limit, order }: Asked): Sea
       start: Math.floor(from),
       end: Math.ceil(to),
       limit,
-      spss: SPANS_PER_TRACE,
+      spss: spans,
     };
     eachLine<SearchLine>(question("/api/traces/search", asked), { signal: controller.signal }, (line) => {
       known = heard(known, line);
@@ -173,6 +187,6 @@ export function useSearch({ query, select, from, to, limit, order }: Asked): Sea
       controller.abort();
     };
     // One that is back is asked again, and one that wanted to know who asks.
-  }, [query, select, from, to, limit, order, turn, isLost, token.value, refreshes.value]);
+  }, [query, select, from, to, limit, spans, order, turn, isLost, token.value, refreshes.value]);
   return { ...state, stop: () => running.current?.stop(), again: () => setTurn(turn + 1) };
 }

@@ -18,6 +18,9 @@ export function useAddressWindow(name: string, length: number): Looking {
   const text = param(name);
   const window = useSignal<Window>(readPart(text, length));
   const known = useRef({ text, length });
+  // Another whole may have come before what is looked at is written.
+  const newest = useRef(length);
+  newest.current = length;
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => {
     const isKnown = known.current.text === text && known.current.length === length;
@@ -26,12 +29,12 @@ export function useAddressWindow(name: string, length: number): Looking {
   }, [text, length]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const look = (next: Window) => {
-    window.value = clamp(next, length);
+    window.value = clamp(next, newest.current);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
-      const shown = window.peek();
-      const written = isWhole(shown, length) ? undefined : writePart(shown, length);
-      known.current = { text: written, length };
+      const [shown, whole] = [window.peek(), newest.current];
+      const written = isWhole(shown, whole) ? undefined : writePart(shown, whole);
+      known.current = { text: written, length: whole };
       setParams({ [name]: written }, { replace: true });
     }, ADDRESS_AFTER_MILLIS);
   };

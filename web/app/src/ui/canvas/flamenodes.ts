@@ -2,7 +2,7 @@
  * Flames that the server merged (of a trace, of many, of two sides) as boxes: each node beside its sibling,
  * as wide as its weight. Of two sides the width is that of both together.
  */
-import type { FlameBoxes } from "./flame";
+import type { FlameBoxes } from "./flamegeometry";
 
 /** Numbers of the spans of a node. */
 export interface FlameNumbers {
@@ -36,6 +36,33 @@ export interface FlameAnswer {
 /** What a node weighs, on both sides. */
 export function weightOf({ a, b }: FlameNode): number {
   return a.weightNanos + (b?.weightNanos ?? 0);
+}
+
+/** A node on the way down to another. */
+export type Step = Pick<FlameNode, "service" | "name">;
+
+/** The way from the top to a node: it is the same in another answer, where the node has another number. */
+export function stepsTo(nodes: readonly FlameNode[], node: number): Step[] {
+  const steps: Step[] = [];
+  for (let at = node; at >= 0; at = nodes[at]!.parent) {
+    const { service, name } = nodes[at]!;
+    steps.push({ service, name });
+  }
+  return steps.reverse();
+}
+
+/** The node at the end of a way; `undefined` if there is none, or no way. */
+export function nodeAt(nodes: readonly FlameNode[], steps: readonly Step[] = []): number | undefined {
+  let [above, gone] = [-1, 0];
+  // Children come after their parents, and no two of them have the same service and name.
+  for (let at = 0; at < nodes.length && gone < steps.length; at += 1) {
+    const { parent, service, name } = nodes[at]!;
+    const step = steps[gone]!;
+    if (parent !== above || service !== step.service || name !== step.name) continue;
+    above = at;
+    gone += 1;
+  }
+  return gone > 0 && gone === steps.length ? above : undefined;
 }
 
 /** Boxes of nodes in tree order. */

@@ -61,9 +61,12 @@ export function readWindow(text: string | undefined, length: number): Window | u
   return from < to ? clamp({ from, to }, length) : undefined;
 }
 
+/** Of a part: fewer would make the two ends of a narrow window the same. */
+const PART_DIGITS = 15;
+
 /** As it is written in the address where the whole may become another: as parts of it, `0.25,0.5`. */
 export function writePart({ from, to }: Window, length: number): string {
-  return [from, to].map((at) => Number((at / length).toFixed(9))).join(",");
+  return [from, to].map((at) => Number((at / length).toPrecision(PART_DIGITS))).join(",");
 }
 
 /** From the address; all where it says none. */

@@ -7,7 +7,7 @@ import { styleTags, tags } from "@lezer/highlight";
 import { getJson } from "../../frame/api";
 import type { Params } from "../../frame/router";
 import { type LogPlace, placeIn } from "./logqlplace";
-import { quotedEnd } from "./quoted";
+import { overQuotes } from "./quoted";
 import { remembered } from "./remember";
 import { shownSeconds } from "./tags";
 import { quote } from "./traceqltokens";
@@ -53,10 +53,10 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
   const query = context.state.doc.toString();
   const place = placeIn(query, context.pos);
   if (!place || (place.kind === "start" && !context.explicit && place.from === context.pos)) return null;
-  const options = await offered(place);
+  const found = await offered(place);
+  if (found.length === 0) return null;
   const isQuoted = (place.kind === "value" || place.kind === "fieldValue") && place.quoted;
-  const to = isQuoted ? quotedEnd(query, place.from, context.pos) : undefined;
-  return options.length === 0 ? null : { from: place.from, to, options, validFor: /^[\w"`.-]*$/ };
+  return { from: place.from, options: isQuoted ? overQuotes(found) : found, validFor: /^[\w"`.-]*$/ };
 }
 
 async function offered(place: LogPlace): Promise<Completion[]> {

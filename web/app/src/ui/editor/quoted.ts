@@ -1,10 +1,26 @@
 /** Quoted texts in a query that is being typed. */
+import { type Completion, insertCompletionText, pickedCompletion } from "@codemirror/autocomplete";
 
 const QUOTED = /"(?:[^"\\]|\\[\s\S])*"?|`[^`]*`?/y;
 const ALL = /"(?:[^"\\]|\\[\s\S])*"?|`[^`]*`?/g;
 
 function isClosed(text: string): boolean {
   return text.length > 1 && text.at(-1) === text[0] && !/(?:^|[^\\])(?:\\\\)*\\"$/.test(text);
+}
+
+/**
+ * Values that are offered between quotes: one that is chosen takes the place of the whole text. What is compared
+ * with them ends at the cursor all the same, else an empty text would be compared with both of its quotes.
+ */
+export function overQuotes(options: readonly Completion[]): Completion[] {
+  return options.map((option) => ({
+    ...option,
+    apply: (view, { label }, from, to) => {
+      const end = quotedEnd(view.state.doc.toString(), from, to);
+      const inserted = insertCompletionText(view.state, label, from, end);
+      view.dispatch({ ...inserted, annotations: pickedCompletion.of(option) });
+    },
+  }));
 }
 
 /**

@@ -4,7 +4,7 @@ import { LanguageSupport, LRLanguage } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
 import { parser } from "@grafana/lezer-traceql";
 import { styleTags, tags } from "@lezer/highlight";
-import { quotedEnd } from "./quoted";
+import { overQuotes } from "./quoted";
 import { tagScopes, tagValues } from "./tags";
 import { placeIn, type TracePlace } from "./traceqlplace";
 import { COMPARISONS, fieldName, quote } from "./traceqltokens";
@@ -47,10 +47,10 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
   const query = context.state.doc.toString();
   const place = placeIn(query, context.pos);
   if (!place) return null;
-  const options = await offered(place);
+  const found = await offered(place);
+  if (found.length === 0) return null;
   const isQuoted = place.kind === "value" && place.quoted;
-  const to = isQuoted ? quotedEnd(query, place.from, context.pos) : undefined;
-  return options.length === 0 ? null : { from: place.from, to, options, validFor: /^[\w.:/"`-]*$/ };
+  return { from: place.from, options: isQuoted ? overQuotes(found) : found, validFor: /^[\w.:/"`-]*$/ };
 }
 
 async function offered(place: TracePlace): Promise<Completion[]> {

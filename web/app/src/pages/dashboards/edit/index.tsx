@@ -74,7 +74,7 @@ export function EditPanel({
           {needsData(String(panel.type)) && (
             <Queries
               panel={panel}
-              error={placed && context.loader.state(placed.key).value.error}
+              state={placed && context.loader.state(placed.key).value}
               onChange={change}
               onRun={() => placed && context.loader.retry(placed.key)}
             />

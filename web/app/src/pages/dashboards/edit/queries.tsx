@@ -4,7 +4,7 @@ import { Editor } from "../../../ui/editor";
 import { type QueryError, writtenPlace } from "../../../ui/editor/errors";
 import { Check, SelectField, TextField } from "../../../ui/field";
 import { emptyTarget, SOURCES, type Source } from "../create";
-import type { PanelError } from "../loader";
+import type { PanelError, PanelState } from "../loader";
 import type { Json } from "../model";
 import { JsonField } from "./fields";
 
@@ -13,7 +13,8 @@ const LETTERS = 26;
 
 interface QueriesProps {
   panel: Json;
-  error?: PanelError;
+  /** What was answered last. */
+  state?: Pick<PanelState, "errors" | "queries">;
   onChange: (panel: Json) => void;
   onRun: () => void;
 }
@@ -50,7 +51,36 @@ export function freeLetter(targets: readonly Json[]): string {
   return `Q${targets.length}`;
 }
 
-export function Queries({ panel, error, onChange, onRun }: QueriesProps) {
+/** The forms of Tempo's search: conditions stand in the place of a query. */
+function isForm({ queryType }: Json): boolean {
+  return queryType === "traceqlSearch" || queryType === "nativeSearch";
+}
+
+/** What is written in a query; of a search by a form, the query that was made of it. */
+export function textOf(target: Json, source: Source, asked = ""): string {
+  return source.type === "tempo" && isForm(target) ? asked : String(target[source.member] ?? "");
+}
+
+/** A query that is typed: it goes before the form that it may have been made of. */
+export function withText(target: Json, source: Source, text: string): Json {
+  if (source.type !== "tempo" || !isForm(target)) return { ...target, [source.member]: text };
+  const { filters: _, ...rest } = target;
+  return { ...rest, queryType: "traceql", [source.member]: text };
+}
+
+export function isInstant({ instant, queryType }: Json): boolean {
+  return instant === true || queryType === "instant";
+}
+
+/** A query that is asked of one moment, or of the time that is shown. With both, it would be asked twice. */
+export function withInstant(target: Json, source: Source, isWanted: boolean): Json {
+  if (source.type !== "loki") return { ...target, instant: isWanted, range: !isWanted };
+  // Loki's say it in a word; those of old dashboards, in two switches.
+  const { instant: _, range: __, ...rest } = target;
+  return { ...rest, queryType: isWanted ? "instant" : "range" };
+}
+
+export function Queries({ panel, state, onChange, onRun }: QueriesProps) {
   const targets = Array.isArray(panel.targets) ? (panel.targets as Json[]) : [];
   const set = (next: Json[]) => onChange({ ...panel, targets: next });
   return (
@@ -61,7 +91,8 @@ export function Queries({ panel, error, onChange, onRun }: QueriesProps) {
           target={target}
           refId={letterOf(target, at)}
           panel={panel}
-          error={error !== undefined && error.refId === letterOf(target, at) ? error : undefined}
+          error={state?.errors.find(({ refId }) => refId === letterOf(target, at))}
+          asked={state?.queries?.find(({ refId }) => refId === letterOf(target, at))?.query}
           onChange={(next) => set(targets.map((one, index) => (index === at ? next : one)))}
           onRemove={() => set(targets.filter((_, index) => index !== at))}
           onRun={onRun}
@@ -89,14 +120,17 @@ interface QueryProps {
   refId: string;
   panel: Json;
   error?: PanelError;
+  /** The query as it was asked. */
+  asked?: string;
   onChange: (target: Json) => void;
   onRemove: () => void;
   onRun: () => void;
 }
 
-function Query({ target, refId, panel, error, onChange, onRemove, onRun }: QueryProps) {
+function Query({ target, refId, panel, error, asked, onChange, onRemove, onRun }: QueryProps) {
   const source = sourceOf(target, panel);
   const set = (name: string, value: unknown) => onChange({ ...target, [name]: value });
+  const text = source ? textOf(target, source, asked) : "";
   return (
     <div class="card stack">
       <div class="row">
@@ -111,8 +145,7 @@ function Query({ target, refId, panel, error, onChange, onRemove, onRun }: Query
           ]}
           onChange={(uid) => {
             const next = SOURCES.find((one) => one.uid === uid);
-            if (next)
-              onChange({ ...emptyTarget(next, refId), [next.member]: source ? target[source.member] : "" });
+            if (next) onChange({ ...emptyTarget(next, refId), [next.member]: text });
           }}
         />
         <Check label="Off" checked={target.hide === true} onChange={(hide) => set("hide", hide)} />
@@ -124,9 +157,9 @@ function Query({ target, refId, panel, error, onChange, onRemove, onRun }: Query
           language={source.language}
           label={`Query ${refId}`}
           lines={2}
-          value={String(target[source.member] ?? "")}
-          error={error && placedError(error, String(target[source.member] ?? ""))}
-          onChange={(text) => set(source.member, text)}
+          value={text}
+          error={error && placedError(error, text)}
+          onChange={(next) => onChange(withText(target, source, next))}
           onRun={onRun}
         />
       ) : (
@@ -199,9 +232,8 @@ function QueryOptions({
           />
           <Check
             label="Instant"
-            checked={target.instant === true}
-            // With both, the query would be asked twice.
-            onChange={(instant) => onChange({ ...target, instant, range: !instant })}
+            checked={isInstant(target)}
+            onChange={(instant) => onChange(withInstant(target, source, instant))}
           />
         </>
       )}

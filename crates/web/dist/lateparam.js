@@ -1,0 +1,1 @@
+import{S as e,X as t,Y as n,_ as r,q as i}from"./api.js";var a=300;function o(o,s={}){let c=r(o)??``,[l,u]=n(),d=i(void 0);return t(()=>()=>clearTimeout(d.current),[]),[l?.over===c?l.value:c,t=>{let n=r(o)??``;u({value:t,over:n}),clearTimeout(d.current),d.current=setTimeout(()=>{u(void 0),(r(o)??``)===n&&e({...s,[o]:t||void 0},{replace:!0})},a)}]}export{o as t};
