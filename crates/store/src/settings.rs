@@ -39,7 +39,7 @@ pub enum Setting {
     Received,
     /// A dashboard by its id, as JSON, see `docs/formats/dashboards.md`.
     Dashboard(String),
-    /// The address of a page by a short code, as JSON.
+    /// Addresses of pages whose short codes begin alike, or one by its whole code, as JSON.
     Link(String),
 }
 

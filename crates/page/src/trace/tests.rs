@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use http::{Request, StatusCode};
 use kymo_engine::Tenants;
 use kymo_journal::Signal;
@@ -184,13 +184,18 @@ async fn a_file_waits_while_as_many_are_taken_apart_as_there_is_memory_for() {
     assert_eq!(turns.available_permits(), UPLOADS_AT_ONCE);
     let all = turns.acquire_many(u32::try_from(UPLOADS_AT_ONCE).unwrap()).await.unwrap();
     let router = super::keeping(kept).with_state(place.page.clone());
-    let file = document("00000000000000000000000000000077", 0).to_string();
-    let mut request = Request::post(super::UPLOAD_PATH).body(Body::from(file)).unwrap();
+    let text = document("00000000000000000000000000000077", 0).to_string();
+    let sent: Arc<[u8]> = Arc::from(text.as_bytes());
+    // As the server hands it on, which counts it as long as something of it is there.
+    let body = Body::from(Bytes::from_owner(sent.clone()));
+    let mut request = Request::post(super::UPLOAD_PATH).body(body).unwrap();
     request.extensions_mut().insert(Tenants::from("default"));
     let mut answered = std::pin::pin!(router.oneshot(request));
     let early = tokio::time::timeout(Duration::from_millis(100), &mut answered).await;
     assert!(early.is_err(), "it has no turn yet");
+    assert_eq!(Arc::strong_count(&sent), 2, "it is not copied, and counts while it waits");
     drop(all);
     assert_eq!(answered.await.unwrap().status(), StatusCode::OK);
+    assert_eq!(Arc::strong_count(&sent), 1, "what is kept is made of it, and holds none of it");
     assert_eq!(turns.available_permits(), UPLOADS_AT_ONCE);
 }
