@@ -1,12 +1,12 @@
 /** The keys that do something here. */
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "../ui/button";
 import { keepWithin } from "./focus";
 import { bindings } from "./keys";
 
 export function Help({ close }: { close: () => void }) {
   const dialog = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     dialog.current?.focus();
     return () => before?.focus();

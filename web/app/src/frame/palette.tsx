@@ -3,7 +3,7 @@
  * by what was typed.
  */
 import uFuzzy from "@leeoniya/ufuzzy";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { RAIL } from "../pages";
 import { Icon, type IconName } from "../ui/icon";
 import { keepWithin } from "./focus";
@@ -29,7 +29,8 @@ export function Palette({ close }: { close: () => void }) {
   const [things, setThings] = useState<readonly Thing[]>([]);
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  // At once: letters follow the key that opened it.
+  useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     input.current?.focus();
     const stop = findThings((more) => setThings((known) => [...known, ...more]));

@@ -2,7 +2,7 @@
  * What is said beside the pointer, for drawings that are no charts over time. A click on something that
  * leads somewhere keeps it, with its links.
  */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Anchor } from "./linked";
 import type { Link } from "./links";
 
@@ -77,7 +77,8 @@ export function leading(label: string, links: readonly Link[], open: (place: Pla
 export function HoverBox({ of }: { of: Hovered | undefined }) {
   const box = useRef<HTMLDivElement>(null);
   const kept = of?.kept;
-  useEffect(() => {
+  // At once: a key may follow the one that opened it.
+  useLayoutEffect(() => {
     if (!kept) return;
     const before = document.activeElement as HTMLElement | null;
     const outside = (event: Event) => !event.composedPath().includes(box.current!) && kept.close();

@@ -1,6 +1,6 @@
 /** Something that opens below a button, and closes by Escape, a choice, or when somebody goes elsewhere. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 interface PopoverProps {
   /** What is on the button. */
@@ -16,7 +16,8 @@ export function Popover({ button, label, children, align = "left", kind = "plain
   const [isOpen, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const trigger = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
+  // At once: a key may follow the click that opened it.
+  useLayoutEffect(() => {
     if (!isOpen) return;
     const outside = (event: Event) => {
       if (!event.composedPath().includes(root.current!)) setOpen(false);

@@ -3,7 +3,7 @@
  * it, it asks before that is dropped.
  */
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "../../ui/button";
 
 interface DialogProps {
@@ -25,7 +25,8 @@ export function Dialog({ title, close, children, isWide, isChanged }: DialogProp
   };
   const newest = useRef(leave);
   newest.current = leave;
-  useEffect(() => {
+  // At once: a key may follow the click that opened it.
+  useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     const pressed = (event: KeyboardEvent) => {
       if (event.key === "Tab") keepFocus(event, box.current!);
