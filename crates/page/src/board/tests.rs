@@ -198,8 +198,10 @@ async fn a_session_that_was_read_is_let_go_of_though_nobody_asks() {
     let place = place();
     let held = super::held::Held::new();
     let tenants = Tenants::from("default");
-    let session = held.session(&place.page.engine, &tenants, "s").await.unwrap();
-    let session = std::sync::Arc::downgrade(&session);
+    let session = {
+        let read = held.session(&place.page.engine, &tenants, "s").await.unwrap();
+        std::sync::Arc::downgrade(&read)
+    };
     assert_eq!(session.strong_count(), 1);
     let begun = std::time::Instant::now();
     while session.strong_count() > 0 {

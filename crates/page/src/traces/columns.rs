@@ -68,7 +68,14 @@ impl Column {
             _ => {
                 let mut told = span.names.iter().zip(&span.attributes);
                 let found = told.find(|(name, _)| ***name == *self.name);
-                found.map(|(_, (_, value))| value.clone())
+                let value = found.map(|(_, (_, value))| value.clone());
+                match (name, value) {
+                    // Queries compare ids of traces without the zeros before them.
+                    (Name::Intrinsic(Intrinsic::LinkTraceId), Some(OwnedValue::Text(id))) => {
+                        Some(OwnedValue::Text(format!("{id:0>32}")))
+                    }
+                    (_, value) => value,
+                }
             }
         }
     }
