@@ -45,6 +45,18 @@ function serve(_path: string, init: RequestInit): Promise<Response> {
 const settled = () => new Promise((done) => setTimeout(done, 40));
 const shownOf = (loader: Loader, key: string) => loader.state(key).peek().frames?.[0]?.fields[0]?.values[0];
 
+/** A loader that was told of one panel. */
+async function shownOne(): Promise<Loader> {
+  const loader = new Loader();
+  loader.begin({ uid: "x" }, CONTEXT, new Set(["a"]));
+  loader.want(panel("a"), 400);
+  await settled();
+  asked[0]!.answer(line("a", 1));
+  asked[0]!.end();
+  await settled();
+  return loader;
+}
+
 beforeEach(() => {
   asked = [];
   vi.stubGlobal("fetch", serve);
@@ -71,13 +83,7 @@ describe("panels", () => {
   });
 
   it("that have become much wider are asked for with more points", async () => {
-    const loader = new Loader();
-    loader.begin({ uid: "x" }, CONTEXT, new Set(["a"]));
-    loader.want(panel("a"), 400);
-    await settled();
-    asked[0]!.answer(line("a", 1));
-    asked[0]!.end();
-    await settled();
+    const loader = await shownOne();
     loader.leave("a");
     loader.want(panel("a"), 1600);
     await settled();
@@ -115,13 +121,7 @@ describe("panels", () => {
   });
 
   it("of which several queries fail say so of each, and keep what they showed", async () => {
-    const loader = new Loader();
-    loader.begin({ uid: "x" }, CONTEXT, new Set(["a"]));
-    loader.want(panel("a"), 400);
-    await settled();
-    asked[0]!.answer(line("a", 1));
-    asked[0]!.end();
-    await settled();
+    const loader = await shownOne();
     loader.retry("a");
     await settled();
     const wrong = (refId: string) => ({ refId, message: "no", query: refId.repeat(3), position: 1 });

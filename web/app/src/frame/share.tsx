@@ -38,7 +38,7 @@ function ShareMenu({ close }: { close: () => void }) {
     [isPinned(here) ? "Unpin from Home" : "Pin to Home", () => togglePin(here)],
   ];
   return (
-    <div>
+    <div class="share-menu">
       {items.map(([label, run]) => (
         <button
           key={label}

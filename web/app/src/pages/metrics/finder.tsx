@@ -4,6 +4,7 @@
  */
 import { useMemo } from "preact/hooks";
 import { href } from "../../frame/base";
+import { useLateParam } from "../../frame/lateparam";
 import { link, param, setParams } from "../../frame/router";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
@@ -11,7 +12,6 @@ import { Chunks } from "../../ui/chunks";
 import { count } from "../../ui/format";
 import { Answer, Empty } from "../../ui/states";
 import { askMetrics, type MetricInfo } from "./ask";
-import { useLateParam } from "./lateparam";
 import { guessedType, heatQuery, usualQuery } from "./promql";
 
 interface FinderProps {

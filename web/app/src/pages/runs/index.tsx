@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { getJson } from "../../frame/api";
 import { href } from "../../frame/base";
+import { useLateParam } from "../../frame/lateparam";
 import { link, navigate, param, paramAll, setParams } from "../../frame/router";
 import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
@@ -16,7 +17,6 @@ import { Answer, Empty, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { TimeChart } from "../../ui/timechart";
 import { measured } from "../hosts/fleet";
-import { useLateParam } from "../metrics/lateparam";
 import { bounds, type Metric, type Moment, nearest, overlaid, peak } from "./overlay";
 import "./runs.css";
 

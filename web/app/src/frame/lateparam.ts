@@ -4,7 +4,7 @@
  * many of them.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Params, param, setParams } from "../../frame/router";
+import { type Params, param, setParams } from "./router";
 
 const LATE_MILLIS = 300;
 
