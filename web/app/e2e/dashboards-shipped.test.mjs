@@ -16,9 +16,14 @@ before(async () => {
   server = await serve();
   browser = await browse();
   await demo(server, { history: "2h", seconds: 3 });
-  // What the server says about itself, and what it counts of spans: a rate is of two readings, which it takes
-  // now and then, and panels ask at times that are multiples of their step.
-  for (const counter of ["kymo_query_seconds_count", "traces_spanmetrics_calls_total"]) {
+  // What the server says about itself and its process, and what it counts of spans: a rate is of two readings,
+  // which each are taken now and then, and panels ask at times that are multiples of their step.
+  const counters = [
+    "kymo_query_seconds_count",
+    "kymo_process_cpu_seconds_total",
+    "traces_spanmetrics_calls_total",
+  ];
+  for (const counter of counters) {
     const query = encodeURIComponent(`rate(${counter}[1m])`);
     await until(async () => {
       const end = Math.floor(Date.now() / 1000 / STEP_SECONDS) * STEP_SECONDS;
