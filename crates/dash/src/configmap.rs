@@ -1,7 +1,11 @@
 //! Dashboards in files: JSON as it is, or wrapped in a Kubernetes ConfigMap, as Grafana's sidecar
-//! reads it: each `data` member whose name ends in `.json` is a dashboard.
+//! reads it: each `data` member whose name ends in `.json` is a dashboard. A ConfigMap is YAML, or JSON as
+//! `kubectl get -o json` writes it.
+
+use std::collections::BTreeMap;
 
 use kymo_yaml::{Entry, Node};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::limits::{MAX_DASHBOARD_BYTES, MAX_DASHBOARDS_PER_FILE, MAX_FILE_BYTES};
@@ -42,21 +46,25 @@ pub struct Found {
     pub text: String,
 }
 
-/// The dashboards of a file: JSON, or YAML of one ConfigMap or several.
+/// The dashboards of a file: JSON of one, or YAML or JSON of one ConfigMap or several.
 pub fn dashboards(text: &str) -> Result<Vec<Found>, FileError> {
     if text.len() > MAX_FILE_BYTES {
         return Err(FileError::TooLarge(text.len()));
     }
     let text = text.trim_start_matches('\u{feff}');
-    if text.trim_start().starts_with(['{', '[']) {
-        let json = json("the dashboard", text)?;
-        return Ok(vec![Found { name: String::new(), json, text: text.trim().to_owned() }]);
-    }
     let mut found = Vec::new();
-    for document in documents(text) {
-        let root =
-            kymo_yaml::parse(&document).map_err(|problem| FileError::Yaml(problem.to_string()))?;
-        config_maps(&root, &mut found)?;
+    if text.trim_start().starts_with(['{', '[']) {
+        let Some(resource) = Resource::read(text) else {
+            let json = json("the dashboard", text)?;
+            return Ok(vec![Found { name: String::new(), json, text: text.trim().to_owned() }]);
+        };
+        resource.dashboards(&mut found)?;
+    } else {
+        for document in documents(text) {
+            let root = kymo_yaml::parse(&document)
+                .map_err(|problem| FileError::Yaml(problem.to_string()))?;
+            config_maps(&root, &mut found)?;
+        }
     }
     match found.len() {
         0 => Err(FileError::NoDashboard),
@@ -97,12 +105,49 @@ fn config_maps(root: &[Entry], found: &mut Vec<Found>) -> Result<(), FileError> 
 fn of_map(root: &[Entry], found: &mut Vec<Found>) -> Result<(), FileError> {
     let data = root.iter().find(|entry| entry.key == "data");
     let Some(Node::Map(data)) = data.map(|entry| &entry.node) else { return Ok(()) };
-    for entry in data.iter().filter(|entry| entry.key.ends_with(".json")) {
-        let Some(text) = entry.node.as_text() else { continue };
-        let json = json(&entry.key, text)?;
-        found.push(Found { name: entry.key.clone(), json, text: text.trim().to_owned() });
+    for entry in data {
+        if let Some(text) = entry.node.as_text() {
+            member(&entry.key, text, found)?;
+        }
     }
     Ok(())
+}
+
+/// A member of the `data` of a ConfigMap.
+fn member(name: &str, text: &str, found: &mut Vec<Found>) -> Result<(), FileError> {
+    if name.ends_with(".json") {
+        let json = json(name, text)?;
+        found.push(Found { name: name.to_owned(), json, text: text.trim().to_owned() });
+    }
+    Ok(())
+}
+
+/// What of a ConfigMap in JSON, or of a list of them, is looked at.
+#[derive(Deserialize)]
+struct Resource {
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    data: BTreeMap<String, String>,
+    #[serde(default)]
+    items: Vec<Resource>,
+}
+
+impl Resource {
+    /// `None` if it is something else, such as a dashboard.
+    fn read(text: &str) -> Option<Self> {
+        let read: Self = serde_json::from_str(text).ok()?;
+        ["ConfigMap", "ConfigMapList", "List"].contains(&read.kind.as_str()).then_some(read)
+    }
+
+    fn dashboards(&self, found: &mut Vec<Found>) -> Result<(), FileError> {
+        for map in std::iter::once(self).chain(&self.items) {
+            for (name, text) in &map.data {
+                member(name, text, found)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn json(name: &str, text: &str) -> Result<Value, FileError> {
@@ -145,6 +190,13 @@ data:
         let pair = |name: &str, title: &str| (name.to_owned(), Value::from(title));
         assert_eq!(names("{\"title\": \"A\"}"), [pair("", "A")]);
         assert_eq!(names(MAP), [pair("one.json", "One"), pair("two.json", "Two")]);
+        let map = r#"{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "ci"},
+            "data": {"one.json": "{\"title\": \"One\"}", "notes.txt": "nothing"}}"#;
+        assert_eq!(names(map), [pair("one.json", "One")]);
+        let list = format!(r#"{{"kind": "List", "items": [{map}, {{"kind": "Pod"}}, {map}]}}"#);
+        assert_eq!(names(&list), [pair("one.json", "One"), pair("one.json", "One")]);
+        let resource = r#"{"kind": "Dashboard", "title": "K", "data": 1, "items": [{}]}"#;
+        assert_eq!(names(resource), [pair("", "K")]);
         let two = format!("---{MAP}---\n{MAP}");
         assert_eq!(names(&two).len(), 4);
         let written = dashboards("\u{feff}\n{\"b\":  1.0,\n \"a\": 2}\n").unwrap();
@@ -158,6 +210,8 @@ data:
             ("a: [", "not YAML"),
             ("a: b", "ConfigMap"),
             ("data:\n  x.json: \"{\"", "x.json is not JSON"),
+            (r#"{"kind": "ConfigMap", "data": {"x.json": "{"}}"#, "x.json is not JSON"),
+            (r#"{"kind": "ConfigMap"}"#, "ConfigMap"),
             ("", "ConfigMap"),
         ] {
             let error = dashboards(text).unwrap_err().to_string();

@@ -17,10 +17,12 @@
 //! | [`layout`] | where panels go once they are repeated |
 //! | [`frame`], [`transform`], [`reduce`], [`fields`] | data as panels show it |
 //! | `natural` | the order of names with numbers |
+//! | [`effort`], `size` | how long work may take, and how much memory things do |
 //! | [`configmap`], [`shipped`] | files that hold dashboards; those that come with the program |
 //! | [`limits`] | every bound, with its reason |
 
 pub mod configmap;
+pub mod effort;
 pub mod fields;
 pub mod frame;
 pub mod interpolate;
@@ -32,5 +34,6 @@ mod natural;
 pub mod reduce;
 pub mod report;
 pub mod shipped;
+mod size;
 pub mod transform;
 pub mod variables;

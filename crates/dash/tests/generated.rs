@@ -125,7 +125,7 @@ fn dashboard(seed: u64, version: i64) -> Value {
         {"name": "ds", "type": "datasource", "query": "prometheus"},
         {"name": "v", "type": random.of(&["query", "custom", "interval", "textbox", "constant"]),
          "query": random.of(&["a,b", "label_values(up, a)", "$w"]), "multi": random.flag(), "includeAll": random.flag(),
-         "refresh": random.of(&[json!(1), json!(true), json!(2)]), "current": {"text": "All", "value": ["$__all"]}},
+         "refresh": random.of(&[json!(0), json!(1), json!(true), json!(2)]), "current": {"text": "All", "value": ["$__all"]}},
         {"name": "w", "type": "custom", "query": random.of(&["x", "$v", "1 : 2"])}
     ]);
     let mut made = json!({

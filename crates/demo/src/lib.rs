@@ -48,7 +48,7 @@ use kymo_wire::Signal;
 use batch::Batch;
 use ci::Ci;
 use hosts::Hosts;
-use limits::STEP_NANOS;
+use limits::{COARSE_AFTER_NANOS, STEP_NANOS};
 use random::Random;
 use shop::Shop;
 use training::Training;
@@ -76,6 +76,15 @@ pub enum Detail {
     Coarse,
     /// All of it.
     Full,
+}
+
+impl Detail {
+    /// How much is told of what goes on, if everything is told until then.
+    #[must_use]
+    pub fn of(told_nanos: u64, now_nanos: u64) -> Self {
+        let behind_nanos = now_nanos.saturating_sub(told_nanos);
+        if behind_nanos > COARSE_AFTER_NANOS { Self::Coarse } else { Self::Full }
+    }
 }
 
 /// A world in which things happen.

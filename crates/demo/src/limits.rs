@@ -19,5 +19,9 @@ pub(crate) const SHOP_REQUESTS_PER_SECOND: f64 = 4.0;
 /// 50,000 spans and not half a million.
 pub(crate) const COARSE_FACTOR: u32 = 10;
 
+/// What is told so late is told as hours that lie behind are: somebody's machine slept, and wakes up to
+/// all of it at once.
+pub(crate) const COARSE_AFTER_NANOS: u64 = 5 * MINUTE;
+
 /// Runs of one workflow that are under way at once. Their times keep it lower.
 pub(crate) const MAX_RUNS: usize = 8;

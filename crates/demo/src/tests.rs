@@ -26,6 +26,14 @@ fn the_same_seed_gives_the_same_bytes() {
 }
 
 #[test]
+fn what_is_told_late_is_told_as_history() {
+    assert_eq!(Detail::of(START, START + SECOND), Detail::Full);
+    assert_eq!(Detail::of(START, START + 3_600 * SECOND), Detail::Coarse);
+    // A clock that was set back.
+    assert_eq!(Detail::of(START, START - SECOND), Detail::Full);
+}
+
+#[test]
 fn every_request_is_valid_and_of_a_size_that_servers_take() {
     let mut records: HashMap<Signal, u64> = HashMap::new();
     for request in requests(1, 30, Detail::Coarse) {

@@ -94,6 +94,9 @@ pub const POINT_BYTES: usize = 80;
 /// Candidates that a search looks into before it hands out what it found: so many that threads are
 /// worth starting, so few that first results come soon.
 pub const SEARCH_STEP_TRACES: usize = 512;
+/// How often a search tells what it has done while it has found nothing to hand out: whoever waits sees
+/// that it goes on.
+pub const SEARCH_TELLS_EVERY: Duration = Duration::from_millis(250);
 /// Candidates that a query for series takes at a time.
 pub const WALK_STEP_TRACES: usize = 4096;
 /// Parts of the answer to a search that wait for whoever asked.

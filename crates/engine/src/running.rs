@@ -23,6 +23,8 @@ pub struct RunningQuery {
     pub kind: &'static str,
     /// What is asked, or its beginning.
     pub text: String,
+    /// Whether it is only the beginning.
+    pub is_cut: bool,
     /// Whose data it reads.
     pub tenants: String,
     /// Since when.
@@ -49,13 +51,15 @@ pub struct SlowQuery {
 pub(crate) struct Question {
     kind: &'static str,
     text: String,
+    is_cut: bool,
 }
 
 impl Question {
     pub(crate) fn new(kind: &'static str, text: &str) -> Self {
         let end = text.floor_char_boundary(NOTED_TEXT_BYTES);
-        let text = if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() };
-        Self { kind, text }
+        let is_cut = end < text.len();
+        let text = if is_cut { format!("{}…", &text[..end]) } else { text.to_owned() };
+        Self { kind, text, is_cut }
     }
 }
 
@@ -142,6 +146,7 @@ impl Entry {
             id,
             kind: self.question.kind,
             text: self.question.text.clone(),
+            is_cut: self.question.is_cut,
             tenants: self.tenants.clone(),
             began: self.began,
             took: self.clock.elapsed(),
@@ -191,6 +196,7 @@ mod tests {
         clock.scanned(7);
         let running = register.running();
         assert_eq!((running[0].text.as_str(), running[0].rows_scanned), ("SELECT 1", 7));
+        assert!(!running[0].is_cut);
         assert_eq!((running[1].tenants.as_str(), running[1].is_ending), ("a", false));
         assert!(register.cancel(running[0].id) && clock.check().is_err());
         assert!(register.running()[0].is_ending);
@@ -211,6 +217,7 @@ mod tests {
         let slow = register.slow();
         assert_eq!((slow.len(), slow[0].outcome), (1, "cancelled"));
         assert!(slow[0].query.text.len() <= NOTED_TEXT_BYTES + '…'.len_utf8());
+        assert!(slow[0].query.is_cut);
         assert!(slow[0].query.took >= SLOW_AFTER);
     }
 }

@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub const ERROR: &str = "__error__";
 /// The label that says more about it.
 pub const ERROR_DETAILS: &str = "__error_details__";
+/// Labels that say how bad a line is, the surest first.
+pub const LEVEL_LABELS: [&str; 5] = ["detected_level", "level", "severity_text", "severity", "lvl"];
 /// What is put behind the name of a parsed label that a line has from elsewhere already.
 pub const EXTRACTED: &str = "_extracted";
 

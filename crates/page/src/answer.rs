@@ -169,11 +169,7 @@ pub fn retry(mut response: Response, after: Duration) -> Response {
 }
 
 /// An answer of some type.
-pub(crate) fn typed(
-    status: StatusCode,
-    content_type: &'static str,
-    body: impl Into<Body>,
-) -> Response {
+pub fn typed(status: StatusCode, content_type: &'static str, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));

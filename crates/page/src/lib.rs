@@ -15,8 +15,12 @@
 //! | `/api/runs…` | `runs` | trainings and the like, overlaid |
 //! | `/api/dashboards…` | `dashboards` | dashboards: kept, imported, asked |
 //!
-//! `machines` says what is asked of hosts and GPUs, and `paces` how often metrics come, for all who ask; `aging` lets go of what is kept in
-//! memory for a while.
+//! | module | what all of them use |
+//! |---|---|
+//! | `answer`, `times` | answers and failures, moments and ranges as requests name them |
+//! | `sql` | texts, names and moments as SQL has them |
+//! | `machines`, `paces` | what is asked of hosts and GPUs; how often metrics come |
+//! | `aging` | what is kept in memory for a while, and let go of |
 
 mod aging;
 mod answer;
@@ -39,7 +43,7 @@ mod traces;
 use axum::Router;
 use kymo_engine::Engine;
 
-pub use answer::{Asker, retry, status_of};
+pub use answer::{Asker, retry, status_of, typed};
 pub use board::{StoredError, StoredSession};
 pub use dashboards::Dashboards;
 pub use trace::{UPLOAD_MAX_BYTES, UPLOAD_PATH};

@@ -8,6 +8,14 @@
 use std::collections::BTreeMap;
 
 use kymo_promql::names::quoted;
+use kymo_traceview::HOST_KEYS;
+
+use crate::sql;
+
+pub use crate::fleet::ask::{Asking, Found};
+
+/// Steps are no finer than machines are looked at.
+pub const LEAST_STEP_MILLIS: i64 = 1_000;
 
 /// A figure of hosts or of GPUs.
 #[derive(Debug)]
@@ -105,6 +113,13 @@ pub static OF_GPUS: [Measure; 11] = [
     ),
 ];
 
+/// The name of the host of a row, by its resource, in SQL.
+#[must_use]
+pub fn host_of_resource() -> String {
+    let text = |key: &str| format!("CAST({} AS VARCHAR)", sql::column(&format!("resource.{key}")));
+    format!("coalesce({})", HOST_KEYS.map(text).join(", "))
+}
+
 /// How busy a GPU is, in percent.
 pub(crate) fn use_of_gpus() -> &'static Measure {
     &OF_GPUS[0]
@@ -181,6 +196,14 @@ mod tests {
 
     use super::*;
     use crate::tested::Place;
+
+    #[test]
+    fn a_host_is_named_by_the_first_attribute_that_there_is() {
+        let expected = "coalesce(CAST(\"resource.host.name\" AS VARCHAR), \
+                        CAST(\"resource.k8s.node.name\" AS VARCHAR), \
+                        CAST(\"resource.node_id\" AS VARCHAR))";
+        assert_eq!(host_of_resource(), expected);
+    }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn errors_of_memory_and_throttling_are_told_by_whatever_exporters_call_them() {

@@ -16,12 +16,11 @@ use kymo_dash::interpolate::{Context, Style, TimeRange};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Failed, Query, Whose, json};
-use crate::times::range;
+use crate::times::{NANOS_PER_MILLI, range};
 use crate::{Page, paces};
 
 /// Time that is looked at unless something else is said.
 const USUAL_NANOS: i64 = 3_600_000_000_000;
-const NANOS_PER_MILLI: i64 = 1_000_000;
 
 #[derive(Debug, Deserialize)]
 struct Asked {

@@ -18,7 +18,7 @@ use kymo_promql::labels::Labels;
 use kymo_promql::walk::selectors;
 
 use crate::Page;
-use crate::times::now_nanos;
+use crate::times::{NANOS_PER_MILLI, now_nanos};
 
 /// Metrics of a query whose pace is found out, and series of each: they mostly come from the same sender.
 const MAX_PACED_METRICS: usize = 3;
@@ -31,7 +31,6 @@ const PACE_WITHIN: Duration = Duration::from_secs(2);
 const MAX_PACES: usize = 10_000;
 /// Bytes of a metric's name. Longer ones are none that anybody gave.
 const MAX_NAME_BYTES: usize = 256;
-const NANOS_PER_MILLI: i64 = 1_000_000;
 
 /// Samples are looked at so far before the end of the time: three of those that come every 5 minutes.
 const LOOKED_AT: &str = "x[15m]";

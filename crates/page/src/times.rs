@@ -14,6 +14,9 @@ const MOMENT: &str =
 const SECONDS_DIGITS: usize = 10;
 const MILLIS_DIGITS: usize = 13;
 
+/// Nanoseconds of a millisecond.
+pub(crate) const NANOS_PER_MILLI: i64 = 1_000_000;
+
 /// Now.
 pub(crate) fn now_nanos() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -5,6 +5,12 @@
 //! [`MAX_TEXT_BYTES`], an event keeps [`MAX_NUMBERS_PER_EVENT`] numbers, and beyond
 //! [`MAX_REMEMBERED_RECORDS`] neither repeated records are known nor delays measured.
 
+use std::time::Duration;
+
+/// A session of which nothing was heard for so long, and which has not said that it ends, is lost.
+/// Sessions poll every few seconds, and export metrics every minute at the latest.
+pub const LOST_AFTER: Duration = Duration::from_secs(600);
+
 /// Room of a recording. What is beyond is left out, counted, and said in a note with these numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {

@@ -260,9 +260,6 @@ pub const MAX_SESSIONS_FOUND: usize = 10_000;
 pub const SESSION_RECORDS_BY_ID: i64 = 1_000_000;
 /// Bytes of the name of a session: it stands in URLs, and a list of them in a query.
 pub const SESSION_ID_MAX_BYTES: usize = 256;
-/// A session of which nothing was heard for so long, and which has not said that it ends, is lost.
-/// Sessions poll every few seconds, and export metrics every minute at the latest.
-pub const SESSION_LOST_AFTER: Duration = Duration::from_secs(600);
 /// Tasks, events or resource updates of a session where no number is asked for.
 pub const DEFAULT_SESSION_ROWS: usize = 1000;
 /// Those that are shown at most: some ten megabytes.

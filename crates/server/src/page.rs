@@ -42,10 +42,12 @@ pub(crate) fn over_http() -> Router<Shared> {
 }
 
 async fn asset(Path((hash, name)): Path<(String, String)>, headers: HeaderMap) -> Response {
-    // A page that was opened before an update may ask for a file of before: it gets today's, and is
-    // not to keep it.
-    let kept = if hash == kymo_web::hash() { FOR_EVER } else { ASK_AGAIN };
-    file(&name, &headers, kept)
+    // A page that was opened before an update has files of before: today's would not fit to them, and
+    // the page says then what to do.
+    if hash != kymo_web::hash() {
+        return json_error(StatusCode::NOT_FOUND, "the page was updated: load it again");
+    }
+    file(&name, &headers, FOR_EVER)
 }
 
 fn file(name: &str, headers: &HeaderMap, kept: HeaderValue) -> Response {
@@ -183,6 +185,15 @@ mod tests {
         let mut posted = request("/traces");
         *posted.method_mut() = Method::POST;
         assert!(document("", &posted).is_none());
+    }
+
+    #[tokio::test]
+    async fn files_of_another_build_are_not_mixed_with_those_of_today() {
+        let asked = |hash: &str| asset(Path((hash.into(), "app.js".into())), HeaderMap::new());
+        let today = asked(kymo_web::hash()).await;
+        assert_eq!(today.status(), StatusCode::OK);
+        assert_eq!(today.headers()[CACHE_CONTROL], FOR_EVER);
+        assert_eq!(asked("0").await.status(), StatusCode::NOT_FOUND);
     }
 
     #[test]

@@ -6,27 +6,14 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use futures::{Stream, StreamExt};
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use kymo_engine::EngineError;
 use kymo_page::status_of;
 
 use crate::answer::Failure;
 
-/// Says when to try again.
-pub(crate) use kymo_page::retry;
-
-/// An answer of some type.
-pub(crate) fn typed(
-    status: StatusCode,
-    content_type: &'static str,
-    body: impl Into<Body>,
-) -> Response {
-    let mut response = Response::new(body.into());
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    response
-}
+/// Says when to try again; an answer of some type.
+pub(crate) use kymo_page::{retry, typed};
 
 /// An answer that is sent piece by piece. Who packs it asks once more after the last piece, which
 /// not every stream allows.

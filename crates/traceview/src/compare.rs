@@ -94,8 +94,8 @@ struct SpanDelta {
 #[derive(Debug, Serialize)]
 struct OneSided {
     total: usize,
-    /// The longest of them.
-    rows: Vec<usize>,
+    /// Ids of the longest of them, by which they are found whatever was added to their trace since.
+    ids: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -215,7 +215,8 @@ fn one_sided(tree: &TraceTree, mut rows: Vec<usize>) -> OneSided {
     let total = rows.len();
     rows.sort_by_key(|row| std::cmp::Reverse(tree.nanos(*row)));
     rows.truncate(COMPARE_MAX_SPANS);
-    OneSided { total, rows }
+    let ids = rows.into_iter().map(|row| hex(&tree.spans[row].place.span_id)).collect();
+    OneSided { total, ids }
 }
 
 fn attribute_deltas(a: &TraceTree, b: &TraceTree) -> Result<Vec<AttributeDelta>, TraceError> {
@@ -285,8 +286,9 @@ mod tests {
             (&second["aId"], &second["bId"]),
             (&json!("0000000000000002"), &json!("000000000000000c"))
         );
-        assert_eq!(found["onlyInA"], json!({"total": 1, "rows": [2]}));
-        assert_eq!(found["onlyInB"], json!({"total": 2, "rows": [2, 3]}));
+        assert_eq!(found["onlyInA"], json!({"total": 1, "ids": ["0000000000000003"]}));
+        let ids = ["000000000000000d", "000000000000000e"];
+        assert_eq!(found["onlyInB"], json!({"total": 2, "ids": ids}));
         assert_eq!(found["attributes"], json!([{"key": "span.v", "a": 1, "b": 2}]));
         assert_eq!(found["operations"][0]["name"], "auth");
         assert_eq!(found["operations"][0]["deltaSelfNanos"], 200);

@@ -14,12 +14,13 @@
 //!
 //! `resource` and `scope` are places in the lists beside, which have those of the chosen spans only.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use kymo_wire::{KeyValueView, Repeated, ResourceView, ScopeView, SpanView, View, text};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::TraceError;
+use crate::limits::DETAILS_MAX_BYTES;
 use crate::tree::TraceTree;
 use crate::value::{hex, json_of, type_name};
 
@@ -108,8 +109,13 @@ struct OwnerDetails {
 }
 
 impl Details {
-    /// Details of rows, in the order they are asked for; those that do not exist are left out.
+    /// Details of rows, in the order they are asked for, each once; those that do not exist are left
+    /// out.
     pub fn of(tree: &TraceTree, rows: &[usize]) -> Result<Self, TraceError> {
+        Self::within(tree, rows, DETAILS_MAX_BYTES)
+    }
+
+    fn within(tree: &TraceTree, rows: &[usize], most_bytes: usize) -> Result<Self, TraceError> {
         let mut details = Self {
             revision: tree.revision(),
             t0: tree.start_nanos.to_string(),
@@ -118,8 +124,22 @@ impl Details {
             scopes: Vec::new(),
         };
         let (mut known_resources, mut known_scopes) = (HashMap::new(), HashMap::new());
+        let (mut told, mut bytes) = (HashSet::new(), 0);
         for row in rows.iter().copied().filter(|row| *row < tree.len()) {
+            if !told.insert(row) {
+                continue;
+            }
             let span = &tree.spans[row];
+            bytes += tree.bytes(span.raw).len();
+            if !known_resources.contains_key(&span.resource) {
+                bytes += tree.bytes(tree.resources[span.resource as usize].raw).len();
+            }
+            if !known_scopes.contains_key(&span.scope) {
+                bytes += tree.bytes(tree.scopes[span.scope as usize].raw).len();
+            }
+            if bytes > most_bytes && !details.spans.is_empty() {
+                return Err(TraceError::TooMuchAtOnce(most_bytes));
+            }
             let resource = match known_resources.get(&span.resource) {
                 Some(known) => *known,
                 None => {
@@ -296,5 +316,17 @@ mod tests {
         assert_eq!(details["resources"].as_array().unwrap().len(), 2);
         assert_eq!(details["spans"][2]["resource"], 1);
         assert_eq!(details["scopes"][0]["name"], "");
+    }
+
+    #[test]
+    fn a_span_is_told_of_once_and_many_large_ones_are_refused() {
+        let mut spans =
+            vec![sent(1, 0, "shop", "a", 1_000, 1_090), sent(2, 1, "shop", "b", 1_020, 1_030)];
+        spans[0].attributes = vec![("long", AnyValueView::String(&[b'x'; 10_000]))];
+        let tree = tree(&spans);
+        assert_eq!(Details::of(&tree, &[0, 0, 1, 0]).unwrap().spans.len(), 2);
+        assert_eq!(Details::within(&tree, &[0], 1_000).unwrap().spans.len(), 1);
+        let refused = Details::within(&tree, &[0, 1], 1_000).unwrap_err();
+        assert!(matches!(refused, TraceError::TooMuchAtOnce(1_000)));
     }
 }

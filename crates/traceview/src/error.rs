@@ -26,6 +26,17 @@ pub enum TraceError {
     /// What was uploaded has too many traces.
     #[error("the file has more than {0} traces: `kymo import` stores any number")]
     TooManyTraces(usize),
+    /// What was uploaded has too much of something to be taken apart in memory.
+    #[error("the file has more than {most} {parts}: `kymo import` stores any number")]
+    TooManyParts {
+        /// Of what.
+        parts: &'static str,
+        /// The most that it may have.
+        most: usize,
+    },
+    /// What is asked for is too much for one answer.
+    #[error("the spans have more than {0} bytes together: ask for fewer at once")]
+    TooMuchAtOnce(usize),
     /// What was uploaded has no spans.
     #[error("the file has no spans with a trace id and a span id")]
     NoSpans,

@@ -2,15 +2,19 @@
 //!
 //! A search is words, and a span must have all of them. A word is part of its name, service, id,
 //! status message, or of the key or value of an attribute of it, its resource, or its events. Letters
-//! of ASCII match in either case. `key=value` is an attribute with exactly that value; `"…"` holds
-//! words together.
+//! of ASCII match in either case. `key=value` is also an attribute with exactly that value; `"…"`
+//! holds words together.
 
-use kymo_wire::{KeyValueView, Repeated, ResourceView, View, WireError};
+use std::time::Instant;
+
+use kymo_wire::{AnyValueView, KeyValueView, Repeated, ResourceView, View, WireError};
 use serde::Serialize;
 
 use crate::attribute::{Key, Reader};
 use crate::error::TraceError;
-use crate::limits::{FIND_MAX_BYTES, FIND_MAX_ROWS, FIND_MAX_WORDS};
+use crate::limits::{
+    FIND_MAX_BYTES, FIND_MAX_ROWS, FIND_MAX_TIME, FIND_MAX_WORDS, FIND_ROWS_PER_LOOK,
+};
 use crate::tree::TraceTree;
 use crate::value::{hex, text_of};
 
@@ -29,6 +33,10 @@ pub struct FoundRows {
 
 /// Finds rows.
 pub fn find(tree: &TraceTree, query: &str) -> Result<FoundRows, TraceError> {
+    find_until(tree, query, Instant::now() + FIND_MAX_TIME)
+}
+
+fn find_until(tree: &TraceTree, query: &str, end: Instant) -> Result<FoundRows, TraceError> {
     if query.len() > FIND_MAX_BYTES {
         let message = format!("more than {FIND_MAX_BYTES} bytes are too much to look for");
         return Err(TraceError::Query(message));
@@ -45,6 +53,11 @@ pub fn find(tree: &TraceTree, query: &str) -> Result<FoundRows, TraceError> {
         return Ok(found);
     }
     for row in 0..tree.len() {
+        if row % FIND_ROWS_PER_LOOK == 0 && Instant::now() >= end {
+            let seconds = FIND_MAX_TIME.as_secs();
+            let message = format!("the search took more than {seconds} s: look for fewer words");
+            return Err(TraceError::Query(message));
+        }
         let mut has_all = true;
         for word in &words {
             if !word.is_in(tree, row)? {
@@ -82,89 +95,122 @@ fn words_of(query: &str) -> Vec<String> {
     words
 }
 
-enum Word<'t> {
-    /// Part of some text; which resources have it is known already, and whether it may be of an id.
-    Text { text: Vec<u8>, in_resources: Vec<bool>, is_hex: bool },
-    /// An attribute has this value.
-    Attribute { reader: Reader<'t>, value: String, text: Vec<u8> },
+/// Part of some text, or what an attribute is.
+struct Word<'t> {
+    text: Needle,
+    /// Which resources have it.
+    in_resources: Vec<bool>,
+    /// Whether it may be of an id.
+    is_hex: bool,
+    /// An attribute and its value.
+    attribute: Option<(Reader<'t>, String)>,
 }
 
 impl<'t> Word<'t> {
     fn new(tree: &'t TraceTree, word: &str) -> Result<Self, TraceError> {
-        let text = word.to_ascii_lowercase().into_bytes();
-        if let Some((key, value)) = word.split_once('=').filter(|(key, _)| !key.is_empty()) {
-            let reader = Reader::new(tree, Key::parse(key))?;
-            return Ok(Self::Attribute { reader, value: value.to_owned(), text });
-        }
+        let text = Needle::new(word);
+        let attribute = match word.split_once('=').filter(|(key, _)| !key.is_empty()) {
+            Some((key, value)) => Some((Reader::new(tree, Key::parse(key))?, value.to_owned())),
+            None => None,
+        };
         let mut in_resources = Vec::with_capacity(tree.resources.len());
         for resource in &tree.resources {
             let view = ResourceView::parse(tree.bytes(resource.raw))?;
             in_resources.push(are_in(view.attributes, &text)?);
         }
-        let is_hex = text.len() <= 16 && text.iter().all(u8::is_ascii_hexdigit);
-        Ok(Self::Text { text, in_resources, is_hex })
+        let is_hex = word.len() <= 16 && word.bytes().all(|letter| letter.is_ascii_hexdigit());
+        Ok(Self { text, in_resources, is_hex, attribute })
     }
 
     fn is_in(&self, tree: &TraceTree, row: usize) -> Result<bool, WireError> {
         let span = &tree.spans[row];
-        match self {
-            Self::Attribute { reader, value, text } => {
-                let is_equal = reader.has(row, |found| {
-                    text_of(found).as_bytes().eq_ignore_ascii_case(value.as_bytes())
-                })?;
-                // A name may have an equals sign, too.
-                Ok(is_equal || contains(tree.name(row), text))
-            }
-            Self::Text { text, in_resources, is_hex } => {
-                if in_resources[span.resource as usize]
-                    || contains(tree.name(row), text)
-                    || contains(tree.bytes(span.message), text)
-                    || *is_hex && contains(hex(&span.place.span_id).as_bytes(), text)
-                {
-                    return Ok(true);
-                }
-                let view = tree.view(row)?;
-                if are_in(view.attributes, text)? {
-                    return Ok(true);
-                }
-                for event in view.events {
-                    let event = event?;
-                    if contains(event.name, text) || are_in(event.attributes, text)? {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
+        let text = &self.text;
+        if self.in_resources[span.resource as usize]
+            || text.is_in(tree.name(row))
+            || text.is_in(tree.bytes(span.message))
+            || self.is_hex && text.is_in(hex(&span.place.span_id).as_bytes())
+        {
+            return Ok(true);
+        }
+        if let Some((reader, value)) = &self.attribute {
+            let is_equal = |found: &AnyValueView<'_>| {
+                text_of(found).as_bytes().eq_ignore_ascii_case(value.as_bytes())
+            };
+            if reader.has(row, is_equal)? {
+                return Ok(true);
             }
         }
+        let view = tree.view(row)?;
+        if are_in(view.attributes, text)? {
+            return Ok(true);
+        }
+        for event in view.events {
+            let event = event?;
+            if text.is_in(event.name) || are_in(event.attributes, text)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
 /// Whether a key or value has a text.
-fn are_in(attributes: Repeated<'_, KeyValueView<'_>>, text: &[u8]) -> Result<bool, WireError> {
+fn are_in(attributes: Repeated<'_, KeyValueView<'_>>, text: &Needle) -> Result<bool, WireError> {
     for attribute in attributes {
         let attribute = attribute?;
-        if contains(attribute.key, text) || contains(text_of(&attribute.value).as_bytes(), text) {
+        if text.is_in(attribute.key) || text.is_in(text_of(&attribute.value).as_bytes()) {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// Whether a text has another, which is in lower case, letters of ASCII in either case.
-fn contains(text: &[u8], lower: &[u8]) -> bool {
-    let Some(first) = lower.first() else { return true };
-    let Some(last_start) = text.len().checked_sub(lower.len()) else { return false };
-    (0..=last_start).any(|at| {
-        text[at].eq_ignore_ascii_case(first)
-            && text[at..at + lower.len()].eq_ignore_ascii_case(lower)
-    })
+/// A text that is looked for, letters of ASCII in either case, in time proportional to what it is looked
+/// for in, whatever both hold (Knuth, Morris and Pratt).
+struct Needle {
+    lower: Vec<u8>,
+    /// For each letter: how many of the first letters end there again.
+    again: Vec<usize>,
+}
+
+impl Needle {
+    fn new(text: &str) -> Self {
+        let lower = text.to_ascii_lowercase().into_bytes();
+        let mut again = vec![0; lower.len()];
+        let mut matched = 0;
+        for (at, letter) in lower.iter().enumerate().skip(1) {
+            while matched > 0 && *letter != lower[matched] {
+                matched = again[matched - 1];
+            }
+            matched += usize::from(*letter == lower[matched]);
+            again[at] = matched;
+        }
+        Self { lower, again }
+    }
+
+    fn is_in(&self, text: &[u8]) -> bool {
+        let mut matched = 0;
+        if self.lower.is_empty() {
+            return true;
+        }
+        for letter in text {
+            let letter = letter.to_ascii_lowercase();
+            while matched > 0 && letter != self.lower[matched] {
+                matched = self.again[matched - 1];
+            }
+            matched += usize::from(letter == self.lower[matched]);
+            if matched == self.lower.len() {
+                return true;
+            }
+        }
+        false
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixture::{sent, tree};
-    use kymo_wire::AnyValueView;
 
     fn example() -> TraceTree {
         let mut spans = vec![
@@ -175,6 +221,7 @@ mod tests {
         spans[1].attributes = vec![
             ("http.route", AnyValueView::String(b"/Cart Items")),
             ("code", AnyValueView::Int(404)),
+            ("command", AnyValueView::String(b"train --steps=12 --lr=3")),
         ];
         spans[1].is_error = true;
         spans[2].events = vec![(1_045, "retry")];
@@ -202,6 +249,9 @@ mod tests {
             ("http.route=\"/cart items\"", &[1]),
             ("resource.service.name=db", &[2]),
             ("a=b", &[2]),
+            ("--steps=1", &[1]),
+            ("\"steps=12 --lr=3\"", &[1]),
+            ("--steps=3", &[]),
             ("event.n=3", &[2]),
             ("event.n=4", &[]),
             ("nothing", &[]),
@@ -210,6 +260,34 @@ mod tests {
         ] {
             assert_eq!(find(&tree, query).unwrap().rows, expected, "{query}");
         }
+    }
+
+    #[test]
+    fn a_part_is_found_wherever_it_begins_again() {
+        for (part, text, expected) in [
+            ("aab", "AAAB", true),
+            ("abab", "abaBAb", true),
+            ("abac", "ababac", true),
+            ("aabaaa", "aabaabaaa", true),
+            ("abc", "ab", false),
+            ("abd", "abcabcab", false),
+            ("", "", true),
+            ("a", "", false),
+        ] {
+            assert_eq!(Needle::new(part).is_in(text.as_bytes()), expected, "{part} in {text}");
+        }
+        // Each of these begins everywhere, and ends nowhere.
+        let long = vec![b'a'; 2 << 20];
+        let before = Instant::now();
+        assert!(!Needle::new(&format!("{}b", "a".repeat(2_000))).is_in(&long));
+        assert!(before.elapsed().as_secs() < 5);
+    }
+
+    #[test]
+    fn a_search_that_takes_too_long_is_refused() {
+        let past = Instant::now();
+        let error = find_until(&example(), "cart", past).unwrap_err().to_string();
+        assert!(error.contains("fewer words"), "{error}");
     }
 
     #[test]

@@ -18,9 +18,10 @@ use crate::tree::TraceTree;
 
 /// Which side a trace is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum Side {
+    /// What is looked at.
     A,
+    /// What it is compared with.
     B,
 }
 

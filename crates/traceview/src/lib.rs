@@ -54,5 +54,6 @@ pub mod upload;
 mod value;
 
 pub use error::TraceError;
+pub use read::HOST_KEYS;
 pub use tree::TraceTree;
-pub use value::hex;
+pub use value::{double, hex, integer};

@@ -1,5 +1,7 @@
 //! Every limit of this crate, with its reason.
 
+use std::time::Duration;
+
 /// Bytes of a name, a service or a host in a table of texts. A line of a page shows less; details
 /// have the whole.
 pub const TEXT_MAX_BYTES: usize = 1 << 10;
@@ -18,6 +20,9 @@ pub const HEADER_MAX_ROOTS: usize = 10_000;
 pub const PATH_MAX_STRETCHES: usize = 1_000_000;
 /// Spans of which details are told at once: some hundred fill a screen.
 pub const DETAILS_MAX_SPANS: usize = 1_000;
+/// Bytes of them as they were sent: as text they are several times as many. A single span is told of
+/// whatever it has.
+pub const DETAILS_MAX_BYTES: usize = 64 << 20;
 /// Bytes of a single value in details. The rest can be had from an export.
 pub const DETAIL_VALUE_MAX_BYTES: usize = 1 << 20;
 /// Bytes of the values of an attribute over all rows, as text.
@@ -28,6 +33,10 @@ pub const FIND_MAX_ROWS: usize = 100_000;
 pub const FIND_MAX_WORDS: usize = 16;
 /// Bytes of all of them: what is compared with every value of a trace is what somebody typed.
 pub const FIND_MAX_BYTES: usize = 4 << 10;
+/// The time for a search. A trace of a million spans takes one or two seconds.
+pub const FIND_MAX_TIME: Duration = Duration::from_secs(10);
+/// After so many rows it is looked at the clock.
+pub const FIND_ROWS_PER_LOOK: usize = 1_000;
 /// Groups of statistics, those that took longest first.
 pub const STATISTICS_MAX_GROUPS: usize = 10_000;
 /// Keys of attributes that are listed.
@@ -47,5 +56,12 @@ pub const EVENTS_MAX: usize = 10_000;
 pub const PERFETTO_MAX_ARGS: usize = 64;
 /// See [`PERFETTO_MAX_ARGS`].
 pub const PERFETTO_ARG_MAX_BYTES: usize = 4 << 10;
+/// Objects of a file of JSON that is uploaded: an event, a span, a tag, a log. Written in three bytes,
+/// each takes some hundred once it is read. Half a million spans with ten tags each have fewer.
+pub const UPLOAD_MAX_OBJECTS: usize = 6_000_000;
+/// Members and elements of all of them: written in two bytes, each takes at least 32.
+pub const UPLOAD_MAX_VALUES: usize = 32_000_000;
+/// Spans of one upload: written in 30 bytes, each takes some hundred once it is laid out.
+pub const UPLOAD_MAX_SPANS: usize = 2_000_000;
 /// Traces of one upload. A page lists them.
 pub const UPLOAD_MAX_TRACES: usize = 1_000;

@@ -18,8 +18,16 @@ use crate::forest::Place;
 const OPEN_ATTRIBUTE: &[u8] = b"kymo.open";
 /// The name of events that tell of exceptions.
 const EXCEPTION: &[u8] = b"exception";
-/// Attributes of a resource that tell where it ran, the best first.
-const HOST: [&[u8]; 4] = [b"host.name", b"k8s.node.name", b"host.id", b"net.host.name"];
+/// Attributes of a resource that name the host it ran on, the best first.
+pub const HOST_KEYS: [&str; 3] = ["host.name", "k8s.node.name", "node_id"];
+/// Those that tell where it ran, the best first: also by what no metrics are asked for.
+const HOST: [&[u8]; 5] = [
+    HOST_KEYS[0].as_bytes(),
+    HOST_KEYS[1].as_bytes(),
+    HOST_KEYS[2].as_bytes(),
+    b"host.id",
+    b"net.host.name",
+];
 /// Attributes of a resource that tell it from others of its service, the best first.
 const INSTANCE: [&[u8]; 5] =
     [b"service.instance.id", b"k8s.pod.name", b"container.id", b"process.pid", b"session_id"];

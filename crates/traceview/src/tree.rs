@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 
+use hashbrown::HashMap;
 use kymo_wire::{SpanView, View, WireError};
 
 use crate::error::TraceError;
@@ -162,9 +163,16 @@ impl TraceTree {
         })
     }
 
-    /// The row of a span: the first, if several have its id.
-    pub fn row_of(&self, span_id: [u8; 8]) -> Option<usize> {
-        self.spans.iter().position(|span| span.place.span_id == span_id)
+    /// The rows of spans, in the order of their ids: the first, if several have an id.
+    pub fn rows_of(&self, span_ids: &[[u8; 8]]) -> Vec<usize> {
+        let mut first_rows: HashMap<[u8; 8], Option<usize>> =
+            span_ids.iter().map(|id| (*id, None)).collect();
+        for (row, span) in self.spans.iter().enumerate() {
+            if let Some(first) = first_rows.get_mut(&span.place.span_id) {
+                first.get_or_insert(row);
+            }
+        }
+        span_ids.iter().filter_map(|id| first_rows.get(id).copied().flatten()).collect()
     }
 
     /// The span of a row, read.
@@ -289,5 +297,17 @@ mod tests {
             assert_eq!(own + idle, whole);
             columns(&tree, "id", 0).unwrap();
         }
+    }
+
+    #[test]
+    fn spans_are_found_by_id_in_the_order_asked_for_and_of_several_the_first() {
+        let ids = [1, 2, 3, 2];
+        let spans: Vec<_> = (1_000..)
+            .zip(ids)
+            .map(|(from, id)| sent(id, u64::from(id > 1), "s", "n", from, 2_000))
+            .collect();
+        let tree = tree(&spans);
+        let rows = tree.rows_of(&[3u64, 9, 2, 1, 2].map(u64::to_be_bytes));
+        assert_eq!(rows, [2, 1, 0, 1]);
     }
 }

@@ -38,13 +38,8 @@ fn nested(value: &AnyValueView<'_>, depth: u32) -> Value {
         AnyValueView::Empty => Value::Null,
         AnyValueView::String(bytes) => Value::from(cut(bytes, DETAIL_VALUE_MAX_BYTES)),
         AnyValueView::Bool(flag) => Value::Bool(*flag),
-        AnyValueView::Int(number) if number.unsigned_abs() > MAX_EXACT => {
-            Value::from(number.to_string())
-        }
-        AnyValueView::Int(number) => Value::from(*number),
-        AnyValueView::Double(number) => {
-            Number::from_f64(*number).map_or_else(|| Value::from(shown(*number)), Value::Number)
-        }
+        AnyValueView::Int(number) => integer(*number),
+        AnyValueView::Double(number) => double(*number),
         AnyValueView::Bytes(bytes) => {
             Value::from(STANDARD.encode(&bytes[..bytes.len().min(DETAIL_VALUE_MAX_BYTES)]))
         }
@@ -65,12 +60,22 @@ fn nested(value: &AnyValueView<'_>, depth: u32) -> Value {
     }
 }
 
-fn shown(number: f64) -> &'static str {
-    match number {
+/// A whole number as JSON: as text, if JavaScript would round it.
+pub fn integer(number: i64) -> Value {
+    match number.unsigned_abs() {
+        ..=MAX_EXACT => Value::from(number),
+        _ => Value::from(number.to_string()),
+    }
+}
+
+/// A number as JSON: where that has no way to write it, the text that JavaScript has for it.
+pub fn double(number: f64) -> Value {
+    let text = match number {
         _ if number.is_nan() => "NaN",
         _ if number > 0.0 => "Infinity",
         _ => "-Infinity",
-    }
+    };
+    Number::from_f64(number).map_or_else(|| Value::from(text), Value::Number)
 }
 
 /// A value as text: that of a text itself, of others their JSON.
@@ -106,9 +111,11 @@ mod tests {
     fn types_stay_and_what_javascript_cannot_hold_is_text() {
         for (value, expected) in [
             (AnyValueView::Int(0), json!(0)),
+            (AnyValueView::Int(1 << 53), json!(9007199254740992_i64)),
             (AnyValueView::Int(i64::MIN), json!("-9223372036854775808")),
             (AnyValueView::Double(0.5), json!(0.5)),
             (AnyValueView::Double(f64::NAN), json!("NaN")),
+            (AnyValueView::Double(f64::INFINITY), json!("Infinity")),
             (AnyValueView::Double(f64::NEG_INFINITY), json!("-Infinity")),
             (AnyValueView::Bool(false), json!(false)),
             (AnyValueView::String(b""), json!("")),

@@ -1,1 +1,1 @@
-import{S as e,_ as t}from"./api.js";function n(e){if(e)return{column:e.replace(/^-/,``),descending:e.startsWith(`-`)}}function r({column:e,descending:t}){return`${t?`-`:``}${e}`}function i(i){return{sorting:n(t(`sort`))??i,onSort:t=>e({sort:r(t)},{replace:!0})}}export{i as t};
+import{S as e,_ as t}from"./api.js";function n(e){if(e)return{column:e.replace(/^-/,``),descending:e.startsWith(`-`)}}function r({column:e,descending:t}){return`${t?`-`:``}${e}`}function i(i,a=`sort`){return{sorting:n(t(a))??i,onSort:t=>e({[a]:r(t)},{replace:!0})}}export{i as t};

@@ -36,12 +36,12 @@ test("a query that runs is listed, and ended by a button", async () => {
     body: JSON.stringify({ query: ENDLESS }),
   }).then(async (response) => ({ status: response.status, text: await response.text() }));
   const row = page.locator('[aria-label="Queries that run"] [role=row]').filter({ hasText: ENDLESS });
-  await row.getByRole("button", { name: "End" }).click({ timeout: 20_000 });
+  await row.getByRole("button", { name: "End" }).click({ timeout: 60_000 });
   const { text } = await answered;
   assert.match(text, /cancel/i);
-  await row.waitFor({ state: "detached" });
+  await row.waitFor({ state: "detached", timeout: 60_000 });
   const slow = page.locator('[aria-label="Slow queries"] [role=row]').filter({ hasText: ENDLESS });
-  await slow.filter({ hasText: /cancel/i }).waitFor({ timeout: 20_000 });
+  await slow.filter({ hasText: /cancel/i }).waitFor({ timeout: 60_000 });
   assert.deepEqual((await ask(server, "/api/admin/queries")).running, []);
   assert.deepEqual(complaints, []);
   await context.close();

@@ -1,6 +1,7 @@
 // Dashboards for tests with a browser: how they are saved and asked, and what their panels show.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import { attributes, nanosAgo, send } from "./harness.mjs";
 
 export const METRICS = { type: "prometheus", uid: "kymo-prometheus" };
@@ -42,7 +43,8 @@ export async function ask(server, path, body) {
   });
   const text = await response.text();
   assert.ok(response.ok, `${path}: ${response.status} ${text.slice(0, 300)}`);
-  return text.trimEnd().includes("\n") ? text.trimEnd().split("\n").map(JSON.parse) : JSON.parse(text);
+  const isOfLines = response.headers.get("content-type") === "application/x-ndjson";
+  return isOfLines ? text.trimEnd().split("\n").map(JSON.parse) : JSON.parse(text);
 }
 
 export async function save(server, dashboard) {
@@ -56,6 +58,24 @@ export async function until(holds, what, millis = 60_000) {
     await new Promise((done) => setTimeout(done, 200));
   }
   assert.fail(`${what}: not within ${millis} ms`);
+}
+
+/** Longer than the page waits before it writes into the address what changes at every step. */
+const STAYS_MILLIS = 1000;
+
+/** What is read again and again, once it stays the same. */
+export async function stayed(read, what) {
+  let last;
+  let since = Date.now();
+  await until(async () => {
+    const now = await read();
+    if (!isDeepStrictEqual(now, last)) {
+      last = now;
+      since = Date.now();
+    }
+    return Date.now() - since >= STAYS_MILLIS;
+  }, `${what} that stays`);
+  return last;
 }
 
 /** Whether the newest answer for a panel has a value at all. */
@@ -167,7 +187,7 @@ export async function sendGauges(server, name, points) {
 }
 
 /** Waits until every panel in the window has its answer and is drawn. */
-export async function drawn(page, { least = 1, timeout = 30_000 } = {}) {
+export async function drawn(page, { least = 1, timeout = 60_000 } = {}) {
   await page.waitForFunction(
     (wanted) => {
       const window = document.querySelector(".outlet").getBoundingClientRect();
@@ -182,6 +202,11 @@ export async function drawn(page, { least = 1, timeout = 30_000 } = {}) {
     least,
     { timeout },
   );
+  // Canvases are drawn by effects, which come after a frame.
+  await page.evaluate(async () => {
+    for (let frame = 0; frame < 3; frame += 1)
+      await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  });
 }
 
 /** What each panel in the document shows: an error, nothing, or data. */

@@ -92,8 +92,8 @@ async function shows(page, expected) {
       last = JSON.stringify(await shown(page).catch(() => []));
       return last === JSON.stringify(expected);
     },
-    `${JSON.stringify(expected)}`,
-    5000,
+    JSON.stringify(expected),
+    30_000,
   ).catch((error) => assert.fail(`${error.message}; it shows ${last}`));
 }
 
@@ -133,7 +133,9 @@ test("a variable offers what the one before it holds, and what it offers no more
   await drawn(page, { least: 2 });
   const offered = async () => {
     await variable(page, "host").click();
-    const texts = await page.getByRole("dialog", { name: "host" }).getByRole("option").allTextContents();
+    const options = page.getByRole("dialog", { name: "host" }).getByRole("option");
+    await options.first().waitFor();
+    const texts = await options.allTextContents();
     await page.keyboard.press("Escape");
     return texts;
   };

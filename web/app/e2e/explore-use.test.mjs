@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ask } from "./boards.mjs";
-import { browse, demo, nanosAgo, sendLogs, serve, settled, shots, watched } from "./harness.mjs";
+import { browse, demo, nanosAgo, sendLogs, serve, serveAgain, settled, shots, watched } from "./harness.mjs";
 
 let server;
 let browser;
@@ -82,7 +82,7 @@ describe("logs", () => {
     await own.stop({ keep: true });
     await page.getByText("broken off; trying again").waitFor();
     assert.equal(await linesOf(page).count(), 3, "what came stays");
-    const again = await serve({ data: own.data, ports: own.ports });
+    const again = await serveAgain(own);
     // It may listen again already, or not yet: a line that it missed is told when it does.
     await said(again, "first", "after the restart");
     await linesOf(page).getByText("after the restart").waitFor({ timeout: 40_000 });
@@ -335,6 +335,8 @@ describe("metrics", () => {
 });
 
 test("the map of hosts tells how full each is, and leads to its page", async () => {
+  // How full it is now is of the last minutes only.
+  await demo(server, { history: "1m", seconds: 1 });
   const { page, context, complaints } = await watched(browser);
   const { hosts } = await ask(server, "/api/fleet");
   await page.goto(`${server.url}/hosts?from=now-30m&to=now`);

@@ -104,9 +104,13 @@ async function opened(count, id, { paint, afterAnswer, gap }) {
   for (let turn = 0; turn < 3; turn += 1) {
     const { page, context } = await watched(browser);
     await page.goto(`${server.url}/trace/${id}`);
-    await page.waitForFunction(() => performance.getEntriesByName("kymo:trace-painted").length > 0, {
-      timeout: 120_000,
-    });
+    await page.waitForFunction(
+      () => performance.getEntriesByName("kymo:trace-painted").length > 0,
+      undefined,
+      {
+        timeout: 120_000,
+      },
+    );
     const at = (name) => page.evaluate((of) => performance.getEntriesByName(of)[0].startTime, name);
     opening.push([await at("kymo:trace-answer"), await at("kymo:trace-painted")]);
     if (turn === 2) {

@@ -274,7 +274,7 @@ export function moved(page) {
       return gap;
     };
     const rest = [];
-    while (rest.length < frames / 2) rest.push(await sinceLast());
+    while (rest.length < frames) rest.push(await sinceLast());
     const [did, gaps, drawings] = [{}, [], []];
     for (const [kind, step] of Object.entries(kinds)) {
       const each = frames / Object.keys(kinds).length;

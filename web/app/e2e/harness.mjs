@@ -70,6 +70,18 @@ export async function serve({ args = [], data, ports = {} } = {}) {
   };
 }
 
+/** Starts a server again, with its data and where it was: somebody else may have one of its ports for a moment. */
+export async function serveAgain({ data, ports }) {
+  for (let turn = 1; ; turn += 1) {
+    try {
+      return await serve({ data, ports });
+    } catch (error) {
+      if (turn === 60 || !/port \d+ .* is in use/.test(error.message)) throw error;
+    }
+    await new Promise((done) => setTimeout(done, 500));
+  }
+}
+
 /** Runs a command of kymo to its end. */
 export async function run(...args) {
   const child = spawn(kymo, args, { stdio: ["ignore", "pipe", "pipe"] });
@@ -105,6 +117,7 @@ export function browse() {
 /** Requests of pages that have no end yet. Streams of events are not among them: they have none. */
 const unanswered = new WeakMap();
 const QUIET_MILLIS = 500;
+const MOST_UNQUIET_MILLIS = 30_000;
 
 function count(page) {
   const open = new Set();
@@ -132,24 +145,43 @@ export async function watched(browser, options = {}) {
 export async function settled(page) {
   await page.waitForLoadState("load");
   const open = unanswered.get(page);
-  const latest = Date.now() + 15_000;
-  for (let quietSince = Date.now(); Date.now() < latest && Date.now() - quietSince < QUIET_MILLIS; ) {
+  const latest = Date.now() + MOST_UNQUIET_MILLIS;
+  for (let quietSince = Date.now(); Date.now() - quietSince < QUIET_MILLIS; ) {
+    if (Date.now() >= latest) {
+      // Whether that is bad is told by what comes next; this tells why.
+      const asked = [...open].map((request) => `${request.method()} ${request.url()}`);
+      console.error(`${page.url()} is not quiet; unanswered: ${asked.join(", ") || "nothing right now"}`);
+      break;
+    }
     await new Promise((done) => setTimeout(done, 50));
     if (open.size > 0) quietSince = Date.now();
   }
   await page.waitForFunction(() => document.querySelectorAll(".skeleton").length === 0, undefined, {
-    timeout: 20_000,
+    timeout: 60_000,
   });
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe finds serious or worse in what is shown: a line for each rule. */
+/**
+ * What axe finds serious or worse in what is shown: a line for each rule. What is dimmed while newer data is
+ * awaited is judged as it stays.
+ */
 export async function findings(page) {
   await page.evaluate(axe);
-  const { violations } = await page.evaluate(() =>
-    window.axe.run(document, { resultTypes: ["violations"], rules: { "color-contrast": { enabled: true } } }),
-  );
+  const { violations } = await page.evaluate(async () => {
+    const undimmed = new CSSStyleSheet();
+    undimmed.replaceSync(".dimmed, .panel-old { opacity: 1 !important; transition: none !important }");
+    document.adoptedStyleSheets.push(undimmed);
+    try {
+      return await window.axe.run(document, {
+        resultTypes: ["violations"],
+        rules: { "color-contrast": { enabled: true } },
+      });
+    } finally {
+      document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== undimmed);
+    }
+  });
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(
@@ -159,6 +191,24 @@ export async function findings(page) {
           .map((node) => node.html.slice(0, 160))
           .join(" | ")}`,
     );
+}
+
+/**
+ * Goes to a page by `g` and its key. They are pressed again where nothing came of them: while a page loads, so
+ * much time may pass between the two that they do not belong together.
+ */
+export async function goes(page, key, path) {
+  const isThere = ({ pathname }) => pathname === path || pathname.startsWith(`${path}/`);
+  for (let turn = 1; ; turn += 1) {
+    for (const one of ["g", key]) await page.keyboard.press(one);
+    const there = page.waitForURL(isThere, { timeout: 6000, waitUntil: "commit" });
+    if (turn === 5) return there;
+    const came = await there.then(
+      () => true,
+      () => false,
+    );
+    if (came) return;
+  }
 }
 
 /** Milliseconds from the beginning of a navigation until a press of `?` opens the list of keys. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
-import { board, chart, save, until } from "./boards.mjs";
+import { board, chart, save, stayed, until } from "./boards.mjs";
 import { browse, demo, sendSpans, serve, settled, watched } from "./harness.mjs";
 
 let server;
@@ -101,7 +101,7 @@ describe("r asks again for all that a page shows of a time", () => {
       test(`${path}, of a time ${time}`, async () => {
         const { page, context } = await opened(`${path}${path.includes("?") ? "&" : "?"}${parameters}`);
         const asked = questions.map((question) =>
-          page.waitForRequest((request) => question.test(addressOf(request)), { timeout: 8000 }),
+          page.waitForRequest((request) => question.test(addressOf(request))),
         );
         await press(page, "r");
         await Promise.all(asked);
@@ -130,7 +130,8 @@ const KEYS = [
     `/traces?q=${encodeURIComponent("{ status = error }")}&${HOURS}`,
     async (page) => {
       await press(page, "y");
-      await page.waitForFunction(async () => (await navigator.clipboard.readText()) === location.href);
+      const isCopied = async () => (await navigator.clipboard.readText()) === location.href;
+      await until(() => page.evaluate(isCopied), "the address is copied");
     },
   ],
   [
@@ -206,7 +207,7 @@ const VIEWS = ["timeline", "flame", "graph", "table", "logs", "stats", "critical
 
 test("in a trace keys walk, show details, find errors, zoom, isolate, mark and change views", async () => {
   const { page, context, complaints } = await opened(`/trace/${TRACE}`);
-  const panel = page.locator("aside.panel");
+  const panel = page.locator("aside.span-panel");
   await press(page, "j");
   await becomes(page, "span", span(1));
   await panel.getByRole("heading", { name: "all" }).waitFor();
@@ -234,9 +235,9 @@ test("in a trace keys walk, show details, find errors, zoom, isolate, mark and c
     const before = parameter(page, "zoom");
     await press(page, keys);
     await page.waitForFunction((was) => new URLSearchParams(location.search).get("zoom") !== was, before);
-    return parameter(page, "zoom")
-      .split(/[^0-9.]+/)
-      .map(Number);
+    // It is written a moment after a step.
+    const zoom = await stayed(() => parameter(page, "zoom"), "a window in the address");
+    return zoom.split(/[^0-9.]+/).map(Number);
   };
   const whole = await windowOf("ArrowUp ArrowUp ArrowUp ArrowUp");
   const later = await windowOf("d");

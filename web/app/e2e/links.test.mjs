@@ -1,7 +1,7 @@
 // What is done by hand in a page is in its address: a reload shows the same, and so do short links and pins.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { board, chart, drawn, panelOf, save } from "./boards.mjs";
+import { board, chart, drawn, panelOf, save, until } from "./boards.mjs";
 import { browse, demo, sendSpans, serve, settled, watched } from "./harness.mjs";
 
 let server;
@@ -71,7 +71,7 @@ describe("a reload shows the same", () => {
     await page.waitForFunction(() => new URLSearchParams(location.search).has("zoom"));
     const zoom = parameters(page).zoom;
     await sameAfterReload(page, async () => {
-      await page.locator("aside.panel").getByRole("heading", { name: "second part" }).waitFor();
+      await page.locator("aside.span-panel").getByRole("heading", { name: "second part" }).waitFor();
       await page.locator('[role=treegrid] [aria-selected=true]:has-text("second part")').waitFor();
       await page.getByText("2 of 2").waitFor();
       assert.equal(await page.getByLabel("Find in this trace").inputValue(), "part");
@@ -170,8 +170,6 @@ describe("a reload shows the same", () => {
       await page.locator("nav.rail").waitFor({ state: "hidden" });
       await page.waitForFunction(
         () => document.querySelector(".outlet").clientWidth > 0.95 * window.innerWidth,
-        undefined,
-        { timeout: 5000 },
       );
       await drawn(page, { least: 2 });
     });
@@ -195,8 +193,11 @@ test("a short link leads to the page that it was made on, at the time that was s
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const made = Date.now();
   await share(page, "Copy short link, time frozen");
-  await page.waitForFunction(async () => /\/s\/\w+$/.test(await navigator.clipboard.readText()));
-  const address = await page.evaluate(() => navigator.clipboard.readText());
+  let address = "";
+  await until(async () => {
+    address = await page.evaluate(() => navigator.clipboard.readText());
+    return /\/s\/\w+$/.test(address);
+  }, "the short link is copied");
   const other = await context.newPage();
   await other.goto(address);
   await other.waitForURL(/\/traces\?/);

@@ -40,7 +40,7 @@ export function foreign(page) {
 export async function isText(page, words) {
   for (const word of words) {
     const text = page.getByText(shown(word)).filter({ visible: true });
-    await text.first().waitFor({ timeout: 10_000 });
+    await text.first().waitFor();
   }
   assert.deepEqual(await foreign(page), { found: [], hacked: undefined });
 }

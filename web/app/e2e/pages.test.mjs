@@ -34,7 +34,7 @@ async function found(query, limit = 1) {
 async function live() {
   await ask(server, "/api/demo", { history: "2h" });
   const isToday = async () => (await ask(server, "/api/demo")).told_until_millis > Date.now() - 5000;
-  await until(isToday, "the past of the living data", 120_000);
+  await until(isToday, "the past of the living data", 300_000);
 }
 
 before(async () => {
@@ -101,7 +101,7 @@ const PAGES = [
   ["traces-flame", () => `/traces/flame?${q('{ resource.service.name = "frontend" }')}`, "main canvas"],
   ["trace", () => `/trace/${known.trace}`, "[role=treegrid] [role=row]", "main canvas"],
   ["trace-failed", () => `/trace/${known.failed}`, "[role=treegrid] [role=row]"],
-  ["trace-span", () => `/trace/${known.trace}?span=${known.span}`, "aside.panel .value-row"],
+  ["trace-span", () => `/trace/${known.trace}?span=${known.span}`, "aside.span-panel .value-row"],
   ["trace-flame", () => `/trace/${known.trace}?view=flame`, ".trace-view canvas"],
   ["trace-graph", () => `/trace/${known.trace}?view=graph`, '.graph-node:has-text("frontend")'],
   ["trace-table", () => `/trace/${known.trace}?view=table`, row("frontend")],
@@ -182,7 +182,7 @@ const DIALOGS = [
     "span",
     () => `/trace/${known.failed}`,
     (page) => page.locator(".span-row:visible").first().click(),
-    "aside.panel .value-row",
+    "aside.span-panel .value-row",
   ],
 ];
 
@@ -215,7 +215,7 @@ for (const colorScheme of ["dark", "light"]) {
       test(`${name} opens without complaint`, async () => {
         const { page, context, complaints } = await watched(browser, { colorScheme });
         await page.goto(address());
-        await page.locator(wanted).first().waitFor({ timeout: 20_000 });
+        await page.locator(wanted).first().waitFor({ timeout: 60_000 });
         await settled(page);
         await page.screenshot({ path: join(shots, `${name}-${colorScheme}.png`), fullPage: true });
         assert.deepEqual(await findings(page), []);
@@ -234,7 +234,7 @@ for (const colorScheme of ["dark", "light"]) {
       test(`${name} opens without complaint`, async () => {
         const { page, context, complaints } = await watched(browser, { colorScheme });
         await page.goto(server.url + path());
-        for (const one of wanted) await page.locator(one).first().waitFor({ timeout: 20_000 });
+        for (const one of wanted) await page.locator(one).first().waitFor({ timeout: 60_000 });
         await settled(page);
         await page.screenshot({ path: join(shots, `${name}-${colorScheme}.png`) });
         assert.deepEqual(complaints, []);
@@ -256,7 +256,7 @@ for (const colorScheme of ["dark", "light"]) {
         await page.goto(server.url + path());
         await settled(page);
         await open(page);
-        await page.locator(wanted).first().waitFor({ timeout: 20_000 });
+        await page.locator(wanted).first().waitFor({ timeout: 60_000 });
         await settled(page);
         await page.screenshot({ path: join(shots, `open-${name}-${colorScheme}.png`) });
         assert.deepEqual(await findings(page), []);

@@ -6,7 +6,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browse, demo, serve, settled, watched } from "./harness.mjs";
+import { until } from "./boards.mjs";
+import { browse, demo, goes, serve, settled, watched } from "./harness.mjs";
 
 const caddy = process.env.KYMO_CADDY ?? "caddy";
 
@@ -29,7 +30,31 @@ function freePort() {
   });
 }
 
+/** A proxy that is answering. Somebody else may take the port that was free before it does: then at another one. */
 async function proxied(way) {
+  const ended = [];
+  while (ended.length < 5) {
+    const { url, child, said } = await begun(way);
+    const isOurs = () =>
+      fetch(`${url}/`).then(
+        ({ headers }) => headers.get("server") === "Caddy",
+        () => false,
+      );
+    const stop = () => child.kill("SIGTERM");
+    await until(async () => child.exitCode !== null || (await isOurs()), "the proxy answers").catch(
+      (error) => {
+        stop();
+        throw error;
+      },
+    );
+    if (child.exitCode === null) return { url, stop };
+    ended.push(said.join(""));
+  }
+  assert.fail(`the proxy has ended: ${ended.at(-1)}`);
+}
+
+/** A proxy that has been started. */
+async function begun(way) {
   const directory = mkdtempSync(join(tmpdir(), "kymo-caddy-"));
   const port = await freePort();
   const file = join(directory, "Caddyfile");
@@ -37,19 +62,12 @@ async function proxied(way) {
     file,
     `{\n\tadmin off\n\tauto_https off\n\tstorage file_system ${directory}\n}\nhttp://127.0.0.1:${port} {\n${way}\n}\n`,
   );
-  const child = spawn(caddy, ["run", "--adapter", "caddyfile", "--config", file], { stdio: "ignore" });
-  const url = `http://127.0.0.1:${port}`;
-  for (let turn = 0; turn < 100; turn += 1) {
-    if (
-      await fetch(`${url}/`).then(
-        () => true,
-        () => false,
-      )
-    )
-      break;
-    await new Promise((done) => setTimeout(done, 50));
-  }
-  return { url, stop: () => child.kill("SIGTERM") };
+  const child = spawn(caddy, ["run", "--adapter", "caddyfile", "--config", file], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const said = [];
+  child.stderr.on("data", (chunk) => said.push(String(chunk)));
+  return { url: `http://127.0.0.1:${port}`, child, said };
 }
 
 /** Asks through the proxy. */
@@ -78,9 +96,7 @@ async function walks(url) {
   await page.locator("[role=grid] [role=row] a").first().click();
   await page.waitForURL(/\/kymo\/trace\/[0-9a-f]{32}/);
   await page.waitForSelector("[role=treegrid] [role=row]");
-  await page.keyboard.press("g");
-  await page.keyboard.press("m");
-  await page.waitForURL(/\/kymo\/explore\/metrics/);
+  await goes(page, "m", "/kymo/explore/metrics");
   await settled(page);
   // Deep links, loaded anew, and a link that is clicked.
   await page.reload();

@@ -278,7 +278,7 @@ test("a straggler is found in the table and leads to its span, a failure to its 
   await panel.getByText("Span id").waitFor();
   assert.match(await panel.textContent(), new RegExp(straggler.id.replace(".", "\\.")));
   // Slow among those of its kind.
-  assert.match(await panel.locator(".panel-figures").textContent(), /Among its kindp(9\d|100)/);
+  assert.match(await panel.locator(".span-panel-figures").textContent(), /Among its kindp(9\d|100)/);
 
   await opens(page, session);
   const [failure] = session.board.failures;

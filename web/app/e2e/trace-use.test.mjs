@@ -5,7 +5,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { ask } from "./boards.mjs";
+import { isDeepStrictEqual } from "node:util";
+import { ask, stayed, until } from "./boards.mjs";
 import { request, span, spanId, traceId } from "./generate.mjs";
 import { attributes, browse, demo, send, serve, settled, shots, watched } from "./harness.mjs";
 
@@ -97,11 +98,14 @@ function names(page) {
 
 /** Waits until these rows are shown, and no others. */
 async function waitNames(page, wanted) {
-  await page.waitForFunction(
-    (count) => document.querySelectorAll(".span-row:not([hidden])").length === count,
-    wanted.length,
+  let last = [];
+  const areShown = async () => {
+    last = await names(page);
+    return isDeepStrictEqual(last, wanted);
+  };
+  await until(areShown, `rows ${wanted.join(", ")}`).catch((error) =>
+    assert.fail(`${error.message}; there are ${last.join(", ")}`),
   );
-  assert.deepEqual(await names(page), wanted);
 }
 
 /** Waits until the span of that name is the one that is looked at. */
@@ -119,14 +123,10 @@ test("what is looked for is marked and counted, and walked from match to match",
   const told = page.locator(".find-count");
   // What is counted is marked with the next frame.
   const marked = (names) =>
-    page.waitForFunction(
-      (wanted) => {
-        const all = [...document.querySelectorAll(".span-match .span-text")];
-        return JSON.stringify(all.map((one) => one.textContent).sort()) === JSON.stringify(wanted);
-      },
-      names,
-      { timeout: 10_000 },
-    );
+    page.waitForFunction((wanted) => {
+      const all = [...document.querySelectorAll(".span-match .span-text")];
+      return JSON.stringify(all.map((one) => one.textContent).sort()) === JSON.stringify(wanted);
+    }, names);
   await page.keyboard.press("Control+b");
   await page.waitForFunction(() => document.activeElement?.id === "trace-find");
   await page.keyboard.type("shop.card=amex");
@@ -144,7 +144,7 @@ test("what is looked for is marked and counted, and walked from match to match",
   await waitChosen(page, "charge");
   await page.getByRole("button", { name: "Previous match" }).click();
   await waitChosen(page, "ask provider");
-  assert.equal(params(page).get("span"), spanId(4));
+  await waitParam(page, "span", spanId(4));
 
   await field.fill("render");
   await told.getByText("1", { exact: true }).waitFor();
@@ -175,29 +175,29 @@ test("keys walk rows and errors, open details, show one subtree only, and hide t
     await press(key);
     await waitChosen(page, name);
   }
-  assert.equal(params(page).get("span"), spanId(3));
+  await waitParam(page, "span", spanId(3));
 
   const panel = panelOf(page);
   await panel.getByText("shop.card", { exact: true }).waitFor();
-  assert.equal(await panel.locator(".panel-name").textContent(), "charge");
-  assert.equal((await panel.locator(".panel-error").textContent()).trim(), "declined");
+  assert.equal(await panel.locator(".span-panel-name").textContent(), "charge");
+  assert.equal((await panel.locator(".span-panel-error").textContent()).trim(), "declined");
   // 60 ms, of which it asked the provider for 50.
-  assert.match(await panel.locator(".panel-figures").textContent(), /Duration\s*60 ms\s*Self\s*10 ms/);
+  assert.match(await panel.locator(".span-panel-figures").textContent(), /Duration\s*60 ms\s*Self\s*10 ms/);
   const amex = panel.locator(".value-row").filter({ has: page.getByText("shop.card", { exact: true }) });
   assert.equal(await amex.locator(".value").textContent(), "amex");
   await press("Enter");
   await panel.waitFor({ state: "detached" });
-  assert.equal(params(page).get("panel"), "0");
+  await waitParam(page, "panel", "0");
   await press("Enter");
   await panel.waitFor();
 
   await press("x");
   await waitNames(page, ["charge", "ask provider"]);
-  assert.equal(params(page).get("root"), spanId(3));
+  await waitParam(page, "root", spanId(3));
   await page.getByText("2 of 5", { exact: true }).waitFor();
   await press("x");
   await waitNames(page, NAMES);
-  assert.equal(params(page).get("root"), null);
+  await waitParam(page, "root", null);
 
   // All spans were waited for, one after the other, and the root for them.
   const flags = page.locator('.span-marks [aria-label="On the critical path"]');
@@ -414,7 +414,8 @@ test("hosts and GPUs stand below a trace on its axis, and move with it", async (
   });
   const canvas = strips.nth(at).locator("canvas");
   await canvas.scrollIntoViewIfNeeded();
-  const whole = await picture(canvas);
+  await until(() => isDrawn(canvas), "the strip is drawn");
+  const whole = await stayed(() => picture(canvas), "the picture of the strip");
   const bars = page.locator(".timeline-bars");
   const box = async (element) => {
     const { x, width } = await element.boundingBox();
@@ -426,13 +427,13 @@ test("hosts and GPUs stand below a trace on its axis, and move with it", async (
     "the strip stands below the bars, as wide as they are",
   );
   await page.keyboard.press("Shift+ArrowUp");
-  await waitFor(async () => (await picture(canvas)) !== whole, "the strip is drawn closer");
+  await until(async () => (await picture(canvas)) !== whole, "the strip is drawn closer");
   const closer = await picture(canvas);
   await page.keyboard.press("D");
-  await waitFor(async () => (await picture(canvas)) !== closer, "the strip is drawn later");
+  await until(async () => (await picture(canvas)) !== closer, "the strip is drawn later");
   await page.screenshot({ path: join(shots, "trace-strips.png") });
   await page.getByRole("button", { name: "Show all" }).click();
-  await waitFor(async () => (await picture(canvas)) === whole, "the strip is drawn as it was");
+  await until(async () => (await picture(canvas)) === whole, "the strip is drawn as it was");
   // Who does not want them closes them.
   await page.getByRole("button", { name: /Hosts and GPUs/ }).click();
   await waitParam(page, "strips", "0");
@@ -440,6 +441,15 @@ test("hosts and GPUs stand below a trace on its axis, and move with it", async (
   assert.deepEqual(complaints, []);
   await context.close();
 });
+
+/** Whether a canvas shows another picture than before anything was drawn. */
+const isDrawn = (canvas) =>
+  canvas.evaluate((element) => {
+    const { width, height } = element;
+    return (
+      element.toDataURL() !== Object.assign(document.createElement("canvas"), { width, height }).toDataURL()
+    );
+  });
 
 /** Whether something is drawn in the upper part of a canvas, from its left to its right end. */
 const isFilled = (canvas) =>
@@ -468,25 +478,16 @@ test("a trace of milliseconds has its host below it, and so has a file that is n
   const strip = page.getByRole("img", { name: /^till-1 load: between 3 processes and 3 processes$/ });
   await opens(page, traceId(TILL));
   await strip.waitFor();
-  await waitFor(() => isFilled(strip), "the level of the load is drawn");
+  await until(() => isFilled(strip), "the level of the load is drawn");
   await page.screenshot({ path: join(shots, "trace-short-strips.png") });
   await drop(page, "elsewhere.json", JSON.stringify(request("till", [pay(ELSEWHERE)], resource)));
   await page.waitForURL(/\/trace\/upload-/);
   await waitNames(page, ["pay"]);
   await strip.waitFor();
-  await waitFor(() => isFilled(strip), "the level of the load is drawn below the file");
+  await until(() => isFilled(strip), "the level of the load is drawn below the file");
   assert.deepEqual(complaints, []);
   await context.close();
 });
-
-/** Waits until something holds that is asked of the page again and again. */
-async function waitFor(holds, what, millis = 15_000) {
-  for (const end = Date.now() + millis; Date.now() < end; ) {
-    if (await holds()) return;
-    await new Promise((done) => setTimeout(done, 50));
-  }
-  assert.fail(`${what}: not within ${millis} ms`);
-}
 
 test("a failed payment leads to its host and to its lines, which lead back", async () => {
   const { page, context, complaints } = await watched(browser);

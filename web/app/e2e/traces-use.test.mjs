@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createServer, request as forward } from "node:http";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { ask } from "./boards.mjs";
+import { ask, stayed, until } from "./boards.mjs";
 import { browse, demo, serve, settled, shots, watched } from "./harness.mjs";
 
 const RANGE = "from=now-3h&to=now";
@@ -163,7 +163,8 @@ test("two of the results are chosen and compared", async () => {
   const ids = [];
   for (const at of [2, 1]) {
     const row = rowsOf(page).nth(at);
-    ids.push((await row.getByRole("link").getAttribute("href")).slice("/trace/".length));
+    const path = await row.getByRole("link").evaluate(({ pathname }) => pathname);
+    ids.push(path.slice("/trace/".length));
     await row.getByRole("checkbox").click();
     await row.getByText(at === 2 ? "A" : "B", { exact: true }).waitFor();
     assert.ok(await row.getByRole("checkbox").isChecked());
@@ -336,7 +337,7 @@ test("a search that takes long shows what it found, and keeps it when it is stop
       rowsOf(page)
         .locator("a")
         .evaluateAll((links) => links.map(({ pathname }) => pathname));
-    const before = await ids();
+    const before = await stayed(ids, "rows of what is found");
     assert.ok(before.length > 5);
     assert.equal(proxy.ended.length, 0);
     await stop.click();
@@ -344,8 +345,7 @@ test("a search that takes long shows what it found, and keeps it when it is stop
     await stop.waitFor({ state: "detached" });
     assert.deepEqual(await ids(), before);
     assert.equal(await page.locator(".answer.dimmed").count(), 0);
-    for (const end = Date.now() + 10_000; proxy.ended.length === 0 && Date.now() < end; )
-      await new Promise((done) => setTimeout(done, 50));
+    await until(() => proxy.ended.length > 0, "the question is given up");
     assert.equal(proxy.ended.length, 1, "the question was given up");
     assert.deepEqual(complaints, []);
   } finally {

@@ -1,7 +1,7 @@
 // Whatever anybody sends is text: markup and addresses that would act are shown as they are, wherever what was
 // sent is shown.
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, before, beforeEach, describe, test } from "node:test";
 import { ask, board, METRICS, save, TRACES } from "./boards.mjs";
 import { browse, nanosAgo, sendGauge, sendLogs, sendSpans, serve, settled, watched } from "./harness.mjs";
 import { ACTS, evil, foreign, isText, kept, MARKUP } from "./markup.mjs";
@@ -20,6 +20,22 @@ before(async () => {
   await sendRequests();
   await sendRuns();
   await sendSessions();
+  await sendPoints();
+  const attributes = { [evil("field")]: evil("content"), address: ACTS };
+  await sendLogs(server, RESOURCE, [
+    { ...REQUEST, body: evil("line"), attributes, severityNumber: 17 },
+    { body: ACTS, attributes },
+  ]);
+  await saveDashboards();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** Sends points of now: what is asked of an instant looks back for some minutes only. */
+async function sendPoints() {
   const labels = { [evil("label")]: evil("value"), flavour: evil("flavour"), address: ACTS };
   await sendGauge(server, RESOURCE, evil("metric"), 1, labels);
   await sendGauge(server, RESOURCE, "evil_gauge", 2, labels);
@@ -34,18 +50,7 @@ before(async () => {
     1,
     node,
   );
-  const attributes = { [evil("field")]: evil("content"), address: ACTS };
-  await sendLogs(server, RESOURCE, [
-    { ...REQUEST, body: evil("line"), attributes, severityNumber: 17 },
-    { body: ACTS, attributes },
-  ]);
-  await saveDashboards();
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
+}
 
 async function sendRequests() {
   const span = {
@@ -295,6 +300,8 @@ const SAYING = [
 ];
 
 describe("what was sent is text", () => {
+  beforeEach(sendPoints);
+
   for (const [path, words, act] of PAGES) {
     test(`${path.slice(0, 60)}${act ? ", opened" : ""}: ${words.join(", ") || "nothing acts"}`, async () => {
       const { page, context, complaints } = await watched(browser);

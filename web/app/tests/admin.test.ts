@@ -73,6 +73,7 @@ test("a slow query leads to where it can be asked again", () => {
   expect(pageOf(query("traceql", "tags"))).toBeUndefined();
   expect(pageOf(query("trace", "ab12"))).toBe("/trace/ab12");
   expect(pageOf(query("export", "log records"))).toBeUndefined();
+  expect(pageOf({ ...query("sql", "SELECT 1…"), is_cut: true })).toBeUndefined();
 });
 
 test("a token is asked for with what was said", () => {

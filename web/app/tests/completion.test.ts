@@ -6,6 +6,7 @@ import type { EditorView } from "@codemirror/view";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { languageOf } from "../src/ui/editor/languages";
 import { quotedEnd } from "../src/ui/editor/quoted";
+import { MOST_VALUES, tagValues } from "../src/ui/editor/tags";
 
 const VALUES = ["frontend", "payment"];
 
@@ -82,6 +83,37 @@ describe("values that are offered", () => {
     const [complete] = state.languageDataAt<CompletionSource>("autocomplete", cursor);
     const result = await complete!(new CompletionContext(state, cursor, true));
     expect([result?.from, result?.to]).toEqual([cursor - 1, undefined]);
+  });
+});
+
+describe("values that are too many to be told all", () => {
+  const asked: URLSearchParams[] = [];
+  const many = Array.from({ length: MOST_VALUES }, (_, at) => `pod-${at}`);
+  beforeEach(() => {
+    asked.length = 0;
+    vi.stubGlobal("fetch", async (path: string) => {
+      const query = new URL(path, "http://here/").searchParams;
+      asked.push(query);
+      const isFound = query.get("q")!.includes("(?i)");
+      const values = isFound ? ["Zebra.9"] : many;
+      return new Response(JSON.stringify({ tagValues: values.map((value) => ({ type: "string", value })) }));
+    });
+  });
+  it("are those that have what is typed", async () => {
+    const first = await tagValues("resource.k8s.pod", "{}", "");
+    expect([first.values.length, first.isCut]).toEqual([MOST_VALUES, true]);
+    expect(asked[0]!.get("limit")).toBe(String(MOST_VALUES));
+    const { values } = await tagValues("resource.k8s.pod", '{ span.a = "b" }', "zebra.9");
+    expect(values.map(({ value }) => value)).toEqual(["Zebra.9"]);
+    const pattern = '"(?i).*zebra\\\\.9.*"';
+    expect(asked.at(-1)!.get("q")).toBe(`{ span.a = "b" && resource.k8s.pod =~ ${pattern} }`);
+  });
+  it("are asked for again as somebody types in the editor", async () => {
+    const state = EditorState.create({ doc: '{ span.pod = "zeb" }', extensions: languageOf("traceql") });
+    const [complete] = state.languageDataAt<CompletionSource>("autocomplete", 17);
+    const result = await complete!(new CompletionContext(state, 17, true));
+    expect(result?.options.map(({ label }) => label)).toEqual(['"Zebra.9"']);
+    expect(result?.validFor).toBeUndefined();
   });
 });
 

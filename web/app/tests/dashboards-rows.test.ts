@@ -1,7 +1,7 @@
 /** Headings of dashboards: made, changed and removed, with the panels below them. */
 import { describe, expect, it } from "vitest";
 import "./panels-browser";
-import { findPanel, gridOf } from "../src/pages/dashboards/change";
+import { findPanel, gridOf, movePanel } from "../src/pages/dashboards/change";
 import type { Json } from "../src/pages/dashboards/model";
 import { repeatOptions } from "../src/pages/dashboards/rowform";
 import {
@@ -48,6 +48,15 @@ describe("a row", () => {
     expect(dashboard.unknown).toBe(BOARD.unknown);
     expect((dashboard.panels as Json[]).slice(0, 4)).toEqual(BOARD.panels);
     expect(addRow({ title: "x" }).dashboard.panels).toMatchObject([{ id: 1, type: "row", title: "New row" }]);
+  });
+  it("that is closed holds no panels that follow it", () => {
+    const below = { ...BOARD, panels: [...(BOARD.panels as Json[]), panel(5, 10)] };
+    expect(panelsBelow(below, 11).map(({ id }) => id)).toEqual([3, 4]);
+    const { dashboard, id } = addRow(below);
+    expect(listOf(dashboard)).toEqual([1, 10, 2, 11, 5, id]);
+    expect([5, id].map((one) => topOf(dashboard, one))).toEqual([10, 14]);
+    const moved = movePanel(below, 5, { x: 0, y: 12, w: 12, h: 4 });
+    expect([3, 4].map((one) => topOf(moved, one))).toEqual([10, 14]);
   });
   it("is renamed, repeated and closed, with its panels within it, and opened again", () => {
     const closed = changeRow(BOARD, 10, { title: "New", repeat: "host", isClosed: true });

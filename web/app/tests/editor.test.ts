@@ -4,7 +4,8 @@ import { positionIn, queryError, writtenPlace } from "../src/ui/editor/errors";
 import { placeIn as logPlace } from "../src/ui/editor/logqlplace";
 import { nameBefore, tablesOf } from "../src/ui/editor/sqlnames";
 import { placeIn } from "../src/ui/editor/traceqlplace";
-import { fieldName, quote, tokens, unquote } from "../src/ui/editor/traceqltokens";
+import { tokens } from "../src/ui/editor/traceqltokens";
+import { fieldName, quote, unquote } from "../src/ui/quote";
 
 /** The place at `^`. */
 function at(marked: string) {
@@ -65,8 +66,11 @@ describe("words of TraceQL", () => {
     ]);
   });
   it("quotes and unquotes texts", () => {
-    for (const text of ['a"b', "c\\d", "e\nf", ""]) expect(unquote(quote(text))).toBe(text);
+    for (const text of ['a"b', "c\\d", "e\nf", "g\r\nh", ""]) expect(unquote(quote(text))).toBe(text);
+    expect(quote("e\r\nf")).toBe('"e\\r\\nf"');
     expect(fieldName("span", "my key")).toBe('span."my key"');
+    // No other escapes are known in names.
+    expect(fieldName("span", 'a"b\n')).toBe('span."a\\"b\n"');
     expect(fieldName("intrinsic", "status")).toBe("status");
   });
 });

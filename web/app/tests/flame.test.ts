@@ -1,7 +1,9 @@
 /** Flames: what is too narrow to be drawn, what is below the pointer, and nodes that are found again. */
 import { describe, expect, it } from "vitest";
+import "./panels-browser";
+import { pathOf } from "../src/pages/traces/flamepaths";
 import { eachSeen, type FlameBoxes, hitAt, type Strip } from "../src/ui/canvas/flamegeometry";
-import { type FlameNode, nodeAt, stepsTo } from "../src/ui/canvas/flamenodes";
+import { type FlameNode, pathIds } from "../src/ui/canvas/flamenodes";
 import { readPart, writePart } from "../src/ui/canvas/window";
 
 const WIDTH = 1000;
@@ -119,14 +121,28 @@ describe("a node of a merged flame", () => {
 
   it("is found again by its way in another answer", () => {
     const later = [node(-1, "PUT"), node(-1, "GET"), node(1, "GET"), node(1, "load"), node(3, "GET")];
-    expect(nodes.map((_, at) => nodeAt(later, stepsTo(nodes, at)))).toEqual([1, 3, 4, 2, 0]);
+    expect(nodes.map((_, at) => pathIds(later).indexOf(pathIds(nodes)[at]!))).toEqual([1, 3, 4, 2, 0]);
   });
 
   it("is not found where there is none of its names", () => {
-    expect(nodeAt([node(-1, "GET", "till")], stepsTo(nodes, 0))).toBeUndefined();
-    expect(nodeAt([], stepsTo(nodes, 0))).toBeUndefined();
-    expect(nodeAt(nodes)).toBeUndefined();
-    expect(nodeAt(nodes, [])).toBeUndefined();
+    expect(pathIds([node(-1, "GET", "till")])).not.toContain(pathIds(nodes)[0]);
+  });
+});
+
+describe("a path in words", () => {
+  const chain = (length: number, name: (at: number) => string) =>
+    Array.from({ length }, (_, at) => ({ parent: at - 1, name: name(at), service: "s" }) as FlameNode);
+
+  it("has the last names of many, and the beginning of long ones", () => {
+    expect(pathOf(chain(3, String), 2)).toBe("0 / 1 / 2");
+    expect(pathOf(chain(8, String), 7)).toBe("0 / 1 / 2 / 3 / 4 / 5 / 6 / 7");
+    expect(pathOf(chain(10_000, String), 9999)).toMatch(/^… \/ 9992 \/ .* \/ 9999$/);
+    expect(
+      pathOf(
+        chain(1, () => "x".repeat(10_000)),
+        0,
+      ),
+    ).toHaveLength(201);
   });
 });
 

@@ -11,7 +11,7 @@ import type { Rates, Start } from "../src/pages/home/start";
 import { testTrace } from "../src/pages/home/testtrace";
 import type { ListedSession } from "../src/pages/sessions/types";
 
-const page = { hostname: "kymo.example", origin: "https://kymo.example" };
+const page = { hostname: "kymo.example", origin: "https://kymo.example", base: "/x/" };
 
 function start(http: string, grpc: string, secure = false): Start {
   const address = (address: string) => ({ address, secure });
@@ -24,7 +24,7 @@ function start(http: string, grpc: string, secure = false): Start {
       postgres: null,
       aliases: [],
     },
-    base_path: "/x",
+    base_path: "",
     external_url: null,
   } as unknown as Start;
 }
@@ -38,7 +38,10 @@ test("addresses are those that listen, named as the browser reached the server",
   const where = endpoints(start("0.0.0.0:3200", "10.1.2.3:5317", true), page);
   expect(where.grpc).toBe("https://10.1.2.3:5317");
   expect(endpoints(start("0.0.0.0:3200", "[::]:5317", true), page).grpc).toBe("https://kymo.example:5317");
+  // The prefix is the one that the browser has, also where the server knows it from a proxy alone.
   expect(where.main).toBe("https://kymo.example/x");
+  const named = { ...start("0.0.0.0:3200", "[::]:5317"), external_url: "https://obs.example/y/" };
+  expect(endpoints(named, page).main).toBe("https://obs.example/y");
   expect(where.isLocal).toBe(false);
   expect(endpoints(start("127.0.0.1:1", "[::1]:2"), page).isLocal).toBe(true);
   expect(parts("[::1]:4317")).toEqual({ host: "[::1]", port: "4317" });
@@ -54,7 +57,7 @@ test("a port of the server's machine alone is no other's, who is led to the main
     expect(code, id).not.toMatch(/127\.0\.0\.1/);
   }
   expect(codeOf(far, "curl")).toContain("https://kymo.example/x/v1/traces");
-  const near = { hostname: "localhost", origin: "http://localhost:3200" };
+  const near = { hostname: "localhost", origin: "http://localhost:3200", base: "/" };
   expect(endpoints(start("127.0.0.1:3200", "127.0.0.1:14317"), near)).toMatchObject({
     grpc: "http://localhost:14317",
     fromHere: "http://localhost:4318",
@@ -69,7 +72,7 @@ test("every snippet has an address of the server in it", () => {
 });
 
 test("what speaks gRPC where nothing is said is told to speak HTTP", () => {
-  const here = { hostname: "localhost", origin: "http://localhost:3200" };
+  const here = { hostname: "localhost", origin: "http://localhost:3200", base: "/" };
   const where = endpoints(start("127.0.0.1:3200", "127.0.0.1:4317"), here);
   for (const { id, code } of snippets(where)) {
     expect(code, id).not.toMatch(/:4317/);

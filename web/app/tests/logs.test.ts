@@ -1,21 +1,11 @@
 /** Lines, levels and LogQL of the page for logs. */
-import { describe, expect, it } from "vitest";
+import { readFileSync } from "node:fs";
+import { describe, expect, it, vi } from "vitest";
 import "./panels-browser";
-import { valueCounts, wholeSteps } from "../src/pages/logs/ask";
+import { around, valueCounts, wholeSteps } from "../src/pages/logs/ask";
 import { follow, resumedAt } from "../src/pages/logs/follow";
 import { carried, type First, nextPiece, PIECE, type State, unseen } from "../src/pages/logs/further";
-import {
-  identity,
-  joined,
-  LEVEL_LABELS,
-  type Level,
-  type LokiStream,
-  levelNamed,
-  levelOf,
-  linesOf,
-  plain,
-  volumes,
-} from "../src/pages/logs/lines";
+import { identity, joined, type LokiStream, linesOf, plain, volumes } from "../src/pages/logs/lines";
 import { whyNone } from "../src/pages/logs/nothing";
 import {
   allStreams,
@@ -27,6 +17,9 @@ import {
   withPattern,
 } from "../src/pages/logs/query";
 import { renumbered } from "../src/pages/logs/tail";
+import type { Field } from "../src/panels/frame";
+import { linesOf as panelLines } from "../src/panels/logs";
+import { LEVEL_LABELS, type Level, levelNamed, levelOf } from "../src/ui/level";
 
 describe("lines", () => {
   const streams: LokiStream[] = [
@@ -83,9 +76,9 @@ describe("lines", () => {
     expect(all.slice(2)).toEqual(old);
     expect(new Set(all.map(({ key }) => key)).size).toBe(6);
   });
-  it("are taken up again at the newest one, but not in the future", () => {
-    expect(resumedAt(5_000_000n, 7)).toBe("5000000");
-    expect(resumedAt(9_000_000n, 7)).toBe("7000000");
+  it("are taken up again a little before the newest one, or before what was heard if that is ahead", () => {
+    expect(resumedAt(15_000_000_000n, 17_000)).toBe("5000000000");
+    expect(resumedAt(19_000_000_000n, 17_000)).toBe("7000000000");
   });
   it("are counted in whole steps that hold all of the time", () => {
     expect(wholeSteps({ from: 61_000, to: 119_000 }, 60)).toEqual({ from: 120_000, to: 120_000 });
@@ -101,6 +94,34 @@ describe("lines", () => {
     expect(levelOf({ level: "strange", severity_text: "DEBUG" })).toBe("debug");
     expect(levelOf({ severity_number: "24" })).toBe("critical");
     expect(levelOf({})).toBe("unknown");
+  });
+  it("are as bad to the page as they are to the server", () => {
+    const known = readFileSync(`${__dirname}/../../../crates/logql/src/labels.rs`, "utf8");
+    const [, labels] = known.match(/LEVEL_LABELS: [^=]* = \[([^\]]*)\]/)!;
+    expect(labels!.match(/\w+/g)).toEqual(LEVEL_LABELS);
+  });
+  it("are as bad in a panel as they are on the page for logs", () => {
+    const levels = (fields: Field[]) =>
+      panelLines(
+        [
+          {
+            fields: [
+              { name: "Time", type: "time", values: [1] },
+              { name: "Line", type: "string", values: ["a"] },
+              ...fields,
+            ],
+          },
+        ],
+        true,
+      ).map(({ level }) => level);
+    const labels = (of: object): Field => ({ name: "labels", type: "other", values: [of] });
+    expect(levels([labels({ lvl: "WARNING" })])).toEqual(["warn"]);
+    expect(levels([labels({ severity: "err" }), { name: "level", type: "string", values: ["?"] }])).toEqual([
+      "error",
+    ]);
+    expect(levels([{ name: "severity", type: "number", values: [9] }])).toEqual(["info"]);
+    expect(levels([labels({ level: "17" })])).toEqual([levelOf({ level: "17" })]);
+    expect(levels([])).toEqual(["unknown"]);
   });
   it("are counted by level, also where several labels mean the same", () => {
     const { times, byLevel } = volumes([
@@ -288,6 +309,23 @@ describe("no lines", () => {
   });
 });
 
+describe("lines around one", () => {
+  it("are those of its stream, also where no labels are known yet", async () => {
+    const queries: (string | null)[] = [];
+    const fetch = (address: string) => {
+      const { pathname, searchParams } = new URL(address, "http://here");
+      if (pathname.endsWith("/labels")) return Promise.resolve(new Response('{"data":["app"]}'));
+      queries.push(searchParams.get("query"));
+      return Promise.resolve(new Response('{"data":{"resultType":"streams","result":[]}}'));
+    };
+    Object.assign(globalThis, { fetch });
+    const line = { nanos: "7", text: "", labels: { app: "a", pod: "p" }, level: "info", key: "7/0" } as const;
+    await around(line, [], 5);
+    await around(line, ["pod"], 5);
+    expect(queries).toEqual(['{app="a"}', '{app="a"}', '{pod="p"}', '{pod="p"}']);
+  });
+});
+
 describe("values of a field", () => {
   it("are the most frequent, and say whether there are more", async () => {
     const result = [1, 9, 5].map((lines) => ({ metric: { code: `of ${lines}` }, value: [1, String(lines)] }));
@@ -338,6 +376,34 @@ describe("a live tail", () => {
   });
   it("is taken up again where the server cannot answer now", async () => {
     expect(await told(503)).toBe("tries again");
+  });
+  it("that the server refuses is told why, and taken up again ever later", async () => {
+    vi.useFakeTimers();
+    let sockets = 0;
+    class Closed {
+      constructor() {
+        sockets += 1;
+      }
+      addEventListener(name: string, tell: (event: unknown) => void) {
+        if (name === "open") queueMicrotask(() => tell({}));
+        if (name === "close") queueMicrotask(() => tell({ code: 1011, reason: "too many watch" }));
+      }
+      close() {}
+    }
+    Object.assign(globalThis, { WebSocket: Closed });
+    const reasons: (string | undefined)[] = [];
+    const stop = follow("{}", {
+      opened: () => {},
+      came: () => {},
+      failed: () => {},
+      broke: (why) => reasons.push(why),
+    });
+    // After half a second, one and two.
+    await vi.advanceTimersByTimeAsync(4000);
+    stop();
+    vi.useRealTimers();
+    expect(sockets).toBe(4);
+    expect(reasons).toEqual(Array(4).fill("too many watch"));
   });
   it("is asked for where the server answers and yet no socket opens", async () => {
     let [sockets, asked] = [0, 0];

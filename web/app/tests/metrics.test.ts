@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import "./panels-browser";
 import { metricsPanel, tracesPanel } from "../src/pages/metrics/aspanel";
-import { stillThere, toggled } from "../src/pages/metrics/chart";
+import { formatOf, stillThere, toggled } from "../src/pages/metrics/chart";
 import { hostOf, logsOf, traceOf } from "../src/pages/metrics/exemplar";
 import { evenly, marksOf, tracedOf } from "../src/pages/metrics/exemplars";
 import { heatOf } from "../src/pages/metrics/heat";
@@ -172,6 +172,10 @@ describe("queries", () => {
     expect(unitOf("rate(process_cpu_seconds_total[5m])")).toBe("number");
     expect(unitOf("node_memory_free_bytes")).toBe("bytes");
     expect(unitOf("up")).toBe("number");
+    expect(unitOf("gpu_utilization_percent")).toBe("percent");
+    expect(unitOf("gpu_utilization")).toBe("share");
+    expect(formatOf("percent")(87)).toBe("87 %");
+    expect(formatOf("share")(0.87)).toBe("87 %");
   });
 });
 

@@ -5,8 +5,9 @@ import { plotScale, scalesOf, timeAxes } from "../src/panels/axes";
 import { display, whole } from "../src/panels/display";
 import { joinSeries } from "../src/panels/series";
 import { ticks } from "../src/panels/ticks";
-import { tickTime, timeTicks } from "../src/panels/timescale";
-import { ownZones, zone, zonedFull } from "../src/panels/zone";
+import { timeTicks } from "../src/panels/timescale";
+import { clockOf, ownZones, zone, zonedFull } from "../src/panels/zone";
+import { tickTime } from "../src/ui/ticktime";
 import { made, timed } from "./panels-made";
 
 const DAY = 86_400_000;
@@ -74,7 +75,7 @@ describe("round times", () => {
     zone.value = "Europe/Berlin";
     const [from, to] = [Date.UTC(2026, 9, 19, 22), Date.UTC(2026, 10, 2, 23)];
     const found = timeTicks(from, to, 1600);
-    const labels = found.map((at) => tickTime(at, to - from));
+    const labels = found.map((at) => tickTime(at, to - from, clockOf()));
     expect(labels.slice(0, 2)).toEqual(["10-20", "10-21"]);
     expect(labels.at(-1)).toBe("11-03");
     expect(new Set(labels).size).toBe(15);
@@ -83,14 +84,14 @@ describe("round times", () => {
 
   it("within a day have labels that tell them apart", () => {
     zone.value = "UTC";
-    const labels = timeTicks(0, 5 * DAY, 1600).map((at) => tickTime(at, 5 * DAY));
+    const labels = timeTicks(0, 5 * DAY, 1600).map((at) => tickTime(at, 5 * DAY, clockOf()));
     expect(labels.slice(0, 5)).toEqual(["01-01", "06:00", "12:00", "18:00", "01-02"]);
   });
 
   it("of hours go on through the change", () => {
     const from = Date.UTC(2026, 9, 25, 0);
     const found = timeTicks(from, from + 4 * 3_600_000, 400, "Europe/Berlin");
-    expect(found.map((at) => tickTime(at, 1, "Europe/Berlin").slice(0, 5))).toEqual([
+    expect(found.map((at) => tickTime(at, 1, clockOf("Europe/Berlin")).slice(0, 5))).toEqual([
       "02:00",
       "02:00",
       "03:00",
@@ -102,7 +103,7 @@ describe("round times", () => {
   it("are those of a panel's own zones", () => {
     expect(ownZones({})).toEqual([undefined]);
     expect(ownZones({ timezone: ["utc", "Asia/Kathmandu"] })).toEqual(["UTC", "Asia/Kathmandu"]);
-    expect(tickTime(3_600_000, DAY / 2, "Asia/Kathmandu")).toBe("06:30");
+    expect(tickTime(3_600_000, DAY / 2, clockOf("Asia/Kathmandu"))).toBe("06:30");
     expect(zonedFull(0, "Asia/Kathmandu")).toBe("1970-01-01 05:30:00.000");
     const axes = timeAxes(["UTC", "Asia/Kathmandu"]);
     expect(axes.map(({ side, grid }) => [side, grid?.show])).toEqual([
@@ -123,7 +124,7 @@ describe("times of a zone", () => {
     const skipped = Date.UTC(2026, 2, 29, 2, 30);
     // Else the browser of this test has no such hour.
     expect(new Date(2026, 2, 29, 2, 30).getHours()).toBe(3);
-    const found = [text("time:HH:mm", skipped), zonedFull(skipped), tickTime(skipped, DAY)];
+    const found = [text("time:HH:mm", skipped), zonedFull(skipped), tickTime(skipped, DAY, clockOf())];
     if (own === undefined) delete process.env.TZ;
     else process.env.TZ = own;
     expect(found).toEqual(["02:30", "2026-03-29 02:30:00.000", "02:30"]);

@@ -24,6 +24,7 @@ Object.assign(globalThis, {
     documentElement: { dataset: {}, style: {} },
     createElement: element,
     addEventListener: nothing,
+    removeEventListener: nothing,
     querySelector: () => null,
   },
 });

@@ -126,6 +126,16 @@ describe("layout", () => {
       [undefined, false, ["a"]],
       ["r", true, ["b"]],
     ]);
+    const behind = sectionsOf([
+      { ...panel("r", "row"), collapsed: true },
+      { ...panel("a", "stat"), row: "r" },
+      { ...panel("b", "stat"), row: null },
+      { ...panel("c", "stat"), row: null },
+    ]);
+    expect(behind.map(({ row, panels }) => [row?.key, panels.map(({ key }) => key)])).toEqual([
+      ["r", ["a"]],
+      [undefined, ["b", "c"]],
+    ]);
   });
 
   it("puts panels that are written over each other or far apart below each other", () => {
@@ -246,6 +256,13 @@ describe("drafts", () => {
     expect(next).toEqual({ dashboard: { title: "b" }, version: 3 });
     expect(changed(next, loaded(4), undefined)).toBeUndefined();
     expect(changed(undefined, loaded(4), BOARD)).toBeUndefined();
+  });
+
+  it("are of the version that was saved, if they are begun before that is loaded", () => {
+    expect(changed({ version: 4 }, loaded(3), { title: "c" })).toEqual({
+      dashboard: { title: "c" },
+      version: 4,
+    });
   });
 
   it("of a document of another form save that as it is, until something is changed", () => {

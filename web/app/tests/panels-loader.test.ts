@@ -124,7 +124,13 @@ describe("panels", () => {
     const loader = await shownOne();
     loader.retry("a");
     await settled();
-    const wrong = (refId: string) => ({ refId, message: "no", query: refId.repeat(3), position: 1 });
+    const wrong = (refId: string) => ({
+      refId,
+      message: "no",
+      query: refId.repeat(3),
+      position: 1,
+      status: 400,
+    });
     asked[1]!.answer({ panel: "a", frames: [], error: wrong("A"), errors: [wrong("A"), wrong("B")] });
     asked[1]!.end();
     await settled();
@@ -133,9 +139,20 @@ describe("panels", () => {
       refId,
       query: refId.repeat(3),
       offset: 1,
+      status: 400,
     }));
     expect(loader.state("a").peek().errors).toEqual(told);
     expect(shownOf(loader, "a")).toBe(1);
+  });
+
+  it("that are refused say with which status, and what the request is called", async () => {
+    const refusal = { status: 403, headers: { "X-Request-Id": "r1" } };
+    vi.stubGlobal("fetch", async () => new Response("no", refusal));
+    const loader = new Loader();
+    loader.begin({ uid: "x" }, CONTEXT, new Set(["a"]));
+    loader.want(panel("a"), 400);
+    await settled();
+    expect(loader.state("a").peek().errors).toEqual([{ message: "no", status: 403, requestId: "r1" }]);
   });
 
   it("out of sight are waited for no more, and those of another choice are forgotten", async () => {

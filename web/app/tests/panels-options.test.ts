@@ -12,10 +12,27 @@ describe("series over time", () => {
   it("are filled down to the one that they name", () => {
     const upper = made("high", "number", [3], { custom: { fillBelowTo: "low" } });
     const { series } = joinSeries([timed([1], [made("low", "number", [1]), upper])]);
-    expect(bandsOf(series)).toEqual([[1, 0]]);
+    expect(bandsOf(series)).toEqual([{ from: 1, to: 0, isUpwards: false }]);
     expect(plotSeries(series[1]!, "y", true).fill).toBeDefined();
     expect(plotSeries(series[0]!, "y", true).fill).toBeUndefined();
     expect(bandsOf([series[1]!])).toEqual([]);
+  });
+
+  it("are filled from zero in both directions where they are stacked", () => {
+    const of = (values: number[], transform?: string) =>
+      made("x", "number", values, { custom: { stacking: { mode: "normal" }, transform } });
+    const turned = "negative-Y";
+    const fields = [of([1, 2]), of([0, 0], turned), of([3, 0]), of([4, 5], turned), of([-6, 0], turned)];
+    const { series } = joinSeries([timed([1, 2], fields)]);
+    expect(series.map(({ isDown }) => isDown)).toEqual([false, true, false, true, false]);
+    expect(bandsOf(series)).toEqual([
+      { from: 2, to: 0, isUpwards: false },
+      { from: 3, to: 1, isUpwards: true },
+      { from: 4, to: 2, isUpwards: false },
+    ]);
+    expect(joinSeries([timed([1], [of([-1]), of([-2])])]).series.map(({ drawn }) => drawn[0])).toEqual([
+      -1, -3,
+    ]);
   });
 
   it("are their first value everywhere, or below zero, if they are to be", () => {

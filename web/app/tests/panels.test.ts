@@ -1,7 +1,9 @@
 /** Panels: joining and stacking of series, values as they are shown, links, lanes, bars. */
 import { describe, expect, it } from "vitest";
 import "./panels-browser";
+import { href } from "../src/frame/base";
 import { plotScale, scalesOf } from "../src/panels/axes";
+import { colorsAlong } from "../src/panels/bargauge";
 import { barsOf } from "../src/panels/bars";
 import { color } from "../src/panels/colors";
 import { display, mappingOf, whole } from "../src/panels/display";
@@ -13,11 +15,15 @@ import { lanesOf } from "../src/panels/lanes";
 import { pick } from "../src/panels/legend";
 import { safeAddress } from "../src/panels/links";
 import { compareKeys, sortKey } from "../src/panels/order";
+import { resultTexts } from "../src/panels/results";
 import { joinSeries } from "../src/panels/series";
 import { lonelyRows } from "../src/panels/strokes";
 import { footerOf } from "../src/panels/tableparts";
-import { tickTime, timeTicks } from "../src/panels/timescale";
-import { zone, zoneOf } from "../src/panels/zone";
+import { timeTicks } from "../src/panels/timescale";
+import { cloudsOf } from "../src/panels/xychart";
+import { clockOf, zone, zoneOf } from "../src/panels/zone";
+import { sparkPlaces } from "../src/ui/spark";
+import { tickTime } from "../src/ui/ticktime";
 
 function number(name: string, values: (number | null)[], custom: Record<string, unknown> = {}): Field {
   return { name, type: "number", config: { custom }, state: { displayName: name }, values };
@@ -167,9 +173,11 @@ describe("links", () => {
       "//evil",
       "",
       "\\\\evil",
+      "\\evil.example/x",
     ]) {
       expect(safeAddress(bad)).toBeUndefined();
     }
+    expect(href("\\/evil/x")).toBe(href("/evil/x"));
   });
 });
 
@@ -262,6 +270,90 @@ describe("bars", () => {
       [3, 4, null],
     ]);
     expect(groups.map((bars) => bars.map(({ value }) => value))).toEqual([[3], [1, 4], [2]]);
+  });
+
+  it("have the colours that their values are mapped to", () => {
+    const mapped = number("a", [1, 2]);
+    mapped.config = { mappings: [{ type: "value", options: { "2": { color: "#123456" } } }] };
+    const { groups } = barsOf([frame([10, 20], mapped, number("b", [2, 2]))], {})!;
+    const isMapped = groups.map((bars) => bars.map(({ color }) => color === "#123456"));
+    expect(isMapped).toEqual([
+      [false, false],
+      [true, false],
+    ]);
+  });
+});
+
+describe("small lines", () => {
+  it("have room for what is below zero, and gaps for what is no number", () => {
+    expect(sparkPlaces([1, -1, Number.NaN, null, 0], 22)).toEqual({
+      places: [1, 21, null, null, 11],
+      zero: 11,
+    });
+    expect(sparkPlaces([0, 2], 22)).toEqual({ places: [21, 1], zero: 21 });
+  });
+});
+
+describe("results of reducers", () => {
+  it("are in the unit of the values and mapped, unless they count", () => {
+    const field = number("a", []);
+    const mapping = { type: "value", options: { "2": { text: "two" } } };
+    field.config = { unit: "suffix:x", mappings: [mapping] };
+    const write = resultTexts(field);
+    expect(write(2, "max")).toBe("two");
+    expect(write(3, "max")).toBe("3 x");
+    expect(write(2, "count")).toBe("2");
+    expect(write(false, "allIsZero")).toBe("false");
+    expect(write([2, 3], "allValues")).toBe("two, 3 x");
+  });
+});
+
+describe("bars along a scale", () => {
+  const stopsOf = (mode: string) => {
+    const steps = [
+      { value: null, color: "#000000" },
+      { value: 50, color: "#ffffff" },
+    ];
+    const field = number("a", []);
+    field.config = { color: { mode }, min: 0, max: 100, thresholds: { steps } };
+    return colorsAlong(field);
+  };
+
+  it("have the colours of their mode", () => {
+    expect(stopsOf("thresholds").map(({ from, color }) => [from, color])).toEqual([
+      [0, "#000000"],
+      [0.5, "#ffffff"],
+    ]);
+    expect(stopsOf("continuous-GrYlRd").map(({ from }) => from)).toEqual([
+      0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
+    ]);
+    expect(stopsOf("fixed")).toEqual([]);
+  });
+});
+
+describe("points of numbers against others", () => {
+  const table: Frame = { fields: ["a", "b", "c", "d"].map((name) => number(name, [1])) };
+  const drawn = (options: Record<string, unknown>, frames = [table]) =>
+    cloudsOf(frames, options).map(({ x, y }) => `${y.name} by ${x.name}`);
+  const by = (name: string) => ({ matcher: { id: "byName", options: name } });
+  const ofFrame = (at: number) => ({ matcher: { id: "byIndex", options: at } });
+
+  it("are all series that are given, of their own frame or of any", () => {
+    expect(drawn({})).toEqual(["b by a", "c by a", "d by a"]);
+    const two = [
+      { x: by("a"), y: by("b") },
+      { x: by("c"), y: by("d") },
+    ];
+    expect(drawn({ series: two })).toEqual(["b by a", "d by c"]);
+    expect(drawn({ series: two.map((one) => ({ ...one, frame: ofFrame(0) })) })).toEqual([
+      "b by a",
+      "d by c",
+    ]);
+    expect(drawn({ series: two.map((one, at) => ({ ...one, frame: ofFrame(at) })) }, [table, table])).toEqual(
+      ["b by a", "d by c"],
+    );
+    expect(drawn({ series: [{ x: "a", y: "c" }] })).toEqual(["c by a"]);
+    expect(drawn({ series: [{ x: by("b"), y: by("gone") }] })).toEqual(["a by b", "c by b", "d by b"]);
   });
 });
 
@@ -356,7 +448,7 @@ describe("zones", () => {
     const shown = (name: string | undefined, millis: number) => {
       zone.value = name;
       const text = whole(display(date)(millis));
-      const tick = tickTime(millis, 60_000);
+      const tick = tickTime(millis, 60_000, clockOf());
       zone.value = undefined;
       return [text, tick];
     };
@@ -369,7 +461,7 @@ describe("zones", () => {
   it("are what ticks are round in", () => {
     const day = 86_400_000;
     zone.value = "Asia/Kathmandu";
-    const ticks = timeTicks(JULY, JULY + 4 * day, 320).map((at) => tickTime(at, 4 * day));
+    const ticks = timeTicks(JULY, JULY + 4 * day, 320).map((at) => tickTime(at, 4 * day, clockOf()));
     zone.value = undefined;
     expect(ticks).toEqual(["07-03", "07-04", "07-05", "07-06"]);
   });

@@ -2,7 +2,16 @@
 import { describe, expect, it } from "vitest";
 import "./panels-browser";
 import { numberOf } from "../src/pages/sessions/callouts";
-import { HEAD, LANE, placed, pointed, STRIP, stripsOf, valueAt } from "../src/pages/sessions/lanesview";
+import {
+  HEAD,
+  LANE,
+  partOf,
+  placed,
+  pointed,
+  STRIP,
+  stripsOf,
+  valueAt,
+} from "../src/pages/sessions/lanesview";
 import type { LaneNode, Lanes } from "../src/pages/sessions/types";
 
 function node(name: string, more: Partial<LaneNode> = {}): LaneNode {
@@ -35,6 +44,13 @@ function lanes(): Lanes {
 }
 
 describe("lanes", () => {
+  it("are shown in the part that an address names", () => {
+    expect(partOf("20,70", 100)).toEqual({ from: 20, to: 70 });
+    // A session that is shorter than it was said to be.
+    expect(partOf("80,130", 100)).toEqual({ from: 50, to: 100 });
+    for (const text of [undefined, "", "20", "70,20", "-1,20", "a,b"])
+      expect(partOf(text, 100)).toBe(undefined);
+  });
   it("stand one below the other", () => {
     const { nodes, height } = placed(lanes());
     expect(nodes[0]!.top).toBe(HEAD);

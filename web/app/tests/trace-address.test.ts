@@ -1,15 +1,12 @@
 /** What a trace page has in its address, and what it says and does where there is more than it can show. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import "./panels-browser";
-import { navigate, param } from "../src/frame/router";
-import {
-  foldedNodes,
-  pathIds,
-  readFolds as readPaths,
-  writeFolds as writePaths,
-} from "../src/pages/compare/folds";
+import { navigate, param, setParams } from "../src/frame/router";
+import { refreshes } from "../src/frame/time";
+import { foldedNodes, readFolds as readPaths, writeFolds as writePaths } from "../src/pages/compare/folds";
 import { chooseColumns, chosenColumns, readKeys, writeKeys } from "../src/pages/trace/attributecolumns";
 import { condition, tracesWith } from "../src/pages/trace/attributes";
+import { FLAG, has } from "../src/pages/trace/columns";
 import { askMachines, lineOf, stripsOf } from "../src/pages/trace/correlated";
 import { countText } from "../src/pages/trace/find";
 import { boxesOfRows, boxesWith } from "../src/pages/trace/flamematch";
@@ -21,7 +18,7 @@ import { sortingBy } from "../src/pages/trace/sorting";
 import { TraceState } from "../src/pages/trace/state";
 import { groupingOf } from "../src/pages/trace/stats";
 import { askEvents, cutText, type TraceEvent } from "../src/pages/trace/traceevents";
-import type { FlameNode } from "../src/ui/canvas/flamenodes";
+import { type FlameNode, pathIds } from "../src/ui/canvas/flamenodes";
 import { count } from "../src/ui/format";
 import { made } from "./trace-made";
 
@@ -60,9 +57,57 @@ describe("the address of a trace", () => {
     expect(again.rows.value.count).toBe(4);
     state.select(4);
     expect(param("folded")).toBeUndefined();
+    vi.runAllTimers();
     expect(param("span")).toBe("0000000000000005");
     again.readAddress();
     expect(again.rows.value.count).toBe(5);
+  });
+
+  it("has the span that is looked at once it stays, and takes none from before back meanwhile", () => {
+    const state = new TraceState(made(TREE));
+    const written = vi.spyOn(history, "replaceState");
+    for (const row of [1, 2, 3, 4]) state.select(row);
+    expect(written).not.toHaveBeenCalled();
+    setParams({ zoom: "0-50" }, { replace: true });
+    state.readAddress();
+    expect(state.selected.value).toBe(4);
+    vi.runAllTimers();
+    expect(param("span")).toBe("0000000000000005");
+    expect(written).toHaveBeenCalledTimes(2);
+    written.mockRestore();
+    setParams({ span: "0000000000000002" });
+    state.readAddress();
+    expect(state.selected.value).toBe(1);
+    state.select(-1);
+    expect(param("span")).toBeUndefined();
+  });
+
+  it("is written late, but not into that of another page", () => {
+    const state = new TraceState(made(TREE));
+    state.select(2);
+    state.look({ from: 0, to: 50 });
+    navigate("/trace/cd");
+    vi.runAllTimers();
+    expect([param("span"), param("zoom")]).toEqual([undefined, undefined]);
+  });
+
+  it("keeps its filters where an error that they let through is looked for", () => {
+    const flags = (flag: number) =>
+      TREE.map((span, row) => ({ ...span, flags: [1, 2, 4].includes(row) ? flag : 0 }));
+    const trace = made(flags(FLAG.error));
+    const state = new TraceState(trace);
+    const isError = (row: number) => has(trace, row, FLAG.error);
+    state.filter({ root: "0000000000000002" });
+    state.rows.value.fold(1, true);
+    state.select(1);
+    expect(state.findRow(1, isError)).toBe(2);
+    state.select(2);
+    expect(state.findRow(1, isError)).toBe(1);
+    expect(param("root")).toBe("0000000000000002");
+    // Nothing within fits: what is outside does.
+    expect(state.findRow(1, (row) => row === 4)).toBe(4);
+    state.select(4);
+    expect(param("root")).toBeUndefined();
   });
 
   it("has folds of many rows only if they are all", () => {
@@ -282,6 +327,17 @@ describe("questions", () => {
     const found = await askEvents("ab", signal);
     expect(found.events).toHaveLength(100_000);
     expect(cutText(found)).toBe(`the first ${count(100_000)} of ${count(2_000_000)} events`);
+  });
+
+  it("whose answers are of a newer version have the trace read again, once for each", () => {
+    const trace = made(TREE);
+    trace.header.revision = "old";
+    const state = new TraceState(trace);
+    const before = refreshes.value;
+    state.meet("old");
+    expect(refreshes.value).toBe(before);
+    for (const revision of ["new", "new", "newer"]) state.meet(revision);
+    expect(refreshes.value).toBe(before + 2);
   });
 
   it("about events take none of another version of the trace", async () => {

@@ -1,4 +1,5 @@
 /** What the trace page and the comparison compute besides rows and windows. */
+import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import "./panels-browser";
 import { askComparison, openNodes, quietNodes } from "../src/pages/compare/asked";
@@ -11,18 +12,19 @@ import {
   type SpanEvent,
 } from "../src/pages/trace/asked";
 import { shownColumns } from "../src/pages/trace/attributecolumns";
-import { condition, findText, grouping, traceqlName } from "../src/pages/trace/attributes";
+import { condition, findText, grouping } from "../src/pages/trace/attributes";
 import { byRow } from "../src/pages/trace/byrow";
 import { FLAG, spanId } from "../src/pages/trace/columns";
 import { isOf, stripsOf, unitText } from "../src/pages/trace/correlated";
 import { criticalRows, gain } from "../src/pages/trace/critical";
 import { byTime } from "../src/pages/trace/eventlist";
-import { leadsOf } from "../src/pages/trace/leads";
+import { HOST_KEYS, leadsOf } from "../src/pages/trace/leads";
 import { otlpOf } from "../src/pages/trace/otlpjson";
 import { rankAmongSame } from "../src/pages/trace/panel";
 import { Rows } from "../src/pages/trace/rows";
 import { inOrder } from "../src/pages/trace/said";
 import { serviceGraph } from "../src/pages/trace/servicegraph";
+import { linkedPath } from "../src/pages/trace/spanparts";
 import { TraceState } from "../src/pages/trace/state";
 import { sortRows, stepOf } from "../src/pages/trace/table";
 import { eventTimes } from "../src/pages/trace/traceevents";
@@ -89,7 +91,9 @@ describe("attributes", () => {
     expect(condition("span", { key: "code", type: "int", value: 500 }, "!=")).toBe("span.code != 500");
     expect(condition("span", { key: "hit", type: "bool", value: false }, "=")).toBe("span.hit = false");
     expect(condition("span", { key: "list", type: "array", value: [1] }, "=")).toBeUndefined();
-    expect(traceqlName("resource", "odd key")).toBe('resource."odd key"');
+    expect(condition("resource", { key: "odd key", type: "int", value: 1 }, "=")).toBe(
+      'resource."odd key" = 1',
+    );
   });
 
   it("group the spans of the trace, by their scope and key", () => {
@@ -199,12 +203,20 @@ describe("where a span leads", () => {
     attributes: [{ key: "session_id", type: "string", value: "s 17" }],
   } as unknown as SpanDetails;
 
+  const STORED = { trace: "ab", traceId: "ab" };
+
+  it("ran on the host that the server knows too", () => {
+    const text = readFileSync(`${__dirname}/../../../crates/traceview/src/read.rs`, "utf8");
+    const [, keys] = text.match(/HOST_KEYS: [^=]*= \[([^\]]*)\]/)!;
+    expect(keys!.match(/[\w.]+/g)).toEqual(HOST_KEYS);
+  });
+
   it("has its logs, others like it, host and session", () => {
     const resource = {
       attributes: [{ key: "host.name", type: "string", value: "node/1" }],
       droppedAttributes: 0,
     };
-    const leads = leadsOf(span, resource, "ab", "shop");
+    const leads = leadsOf(span, resource, STORED, "shop");
     const of = (label: string) => leads.find((lead) => lead.label.startsWith(label))?.path;
     expect(new URLSearchParams(of("Logs of this span")!.split("?")[1]).get("q")).toBe(
       '{service_name="shop"} | span_id="00f067aa0ba902b7"',
@@ -219,12 +231,12 @@ describe("where a span leads", () => {
   });
 
   it("has those of the same kind that took longer, over the day before", () => {
-    const leads = leadsOf(span, undefined, "ab", "shop");
+    const leads = leadsOf(span, undefined, STORED, "shop");
     const slower = leads.find(({ label }) => label === "Same operation, slower")!;
     const sent = new URLSearchParams(slower.path.split("?")[1]);
     expect(sent.get("q")).toBe('{ resource.service.name = "shop" && name = "GET" && duration > 1s }');
     expect(Number(sent.get("to")) - Number(sent.get("from"))).toBeGreaterThan(86_400_000);
-    const instant = leadsOf({ ...span, durationNanos: 0 }, undefined, "ab", "shop");
+    const instant = leadsOf({ ...span, durationNanos: 0 }, undefined, STORED, "shop");
     expect(instant.some(({ label }) => label.endsWith("slower"))).toBe(false);
   });
 
@@ -237,12 +249,22 @@ describe("where a span leads", () => {
       text("git.repository", "o/r"),
       text("host.name", "n1"),
     ];
-    const leads = leadsOf({ ...span, attributes }, undefined, "ab", "shop");
+    const leads = leadsOf({ ...span, attributes }, undefined, STORED, "shop");
     const of = (label: string) => leads.find((lead) => lead.label === label)?.path;
     expect(of("Session s2")).toBe("/session/s2");
     expect(of("Host n1, GPUs")).toMatch(/^\/host\/n1\?from=\d+&to=\d+$/);
     expect(of("Last runs of pr & more")).toBe("/ci/pipeline?workflow=pr+%26+more&repository=o%2Fr");
     expect(of("CI run")).toBe("/ci/run/ab");
+    const ofFile = leadsOf({ ...span, attributes }, undefined, { ...STORED, trace: "upload-1-ab" }, "shop");
+    expect(ofFile.some(({ label }) => label === "CI run")).toBe(false);
+  });
+
+  it("has the spans that it names, those of the same file there", () => {
+    const { header } = made([{ start: 0, duration: 1 }]);
+    const path = (traceId: string) =>
+      linkedPath({ traceId, spanId: "02" }, { ...header, trace: "upload-1-ab", traceId: "ab" });
+    expect(path("ab")).toBe("/trace/upload-1-ab?span=02");
+    expect(path("cd")).toBe("/trace/cd?span=02");
   });
 });
 

@@ -1,13 +1,21 @@
 /** The builder's TraceQL, and the ranking of differences. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import "./panels-browser";
 import { ApiError } from "../src/frame/api";
+import { navigate } from "../src/frame/router";
 import { boxOf } from "../src/pages/traces/charts";
 import { cutOf } from "../src/pages/traces/cutspans";
 import { byField, certainty, compared, literal, type TempoSeries } from "../src/pages/traces/difference";
 import { comparison } from "../src/pages/traces/explorer";
 import { wrongOf } from "../src/pages/traces/flame";
-import { type FoundTrace, foundTrace, orderIn, valueIn, valuesIn } from "../src/pages/traces/found";
+import {
+  type FoundTrace,
+  foundTrace,
+  orderIn,
+  tracePath,
+  valueIn,
+  valuesIn,
+} from "../src/pages/traces/found";
 import { heatOf, stepSeconds, totalOf } from "../src/pages/traces/overtime";
 import { byOwnTime } from "../src/pages/traces/owntime";
 import {
@@ -24,13 +32,17 @@ import {
   writtenValue,
 } from "../src/pages/traces/query";
 import { cellsOf } from "../src/pages/traces/scatter";
-import { brokenOff, heard, lookedInto, moreSpans, spansOf } from "../src/pages/traces/search";
+import { brokenOff, heard, lookedInto, moreSpans, soFar, spansOf } from "../src/pages/traces/search";
 import { cellsText, movedCells } from "../src/ui/boxkeys";
 import { boxesOf } from "../src/ui/canvas/flamenodes";
 import { readPart, writePart } from "../src/ui/canvas/window";
 import { bytes, duration } from "../src/ui/format";
 import { boxAt, boxOfCells } from "../src/ui/heatgeometry";
 import { readSorting, writeSorting } from "../src/ui/sorting";
+
+const go = (_: unknown, __: string, to: string) => {
+  location.href = new URL(to, location.href).href;
+};
 
 describe("the builder", () => {
   it("reads conditions and writes the same query again", () => {
@@ -56,15 +68,26 @@ describe("the builder", () => {
       expect(parse(text), text).toBeUndefined();
     }
   });
+  const region = { field: "span.region", operator: "=", value: '"eu"' };
   it("adds a condition to any query", () => {
-    const region = { field: "span.region", operator: "=", value: '"eu"' };
     expect(withCondition("{}", region)).toBe('{ span.region = "eu" }');
     expect(withCondition('{ span.region != "eu" } | select(span.x)', region)).toBe(
       '{ span.region = "eu" } | select(span.x)',
     );
     expect(withCondition("{ .a = 1 || .b = 2 } | count() > 2", region)).toBe(
-      '({ .a = 1 || .b = 2 }) && { span.region = "eu" } | count() > 2',
+      '{ (.a = 1 || .b = 2) && span.region = "eu" } | count() > 2',
     );
+    expect(withCondition("{ (.a = 1 || .b = 2) && .c = 3 }", region)).toBe(
+      '{ (.a = 1 || .b = 2) && .c = 3 && span.region = "eu" }',
+    );
+    expect(withCondition("{ .a = .b }", region)).toBe('{ .a = .b && span.region = "eu" }');
+    expect(withCondition("{ } | by(.a)", region)).toBe('{ span.region = "eu" } | by(.a)');
+  });
+  it("keeps one of the spans that it had, not of their traces, where it adds one to several filters", () => {
+    const once = withCondition("{ .a = 1 } || { .b = 2 } | count() > 2", region);
+    expect(once).toBe('({ .a = 1 } || { .b = 2 } | { span.region = "eu" }) | count() > 2');
+    // What is made of it, such as a chart of its spans, is of these.
+    expect(filterOf(once)).toBe('({ .a = 1 } || { .b = 2 } | { span.region = "eu" })');
   });
   it("keeps both ends of a range, also of one that is a point", () => {
     const low = withCondition("{}", { field: "duration", operator: ">=", value: "5ms" });
@@ -240,9 +263,21 @@ describe("durations over time", () => {
     expect(cells.counts.at(-1)![24]).toBe(1);
     expect(cells.bounds.at(-1)).toBeCloseTo(1e9, 0);
     expect(comparison(boxOf("0,1000,1000000,2000000,traces"), undefined)).toBe(
-      "compare({ traceDuration >= 1ms && traceDuration <= 2ms }, 12, 0000000, 1000000000)",
+      "compare({ traceDuration >= 1ms && traceDuration <= 2ms }, 12, 0000000, 1002000000)",
     );
     expect(comparison(boxOf("0,1000,1000000,2000000"), undefined)).toContain("{ duration >= 1ms");
+    const [within, after, longer] = [
+      { id: "a", start: "1000000000", durationNanos: 1.5e6 },
+      { id: "b", start: "1002000000", durationNanos: 1.5e6 },
+      { id: "c", start: "500000000", durationNanos: 1e9 },
+    ] as FoundTrace[];
+    const box = boxOf("0,1000,1000000,2000000,traces");
+    expect(comparison(box, undefined, [within!, after!, longer!])).toBe('compare({ trace:id = "a" }, 12)');
+    expect(comparison(box, undefined, [within!, { ...within!, id: "d" }])).toBe(
+      'compare({ trace:id = "a" || trace:id = "d" }, 12)',
+    );
+    const many = Array.from({ length: 101 }, (_, at) => ({ ...within!, id: String(at) }));
+    expect(comparison(box, undefined, many)).toContain("traceDuration");
     expect(boxOf("0,1000,1000000,2000000,spans")).toBeUndefined();
   });
   it("have as many steps as can be seen", () => {
@@ -277,6 +312,14 @@ describe("found traces", () => {
         })),
       },
     ],
+  });
+  it("are opened with the time that is looked at, and not live", () => {
+    vi.stubGlobal("history", { replaceState: go });
+    navigate("/traces?q=a&tenant=b&from=now-6h&to=now&refresh=5s", { replace: true });
+    expect(tracePath("ab", "cd")).toBe("/trace/ab?tenant=b&from=now-6h&to=now&span=cd");
+    navigate("/traces?tenant=", { replace: true });
+    expect(tracePath("ab")).toBe("/trace/ab");
+    vi.unstubAllGlobals();
   });
   it("tell the different values of a field, and keep scopes apart", () => {
     expect(valuesIn(trace, "span.region")).toEqual(["eu", "us"]);
@@ -315,6 +358,15 @@ describe("a search that breaks off", () => {
     const why = new Error("gone");
     expect(brokenOff(found, state, why)).toEqual({ ...found, isRunning: false, error: why });
     expect(brokenOff(state, found).traces).toBe(found.traces);
+  });
+  it("shows what the one before had found, until something is found or all was looked at", () => {
+    const found = heard(state, { traces: [{ ...trace, ...more }] });
+    const progress = { inspectedSpans: 7, inspectedBytes: 0, blocks: 1, jobs: 9, completedJobs: 2 };
+    const known = heard(state, { progress: { ...progress, elapsedMillis: 250 } });
+    expect(soFar(found, known)).toEqual({ ...known, traces: found.traces });
+    expect(soFar(found, heard(known, { traces: [{ ...trace, ...more, id: "b2" }] })).traces).toHaveLength(1);
+    const done = heard(known, { done: { truncated: false, damagedBlocks: 0, elapsedMillis: 300 } });
+    expect(soFar(found, done).traces).toEqual([]);
   });
   it("says how far it is", () => {
     const progress = { inspectedSpans: 0, inspectedBytes: 1.2e9, elapsedMillis: 210 };

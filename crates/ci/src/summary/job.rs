@@ -99,10 +99,9 @@ pub(super) fn carried_over(
 
 /// How long a job waited that has just begun.
 pub(super) fn waiting(summary: &Summary<'_>, job: &Job) -> Option<Group> {
-    let (begun, taken) = (job.created_nanos?, job.taken_nanos()?);
-    if taken <= begun {
-        return None;
-    }
+    let begun = job.created_nanos?;
+    // Also where that was no time: nothing else tells of a job that runs.
+    let taken = job.taken_nanos()?.max(begun);
     let mut unique = Unique::new(summary.identity);
     let parent = unique.id(&[&job.name]);
     let span = queue(summary, job, parent, begun, taken, &mut unique);

@@ -197,6 +197,23 @@ fn a_job_that_waits_was_not_taken_though_github_gives_it_a_time() {
 }
 
 #[test]
+fn a_job_that_was_taken_at_once_is_told_of_while_it_runs() {
+    let mut running = job(1, "running", [Some(5), Some(5), None], "success");
+    running["conclusion"] = Json::Null;
+    running["status"] = "in_progress".into();
+    let environment: Environment = VARIABLES.into_iter().collect();
+    let (mut run, mut warnings) = (Run::default(), Warnings::new());
+    input::read(&mut run, json!([running]).to_string().as_bytes(), "jobs.json", &mut warnings);
+    let identity = Identity::resolve(&Asked::default(), &environment, &run, &mut warnings);
+    let (identity, environment) = (&identity, &environment);
+    let stash = &|_: &Job, _: &mut Warnings| Stash::default();
+    let summary = Summary { identity, run: &run, environment, stash };
+    let trace = summary.queue(&run.jobs[0]).unwrap();
+    let queue = find(&trace, QUEUE_NAME);
+    assert_eq!((queue.duration_nanos(), queue.attributes.text("ci.job")), (0, Some("running")));
+}
+
+#[test]
 fn no_jobs_are_one_span_and_a_warning() {
     let (trace, warnings) = plainly(&json!({"total_count": 0, "jobs": []}));
     assert_eq!(trace.spans().count(), 1);

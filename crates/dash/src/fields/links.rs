@@ -51,16 +51,19 @@ fn one(link: &Json, scope: &Scope<'_>, interpolate: &dyn Fn(&str) -> String) -> 
 /// An address without what browsers would skip, if it leads nowhere but to `http` and `https`.
 pub fn safe(url: &str) -> Option<String> {
     // Browsers skip control characters, also within the scheme.
-    let url: String = url.trim().chars().filter(|letter| !letter.is_control()).collect();
-    if url.is_empty() || url.len() > limits::MAX_LINK_BYTES {
+    let url: String = url.chars().filter(|letter| !letter.is_control()).collect();
+    let url = url.trim();
+    // Browsers take a backslash for a slash: behind the one that is put before paths of ours it would
+    // begin another host.
+    if url.is_empty() || url.len() > limits::MAX_LINK_BYTES || url.starts_with('\\') {
         return None;
     }
     let scheme = match url.find([':', '/', '?', '#', '\\']) {
         Some(at) if url.as_bytes()[at] == b':' => &url[..at],
-        _ => return Some(url),
+        _ => return Some(url.to_owned()),
     };
     let known = ["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme));
-    known.then_some(url)
+    known.then(|| url.to_owned())
 }
 
 /// A text as part of an address. The slash and what else is common within paths stay.
@@ -142,6 +145,9 @@ mod tests {
         for url in
             ["javascript:alert(1)", " java\tscript:alert(1)", "data:text/html,x", "file:/etc", ""]
         {
+            assert_eq!(safe(url), None, "{url}");
+        }
+        for url in ["\\evil.example/x", "\\\\evil.example", " \t\\/evil.example", "\u{1} \\x"] {
             assert_eq!(safe(url), None, "{url}");
         }
         for url in ["/d/x", "?a=b:c", "d/x", "https://example.org/a:b", "#a:b"] {

@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use super::pattern::{self, Pattern};
 use crate::frame::{Value, parse_number};
+use crate::limits;
 
 /// What a mapping gives.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,7 +33,7 @@ impl Mappings {
     /// Reads a field's `mappings`; what cannot be read is left out.
     pub fn read(json: &Json) -> Self {
         let list = json.as_array().map_or(&[][..], Vec::as_slice);
-        Self(list.iter().filter_map(read).collect())
+        Self(list.iter().take(limits::MAX_MAPPINGS).filter_map(read).collect())
     }
 
     /// Whether there are none.

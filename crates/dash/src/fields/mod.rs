@@ -36,12 +36,12 @@ pub use matcher::{FieldMatcher, FrameMatcher, Place};
 pub use name::Names;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use serde_json::{Map, Value as Json, json};
 
 use crate::frame::{Config, Field, Frame, Kind, Notice, State};
-use crate::limits;
-use crate::reduce;
+use crate::{effort, limits, reduce, size};
 use linker::Linker;
 use scope::{Prepared, Scope};
 use units::Clock;
@@ -63,13 +63,19 @@ const OF_NUMBERS: [&str; 5] = ["min", "max", "decimals", "thresholds", "fieldMin
 /// What a panel sets, read once for all its frames.
 struct Settings<'a> {
     defaults: Option<&'a Map<String, Json>>,
+    defaults_bytes: usize,
     rules: Vec<Rule<'a>>,
+    /// What fields may still be given.
+    left_bytes: Cell<usize>,
+    /// Whether there was too little of it for some.
+    is_short: Cell<bool>,
 }
 
 /// An override that could be read.
 struct Rule<'a> {
     matcher: FieldMatcher,
     properties: &'a [Json],
+    bytes: usize,
 }
 
 /// Kinds of panels whose values have the colours of their series, where the panel says nothing.
@@ -146,9 +152,16 @@ pub fn resolve(
     let mut linker = Linker::new(!field_config.is_of_single_values);
     let settings = Settings::read(field_config.json(), "series", &mut notices);
     resolve_within(&settings, frames, &mut linker, context);
+    let mut is_short = settings.is_short.get();
     // What is wrong with overrides is said once.
     let settings = Settings::read(field_config.json(), "nested", &mut Vec::new());
     nested::resolve(&settings, frames, &mut linker, context);
+    is_short |= settings.is_short.get();
+    if is_short {
+        notices.push(Notice::warning(
+            "some fields are shown without what the panel sets for them: it is too much for so many",
+        ));
+    }
     notices.extend(linker.notice());
     notices
 }
@@ -157,7 +170,21 @@ impl<'a> Settings<'a> {
     /// Reads what is meant for a scope: the frames of the panel, or those nested in them.
     fn read(field_config: &'a Json, scope: &str, notices: &mut Vec<Notice>) -> Self {
         let defaults = field_config.get("defaults").and_then(Json::as_object);
-        Self { defaults, rules: rules(field_config, scope, notices) }
+        Self {
+            defaults,
+            defaults_bytes: defaults.map_or(0, size::config_bytes),
+            rules: rules(field_config, scope, notices),
+            left_bytes: Cell::new(limits::MAX_CONFIG_BYTES),
+            is_short: Cell::new(false),
+        }
+    }
+
+    /// Whether a field may be given so much: each has a copy of its own.
+    fn gives(&self, bytes: usize) -> bool {
+        let left = self.left_bytes.get().checked_sub(bytes).filter(|_| !effort::is_over());
+        self.left_bytes.set(left.unwrap_or(self.left_bytes.get()));
+        self.is_short.set(self.is_short.get() || left.is_none());
+        left.is_some()
     }
 }
 
@@ -171,19 +198,25 @@ fn resolve_within(
     let rules = &settings.rules;
     let linked = linker.linked_by_queries(frames);
     let before = Names::new(frames);
+    let meant_by = |rule: &Rule<'_>, frame: usize| match effort::is_over() {
+        true => Vec::new(),
+        false => rule.matcher.fields(frames, &before, frame),
+    };
     let meant: Vec<Vec<Vec<usize>>> = (0..frames.len())
-        .map(|frame| rules.iter().map(|rule| rule.matcher.fields(frames, &before, frame)).collect())
+        .map(|frame| rules.iter().map(|rule| meant_by(rule, frame)).collect())
         .collect();
     for (frame, meant) in frames.iter_mut().zip(&meant) {
         for (at, field) in frame.fields.iter_mut().enumerate() {
-            if let Some(defaults) = settings.defaults {
-                set_defaults(field, defaults);
-            }
-            let rules = rules.iter().zip(meant);
-            for (rule, _) in rules.filter(|(_, fields)| fields.binary_search(&at).is_ok()) {
-                rule.properties
-                    .iter()
-                    .for_each(|property| set_property(&mut field.config, property));
+            let is_meant =
+                |(_, fields): &(&Rule<'_>, &Vec<usize>)| fields.binary_search(&at).is_ok();
+            let rules = || rules.iter().zip(meant).filter(is_meant).map(|(rule, _)| rule);
+            let bytes = settings.defaults_bytes + rules().map(|rule| rule.bytes).sum::<usize>();
+            if settings.gives(bytes) {
+                if let Some(defaults) = settings.defaults {
+                    set_defaults(field, defaults);
+                }
+                let properties = rules().flat_map(|rule| rule.properties);
+                properties.for_each(|property| set_property(&mut field.config, property));
             }
             tidy(&mut field.config);
         }
@@ -208,7 +241,9 @@ fn rules<'a>(field_config: &'a Json, scope: &str, notices: &mut Vec<Notice>) -> 
         let properties = rule.get("properties").and_then(Json::as_array);
         match FieldMatcher::read(matcher) {
             Ok(matcher) => {
-                rules.push(Rule { matcher, properties: properties.map_or(&[], Vec::as_slice) });
+                let properties = properties.map_or(&[][..], Vec::as_slice);
+                let bytes = properties.iter().map(size::json_bytes).sum();
+                rules.push(Rule { matcher, properties, bytes });
             }
             Err(reason) => {
                 notices.push(Notice::warning(format!("an override is left out: {reason}")));
@@ -321,6 +356,7 @@ fn name_fields(frames: &mut [Frame], context: &Context<'_>) {
             let resolve = |name: &str, _: Option<&str>, _: usize| scope.resolve(name);
             let template = column.config_text("displayName").unwrap_or_default();
             let name = scope::expand(template, &resolve, context.interpolate);
+            let name = size::cut(name, limits::MAX_NAME_BYTES);
             column.config.insert("displayName".to_owned(), name.into());
         }
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::linker::Linker;
 use super::{Context, Settings, resolve_within, set_states};
 use crate::frame::{Field, Frame, Kind, Value};
+use crate::size;
 
 /// Gives the fields of nested frames their configuration and state.
 pub(super) fn resolve(
@@ -18,10 +19,11 @@ pub(super) fn resolve(
     let fields = frames.iter_mut().flat_map(|frame| &mut frame.fields);
     for field in fields.filter(|field| field.kind == Kind::Frame) {
         let values = std::mem::take(&mut field.values);
+        let config_bytes = size::config_bytes(&field.config);
         field.values = values
             .into_iter()
             .map(|value| match value {
-                Value::Frame(inner) => trend(field, &inner),
+                Value::Frame(inner) => trend(field, &inner, || settings.gives(config_bytes)),
                 Value::List(list) => {
                     list.iter().map(|value| table(settings, value, linker, context)).collect()
                 }
@@ -32,9 +34,13 @@ pub(super) fn resolve(
 }
 
 /// A series in a cell has the configuration of the cell's field where it has none of its own.
-fn trend(outer: &Field, inner: &Frame) -> Value {
+/// `gives` says whether there is room for one more copy of it.
+fn trend(outer: &Field, inner: &Frame, gives: impl Fn() -> bool) -> Value {
     let mut inner = [inner.clone()];
     for field in inner[0].fields.iter_mut().filter(|field| field.kind == Kind::Number) {
+        if !gives() {
+            continue;
+        }
         for (key, value) in outer.config.iter().filter(|(key, _)| *key != "displayName") {
             field.config.entry(key.clone()).or_insert_with(|| value.clone());
         }

@@ -2,15 +2,15 @@
 //!
 //! A text that begins with a slash is `/pattern/flags` and may match anywhere; any other text has to
 //! match as a whole. Matching takes time in proportion to the text. Only what has look-around or back
-//! references goes back and forth, within a bound of steps: beyond it a text does not match, whatever a
-//! dashboard asks for.
+//! references goes back and forth, within a bound of steps and while there is time: beyond it a text does
+//! not match, whatever a dashboard asks for.
 
 use std::ops::Range;
 
 use fancy_regex::RegexBuilder;
 use regex::Regex;
 
-use crate::limits;
+use crate::{effort, limits};
 
 /// A regular expression.
 #[derive(Debug, Clone)]
@@ -48,6 +48,7 @@ pub fn compile(text: &str) -> Result<Pattern, String> {
 
 /// The expression that may match anywhere in a text.
 pub fn search(pattern: &str) -> Result<Pattern, String> {
+    effort::check()?;
     match kymo_pattern::search(pattern, limits::MAX_REGEX_BYTES) {
         Ok(regex) => {
             let names = regex.capture_names().map(|name| name.map(str::to_owned)).collect();
@@ -113,7 +114,9 @@ impl Pattern {
     pub fn is_match(&self, text: &str) -> bool {
         match &self.engine {
             Engine::Linear(regex) => regex.is_match(text),
-            Engine::Backtracking(regex) => regex.is_match(text).unwrap_or(false),
+            Engine::Backtracking(regex) => {
+                !effort::is_over() && regex.is_match(text).unwrap_or(false)
+            }
         }
     }
 
@@ -134,8 +137,9 @@ impl Pattern {
                 found.collect()
             }
             Engine::Backtracking(regex) => {
-                let matches = regex.captures_iter(text).take(most).map_while(Result::ok);
-                let found = matches.filter_map(|captures| {
+                let matches = regex.captures_iter(text).take(most);
+                let in_time = matches.take_while(|_| !effort::is_over()).map_while(Result::ok);
+                let found = in_time.filter_map(|captures| {
                     let groups = (0..captures.len()).map(|at| captures.get(at));
                     let groups = groups.map(|group| group.map(|group| group.as_str()));
                     Some(Found { whole: captures.get(0)?.range(), groups: groups.collect() })
@@ -161,23 +165,27 @@ impl Pattern {
         found.group(at)
     }
 
-    /// Replaces the first match, or all, by a template with `$1`, `$&`, `$<name>` and `$$`.
+    /// Replaces the first match, or all, by a template with `$1`, `$&`, `$<name>` and `$$`. What is
+    /// longer than [`limits::MAX_NAME_BYTES`] is cut.
     pub fn replace(&self, text: &str, template: &str, all: bool) -> String {
-        let mut replaced = String::with_capacity(text.len());
+        let mut replaced = Bounded::default();
         let mut end = 0;
         for found in self.find_all(text, if all { usize::MAX } else { 1 }) {
             replaced.push_str(&text[end..found.whole.start]);
             self.expand(&found, template, &mut replaced);
             end = found.whole.end;
+            if replaced.is_full {
+                break;
+            }
         }
         replaced.push_str(&text[end..]);
-        replaced
+        replaced.text
     }
 
-    fn expand(&self, found: &Found<'_>, template: &str, text: &mut String) {
+    fn expand(&self, found: &Found<'_>, template: &str, text: &mut Bounded) {
         let group = |index: usize| found.group(index).unwrap_or_default();
         let mut rest = template;
-        while let Some(at) = rest.find('$') {
+        while let Some(at) = rest.find('$').filter(|_| !text.is_full) {
             text.push_str(&rest[..at]);
             rest = &rest[at + 1..];
             let digits = rest.bytes().take(2).take_while(u8::is_ascii_digit).count();
@@ -191,7 +199,7 @@ impl Pattern {
                 text.push_str(group(index));
                 rest = &rest[length..];
             } else if let Some(after) = rest.strip_prefix('$') {
-                text.push('$');
+                text.push_str("$");
                 rest = after;
             } else if let Some(after) = rest.strip_prefix('&') {
                 text.push_str(group(0));
@@ -202,10 +210,25 @@ impl Pattern {
                 text.push_str(self.named(found, name).unwrap_or_default());
                 rest = after;
             } else {
-                text.push('$');
+                text.push_str("$");
             }
         }
         text.push_str(rest);
+    }
+}
+
+/// A text that grows to a certain length and no further.
+#[derive(Default)]
+struct Bounded {
+    text: String,
+    is_full: bool,
+}
+
+impl Bounded {
+    fn push_str(&mut self, part: &str) {
+        let left = if self.is_full { 0 } else { limits::MAX_NAME_BYTES - self.text.len() };
+        self.is_full |= part.len() > left;
+        self.text.push_str(&part[..part.floor_char_boundary(left)]);
     }
 }
 
@@ -285,5 +308,24 @@ mod tests {
         assert_eq!(regex.replace("a:1 b:2", "$2@$1", false), "1@a b:2");
         assert_eq!(regex.replace("a:1 b:2", "$<host>", true), "a b");
         assert_eq!(regex.replace("a:1", "$$1 $& $12 $9", false), "$1 a:1 a2 $9");
+    }
+
+    #[test]
+    fn what_is_replaced_grows_to_a_bound() {
+        let (all, long) = (search("(.*)").unwrap(), "aä".repeat(1_000));
+        assert_eq!(all.replace(&long, "$1", false), long);
+        let cut = all.replace(&long, &"$1".repeat(100_000), false);
+        assert_eq!(cut, long.repeat(2)[..cut.len()]);
+        assert!((limits::MAX_NAME_BYTES - 1..=limits::MAX_NAME_BYTES).contains(&cut.len()));
+    }
+
+    #[test]
+    fn what_goes_back_and_forth_matches_nothing_once_the_time_is_over() {
+        let back = search("(a)\\1").unwrap();
+        assert!(back.is_match("aa"));
+        effort::within(std::time::Duration::ZERO, || {
+            assert!(!back.is_match("aa") && back.find("aa").is_none());
+            assert!(search("a").is_err());
+        });
     }
 }

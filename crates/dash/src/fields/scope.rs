@@ -7,7 +7,7 @@ use super::display::Displayer;
 use super::name::Names;
 use super::units::Clock;
 use crate::frame::{Field, Frame, Value};
-use crate::limits::MAX_NAMED_BYTES;
+use crate::limits::{MAX_INTERPOLATED_BYTES, MAX_NAMED_BYTES};
 
 /// Frames with what is made of them once, for many templates.
 #[derive(Debug)]
@@ -190,6 +190,9 @@ pub fn expand(template: &str, scope: Resolve<'_>, interpolate: &dyn Fn(&str) -> 
             }
             text.push_str(&value);
             between = end;
+            if text.len() > MAX_INTERPOLATED_BYTES {
+                return text;
+            }
         }
         at = end;
     }

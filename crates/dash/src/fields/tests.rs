@@ -3,8 +3,9 @@
 use serde_json::{Value as Json, json};
 
 use super::units::Clock;
-use super::{Context, Display, add_calcs, display, of_kind, resolve};
+use super::{Context, Display, Settings, add_calcs, display, of_kind, resolve};
 use crate::frame::{Field, Frame, Labels, Value};
+use crate::limits;
 
 fn resolved(field_config: Json, frames: Vec<Frame>) -> (Vec<Frame>, Vec<String>) {
     resolved_as("", field_config, frames)
@@ -50,6 +51,19 @@ fn more_overrides_than_anybody_writes_are_cut_and_said() {
     let (frames, notices) = resolved(json!({ "overrides": overrides }), gpus());
     assert_eq!(frames[0].fields[1].config_text("unit"), Some("watt"));
     assert_eq!(notices, ["only the first 1000 overrides are looked at"]);
+}
+
+#[test]
+fn what_a_panel_sets_has_a_bound_over_all_fields() {
+    let config = json!({"defaults": {"unit": "watt"}});
+    let settings = Settings::read(&config, "series", &mut Vec::new());
+    assert!(settings.gives(limits::MAX_CONFIG_BYTES) && !settings.is_short.get());
+    assert!(!settings.gives(1) && settings.is_short.get());
+    let config = json!({"defaults": {"description": "x".repeat(limits::MAX_CONFIG_BYTES / 2)}});
+    let (frames, notices) = resolved(config, gpus());
+    let fields = frames.iter().flat_map(|frame| &frame.fields);
+    assert_eq!(fields.filter(|field| field.config_text("description").is_some()).count(), 1);
+    assert!(notices[0].contains("without what the panel sets"));
 }
 
 #[test]

@@ -14,6 +14,7 @@ pub(super) fn styled(style: Style, around: Option<char>, held: &Held, values: &[
     match style {
         Style::Text | Style::Marked => values.join(" + "),
         Style::Glob => glob(values),
+        Style::Regex => pattern(values),
         Style::Promql | Style::Logql if held.is_list => match values {
             [] => String::new(),
             [one] => pattern_within(around, one),
@@ -44,10 +45,7 @@ pub(super) fn named(format: &str, name: &str, held: &Held, values: &[&str], zone
         "text" => values.join(" + "),
         "pipe" => values.join("|"),
         "json" => json_text(held, values),
-        "regex" => match values {
-            [one] => escape_pattern(one),
-            _ => format!("({})", join("|", &escape_pattern)),
-        },
+        "regex" => pattern(values),
         "lucene" => match values {
             [] => "__empty__".to_owned(),
             [one] if !held.is_array => escape_lucene(one),
@@ -131,6 +129,17 @@ fn custom_parameters(name: &str, argument: Option<&str>, values: &[&str]) -> Str
         format!("{}={}", percent_encode(name), percent_encode(&format!("{prefix}{value}")))
     });
     pairs.collect::<Vec<_>>().join("&")
+}
+
+/// A regular expression for any of the values.
+fn pattern(values: &[&str]) -> String {
+    match values {
+        [one] => escape_pattern(one),
+        _ => {
+            let escaped: Vec<String> = values.iter().map(|value| escape_pattern(value)).collect();
+            format!("({})", escaped.join("|"))
+        }
+    }
 }
 
 /// Escaped for a regular expression.

@@ -10,24 +10,33 @@
 //! | `quotes` | whether a place of a query is within quotes |
 //! | [`format`](mod@format) | values as text, by format |
 //! | `builtin` | `$__interval`, `$__from`, `__dashboard` and the like |
+//! | `room` | how much all texts of an answer may grow to |
 //! | [`interval`] | durations as text, steps, the interval of a panel |
 
 mod builtin;
 pub mod format;
 pub mod interval;
 mod quotes;
+mod room;
 mod syntax;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use chrono_tz::Tz;
 
-use crate::limits::{MAX_INTERPOLATED_BYTES, MAX_INTERPOLATION_DEPTH};
+use crate::effort;
+use crate::limits::{
+    INTERPOLATED_BYTES_PER_STEP, MAX_INTERPOLATED_BYTES, MAX_INTERPOLATION_DEPTH,
+    MAX_INTERPOLATION_STEPS,
+};
 use crate::model::Choice;
 use crate::model::variable::ALL;
 use quotes::Quotes;
+pub use room::Room;
 use syntax::Piece;
 
 /// What a value within a marked text begins with: a character that stands for nothing.
@@ -35,11 +44,16 @@ pub const VALUE_BEGINS: char = '\u{e000}';
 /// What a value within a marked text ends with.
 pub const VALUE_ENDS: char = '\u{e001}';
 
+/// What is said of values besides, by value and by name.
+pub type Members = BTreeMap<String, BTreeMap<String, String>>;
+
 /// What a variable holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Held {
     /// The values that are chosen; all that there are, if all are.
     pub values: Vec<Choice>,
+    /// What `${v.name}` writes of each value. Contexts are cloned for every query.
+    pub members: Arc<Members>,
     /// Whether it could hold several: then a language's list is written even for one.
     pub is_list: bool,
     /// Whether the values are a list even if there is one: several may be chosen, or all are. Some
@@ -58,6 +72,11 @@ impl Held {
     pub fn one(value: impl Into<String>) -> Self {
         Self { values: vec![Choice::plain(value)], ..Self::default() }
     }
+
+    /// What is said of a value besides.
+    fn member(&self, value: &str, name: &str) -> Option<&str> {
+        self.members.get(value)?.get(name).map(String::as_str)
+    }
 }
 
 /// How values are written where no format is named.
@@ -70,6 +89,8 @@ pub enum Style {
     Marked,
     /// As Grafana does where it knows no better: `{a,b}`.
     Glob,
+    /// In a regular expression: escaped for it, several as `(a|b)`.
+    Regex,
     /// In PromQL: several as `(a|b)`. Within quotes they are escaped for regular expressions, and no
     /// value ends the quotes; elsewhere a value is a part of the query, such as `job="api"`.
     Promql,
@@ -114,6 +135,8 @@ pub struct Context {
     pub user: String,
     /// The organisation, which is the tenant.
     pub organisation: String,
+    /// What is left for all texts of this context and its clones.
+    pub room: Room,
 }
 
 impl Context {
@@ -122,19 +145,34 @@ impl Context {
         self.scoped.get(name).or_else(|| self.variables.get(name))
     }
 
-    /// A text with its variables put in.
+    /// A text with its variables put in; as it is written once the time or the room for it is over.
     pub fn fill(&self, text: &str, style: Style) -> String {
-        self.fill_within(text, Quotes::of(style), MAX_INTERPOLATION_DEPTH)
+        let may_name = text.contains(['$', '[']);
+        if !may_name || effort::is_over() || self.room.is_used_up() {
+            return text.to_owned();
+        }
+        let left_steps = Cell::new(MAX_INTERPOLATION_STEPS);
+        let quotes = Quotes::of(style);
+        let filled = self.fill_within(text, quotes, MAX_INTERPOLATION_DEPTH, &left_steps);
+        self.room.take(filled.len());
+        filled
     }
 
-    /// `quotes` is where the text begins.
-    fn fill_within(&self, text: &str, mut quotes: Quotes, depth: usize) -> String {
+    /// `quotes` is where the text begins. The steps are those of the whole text: values that bring
+    /// nothing, and name each other, would otherwise take time without end.
+    fn fill_within(
+        &self,
+        text: &str,
+        mut quotes: Quotes,
+        depth: usize,
+        left_steps: &Cell<usize>,
+    ) -> String {
         let mut filled = String::with_capacity(text.len());
         for piece in syntax::pieces(text) {
             let before = filled.len();
             match piece {
                 Piece::Text(text) => filled.push_str(text),
-                Piece::Variable(named) => match self.value(&named, &quotes, depth) {
+                Piece::Variable(named) => match self.value(&named, &quotes, depth, left_steps) {
                     Some(value) if quotes.style() == Style::Marked => {
                         push_marked(&mut filled, &value);
                     }
@@ -158,7 +196,28 @@ impl Context {
         filled
     }
 
-    fn value(&self, named: &syntax::Named<'_>, quotes: &Quotes, depth: usize) -> Option<String> {
+    /// What stands for a variable; nothing if it is not known, or no steps are left.
+    fn value(
+        &self,
+        named: &syntax::Named<'_>,
+        quotes: &Quotes,
+        depth: usize,
+        left_steps: &Cell<usize>,
+    ) -> Option<String> {
+        left_steps.set(left_steps.get().checked_sub(1)?);
+        let value = self.value_within(named, quotes, depth, left_steps)?;
+        let steps = value.len() / INTERPOLATED_BYTES_PER_STEP;
+        left_steps.set(left_steps.get().saturating_sub(steps));
+        Some(value)
+    }
+
+    fn value_within(
+        &self,
+        named: &syntax::Named<'_>,
+        quotes: &Quotes,
+        depth: usize,
+        left_steps: &Cell<usize>,
+    ) -> Option<String> {
         let (format, style) = (named.format, quotes.style());
         let Some(held) = self.held(named.name) else { return builtin::value(self, named) };
         let is_for_people = matches!(style, Style::Text | Style::Marked);
@@ -173,21 +232,18 @@ impl Context {
             return Some(if depth == 0 {
                 all.clone()
             } else {
-                self.fill_within(all, quotes.clone(), depth - 1)
+                self.fill_within(all, quotes.clone(), depth - 1, left_steps)
             });
         }
-        let texts: Vec<&str> =
-            held.values
-                .iter()
-                .map(|choice| {
-                    if as_text || named.field == Some("text") {
-                        &choice.text
-                    } else {
-                        &choice.value
-                    }
-                })
-                .map(String::as_str)
-                .collect();
+        let texts: Vec<&str> = held
+            .values
+            .iter()
+            .map(|choice| {
+                let member = named.field.and_then(|name| held.member(&choice.value, name));
+                let is_text = as_text || named.field == Some("text");
+                member.unwrap_or(if is_text { &choice.text } else { &choice.value })
+            })
+            .collect();
         Some(match format {
             // It is shown as it is: escapes would be shown too.
             Some("html") if style == Style::Marked => texts.join(", "),
@@ -206,7 +262,7 @@ fn push_marked(text: &mut String, value: &str) {
 
 /// The names of all variables in a text.
 pub fn names(text: &str) -> BTreeSet<String> {
-    let named = syntax::pieces(text).into_iter().filter_map(|piece| match piece {
+    let named = syntax::pieces(text).filter_map(|piece| match piece {
         Piece::Variable(named) => Some(named.name.to_owned()),
         Piece::Text(_) => None,
     });

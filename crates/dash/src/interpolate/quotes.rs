@@ -59,7 +59,7 @@ impl Quotes {
             Style::Promql => (&['"', '`', '\''], Some('#')),
             Style::Logql => (&['"', '`'], Some('#')),
             Style::Traceql => (&['"', '`'], None),
-            Style::Text | Style::Marked | Style::Glob | Style::Sql => return,
+            Style::Text | Style::Marked | Style::Glob | Style::Regex | Style::Sql => return,
         };
         for c in text.chars() {
             self.place = match (self.place, c) {

@@ -24,27 +24,31 @@ pub(super) struct Named<'a> {
     pub(super) format: Option<&'a str>,
 }
 
-pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
-    let mut found = Vec::new();
+/// One after the other, so that of a text with very many no list is held.
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
     let (mut plain, mut at) = (0, 0);
-    while let Some(offset) = text[at..].find(['$', '[']) {
-        let start = at + offset;
-        match variable(&text[start..]) {
-            Some(named) => {
-                if plain < start {
-                    found.push(Piece::Text(&text[plain..start]));
+    std::iter::from_fn(move || {
+        while let Some(offset) = text[at..].find(['$', '[']) {
+            let start = at + offset;
+            match variable(&text[start..]) {
+                None => at = start + 1,
+                // The variable is found again at once.
+                Some(_) if plain < start => {
+                    let before = &text[plain..start];
+                    (plain, at) = (start, start);
+                    return Some(Piece::Text(before));
                 }
-                at = start + named.written.len();
-                plain = at;
-                found.push(Piece::Variable(named));
+                Some(named) => {
+                    at = start + named.written.len();
+                    plain = at;
+                    return Some(Piece::Variable(named));
+                }
             }
-            None => at = start + 1,
         }
-    }
-    if plain < text.len() {
-        found.push(Piece::Text(&text[plain..]));
-    }
-    found
+        let rest = &text[plain..];
+        (plain, at) = (text.len(), text.len());
+        (!rest.is_empty()).then_some(Piece::Text(rest))
+    })
 }
 
 /// The variable that a text begins with.
@@ -110,8 +114,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<(&str, Option<&str>, Option<&str>)> {
-        let pieces = pieces(text).into_iter();
-        let named = pieces.filter_map(|piece| match piece {
+        let named = pieces(text).filter_map(|piece| match piece {
             Piece::Variable(named) => Some((named.name, named.field, named.format)),
             Piece::Text(_) => None,
         });
@@ -142,7 +145,7 @@ mod tests {
         for text in ["$", "$$", "${", "${}", "${a b}", "[[", "[[a b]]", "[a]", "$1", "5$ [$", "ä$ü"]
         {
             assert_eq!(found(text), [], "{text}");
-            assert_eq!(pieces(text), [Piece::Text(text)]);
+            assert_eq!(pieces(text).collect::<Vec<_>>(), [Piece::Text(text)]);
         }
         assert_eq!(found("$$a"), [("a", None, None)]);
         assert_eq!(found("[[[a]]"), [("a", None, None)]);

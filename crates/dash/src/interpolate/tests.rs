@@ -255,3 +255,52 @@ fn values_within_marked_texts_are_told_from_what_is_around() {
     );
     assert_eq!(fill("${custom:raw} $custom"), "⟨.*⟩ ⟨All⟩");
 }
+
+#[test]
+fn values_that_name_each_other_take_a_bounded_number_of_steps() {
+    let all = |text: String| Held { is_all: true, all_value: Some(text), ..Held::default() };
+    let mut variables: BTreeMap<String, Held> = (1..8)
+        .map(|nth| (format!("v{nth}"), all(format!("${{v{}}}", nth + 1).repeat(100))))
+        .collect();
+    variables.insert("v8".to_owned(), all(String::new()));
+    let context = Context { variables, ..Context::default() };
+    let before = std::time::Instant::now();
+    let filled = context.fill("$v1", Style::Glob);
+    assert!(before.elapsed().as_secs() < 5);
+    assert!(filled.starts_with("${v"), "what there were no steps for stays");
+    assert_eq!(context.fill("a $v7 b", Style::Glob), "a  b");
+}
+
+#[test]
+fn all_texts_of_an_answer_share_their_room() {
+    let mut context = context();
+    let long = "x".repeat(crate::limits::MAX_INTERPOLATED_BYTES);
+    context.variables.insert("long".to_owned(), Held::one(long.as_str()));
+    let clone = context.clone();
+    let texts = crate::limits::MAX_ANSWER_INTERPOLATED_BYTES / long.len();
+    for _ in 0..texts {
+        assert_eq!(clone.fill("$long", Style::Glob).len(), long.len());
+    }
+    assert_eq!(context.fill("$one", Style::Glob), "$one");
+    assert_eq!(Context::default().fill("a", Style::Glob), "a");
+}
+
+#[test]
+fn a_value_in_a_regular_expression_is_a_text_that_it_finds() {
+    let fill = |text: &str| context().fill(text, Style::Regex);
+    assert_eq!(fill("/^$one-/"), r"/^a\.b-/");
+    assert_eq!(fill("/$several/"), r"/(a\.b|c'd)/");
+}
+
+#[test]
+fn members_of_values_are_written_by_their_names() {
+    let zone = BTreeMap::from([("zone".to_owned(), "eu-1".to_owned())]);
+    let members = Arc::new(Members::from([("eu".to_owned(), zone)]));
+    let choice = Choice { text: "Europe".to_owned(), value: "eu".to_owned() };
+    let held = Held { values: vec![choice], members, ..Held::default() };
+    let variables = [("v".to_owned(), held)].into();
+    let context = Context { variables, ..Context::default() };
+    let text = "${v.zone} ${v.text} ${v.value} ${v.other} ${v.zone:doublequote}";
+    assert_eq!(context.fill(text, Style::Glob), "eu-1 Europe eu eu \"eu-1\"");
+    assert_eq!(context.fill("${v.zone}", Style::Text), "eu-1");
+}

@@ -24,7 +24,7 @@ pub type Scope = BTreeMap<String, Choice>;
 /// A row's heading, with the panels below that are its own.
 #[derive(Debug, Clone)]
 pub struct PlacedSection<'a> {
-    /// Its heading; only the first section can be without.
+    /// Its heading. Panels at the top, and those behind a closed row, are without.
     pub row: Option<PlacedRow<'a>>,
     /// Where it begins, all rows being open.
     pub top: i64,

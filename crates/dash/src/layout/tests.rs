@@ -109,3 +109,10 @@ fn rows_without_panels_are_cut_too() {
 fn a_key_names_its_panel() {
     assert_eq!([panel_of("12"), panel_of("12.r1.0"), panel_of("x")], [Some(12), Some(12), None]);
 }
+
+#[test]
+fn what_follows_a_closed_row_is_below_it_and_not_in_it() {
+    let row = json!({"id": 2, "type": "row", "collapsed": true, "panels": [panel(3, 0, 1, 12, 2)]});
+    let panels = json!([panel(1, 0, 0, 24, 4), row, panel(4, 0, 5, 24, 3)]);
+    assert_eq!(laid_out(panels, &[]), ["1 0,0 24x4", "row 2 4", "3 0,5 12x2", "4 0,7 24x3"]);
+}

@@ -4,29 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::model::read::{self, Object};
 
-/// Brings mappings of the defaults and of overrides up to date.
-pub(super) fn migrate(panel: &mut Object) {
-    let Some(Value::Object(config)) = panel.get_mut("fieldConfig") else { return };
-    if let Some(Value::Object(defaults)) = config.get_mut("defaults")
-        && let Some(mappings) = defaults.get_mut("mappings")
-    {
-        *mappings = modern(mappings);
-    }
-    let Some(Value::Array(overrides)) = config.get_mut("overrides") else { return };
-    for one in overrides {
-        let Some(Value::Array(properties)) = one.get_mut("properties") else { continue };
-        for property in properties.iter_mut().filter_map(Value::as_object_mut) {
-            if read::text(property, "id") == Some("mappings")
-                && let Some(value) = property.get_mut("value")
-            {
-                *value = modern(value);
-            }
-        }
-    }
-}
-
 /// Mappings of today; those that are so already stay.
-fn modern(old: &Value) -> Value {
+pub(super) fn modern(old: &Value) -> Value {
     let Value::Array(old) = old else { return json!([]) };
     let is_modern = |mapping: &Value| mapping.get("type").is_some_and(Value::is_string);
     if old.iter().all(is_modern) {

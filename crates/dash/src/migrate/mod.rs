@@ -15,7 +15,8 @@
 //! | `rows` | rows with spans, from before there was a grid |
 //! | `graph`, `axes`, `series_overrides` | the old graph |
 //! | `singlestat`, `gauge`, `table`, `heatmap`, `pie`, `text` | other old panels |
-//! | `thresholds`, `mappings`, `steps` | old forms within panels of any kind |
+//! | `thresholds`, `mappings`, `steps`, `links` | old forms within panels of any kind |
+//! | `variables` | variables that meant something else once |
 //! | `v2`, `v2_layout` | Grafana's second schema, to the classic one |
 
 mod axes;
@@ -23,6 +24,7 @@ mod gauge;
 mod graph;
 mod heatmap;
 mod inputs;
+mod links;
 mod mappings;
 mod notes;
 mod pie;
@@ -37,12 +39,13 @@ mod text;
 mod thresholds;
 mod v2;
 mod v2_layout;
+mod variables;
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::limits::{MAX_DEPTH, MAX_PANELS, MAX_VARIABLES};
+use crate::limits::{MAX_DASHBOARD_BYTES, MAX_DEPTH, MAX_PANELS, MAX_VARIABLES};
 use crate::model::panel::{COLUMNS, DRAWN, is_row};
 use crate::model::read::{self, Object};
 
@@ -78,6 +81,9 @@ pub enum NotADashboard {
     /// Its JSON is nested too deep.
     #[error("the JSON of a dashboard is nested at most {MAX_DEPTH} levels deep")]
     TooDeep,
+    /// Its inputs and library panels would make it too large.
+    #[error("inputs and library panels bring at most {MAX_DASHBOARD_BYTES} bytes into a dashboard")]
+    TooMuchPutIn,
 }
 
 /// A dashboard that is up to date.
@@ -131,14 +137,16 @@ pub fn migrate(original: &Value) -> Result<Migrated, NotADashboard> {
         return Err(NotADashboard::OtherJson("an object with neither `panels` nor `title`"));
     }
     note_version(&json, &mut general);
-    inputs::resolve(&mut json, &mut general);
+    inputs::resolve(&mut json, &mut general)?;
     rows::to_grid(&mut json);
     drop_copies(&mut json, &mut general);
     check_counts(&json)?;
     sort_by_place(&mut json);
-    let version = read::integer(&json, "schemaVersion");
-    if version.is_some_and(|version| version < steps::LABELS_APART_SINCE) {
-        for_each_panel(&mut json, steps::merge_labels);
+    if let Some(version) = read::integer(&json, "schemaVersion") {
+        if version < steps::LABELS_APART_SINCE {
+            for_each_panel(&mut json, steps::merge_labels);
+        }
+        variables::migrate(&mut json, version);
     }
     let notes = panels(&mut json, &mut general);
     // What is wrapped around it is gone, but not which dashboard it is.
@@ -286,8 +294,15 @@ pub fn panel(of: &mut Object, notes: &mut Notes) {
         let abreast = (COLUMNS as f64 / least).floor().max(1.0);
         set_missing(of, "maxPerRow", read::json_number(abreast));
     }
-    thresholds::migrate(of);
-    mappings::migrate(of);
+    if let Some(Value::Object(options)) = of.get_mut("options")
+        && let Some(tooltip) = options.remove("tooltipOptions")
+    {
+        set_missing(options, "tooltip", tooltip);
+    }
+    each_setting(of, "thresholds", thresholds::modern);
+    each_setting(of, "mappings", mappings::modern);
+    steps::name_reducers(of);
+    links::migrate(of, notes);
 }
 
 /// Ids of panels, each of which is given once.
@@ -347,6 +362,27 @@ fn push_override(panel: &mut Object, matcher: Value, properties: Vec<Value>) {
     }
     if let Value::Array(overrides) = overrides {
         overrides.push(json!({"matcher": matcher, "properties": properties}));
+    }
+}
+
+/// Brings a setting of the defaults and of overrides up to date.
+fn each_setting(panel: &mut Object, id: &str, modern: impl Fn(&Value) -> Value) {
+    let Some(Value::Object(config)) = panel.get_mut("fieldConfig") else { return };
+    if let Some(Value::Object(defaults)) = config.get_mut("defaults")
+        && let Some(setting) = defaults.get_mut(id)
+    {
+        *setting = modern(setting);
+    }
+    let Some(Value::Array(overrides)) = config.get_mut("overrides") else { return };
+    for one in overrides {
+        let Some(Value::Array(properties)) = one.get_mut("properties") else { continue };
+        for property in properties.iter_mut().filter_map(Value::as_object_mut) {
+            if read::text(property, "id") == Some(id)
+                && let Some(value) = property.get_mut("value")
+            {
+                *value = modern(value);
+            }
+        }
     }
 }
 

@@ -83,7 +83,8 @@ fn of_text(key: &str, value: &Value, notes: &mut Notes) -> Vec<Value> {
         ("fillBelowTo", _) => one("custom.fillBelowTo", json!(text)),
         // A group of its own: A, B, C or D.
         ("stack", _) => one("custom.stacking", json!({"mode": "normal", "group": text})),
-        ("alias", _) => Vec::new(),
+        // The second is what an old library of Grafana's page left behind.
+        ("alias" | "$$hashKey", _) => Vec::new(),
         _ => {
             notes.lost(format!("`{key}` of a series override is not kept"));
             Vec::new()

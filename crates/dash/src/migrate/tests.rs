@@ -135,6 +135,25 @@ fn a_single_value_becomes_a_stat_or_a_gauge() {
 }
 
 #[test]
+fn thresholds_and_mappings_of_overrides_are_brought_up_to_date_as_those_of_all_fields() {
+    let thresholds = json!({"steps": [{"color": "green", "value": 0}]});
+    let mappings = json!([{"type": 1, "value": "0", "text": "none"}]);
+    let (panel, _) = migrated(json!({"type": "stat", "fieldConfig": {
+        "defaults": {"thresholds": thresholds, "mappings": mappings},
+        "overrides": [{"matcher": {"id": "byName", "options": "a"}, "properties": [
+            {"id": "thresholds", "value": thresholds}, {"id": "mappings", "value": mappings},
+        ]}]
+    }}));
+    let config = &panel["fieldConfig"];
+    let properties = &config["overrides"][0]["properties"];
+    let steps = json!([{"color": "green", "value": null}]);
+    assert_eq!(config["defaults"]["thresholds"]["steps"], steps);
+    assert_eq!(properties[0]["value"], config["defaults"]["thresholds"]);
+    assert_eq!(config["defaults"]["mappings"][0]["type"], "value");
+    assert_eq!(properties[1]["value"], config["defaults"]["mappings"]);
+}
+
+#[test]
 fn options_of_old_gauges_become_options_of_fields() {
     let (panel, _) = migrated(json!({
         "type": "gauge",
@@ -259,6 +278,99 @@ fn inputs_and_library_panels_are_filled_in() {
     assert_eq!(panels[1]["gridPos"]["w"], 3);
     assert_eq!(panels[2]["type"], "library-panel");
     assert!(done.general.0.iter().any(|note| note.is_loss && note.text.contains("`G`")));
+}
+
+#[test]
+fn inputs_are_put_in_once_and_are_not_looked_into() {
+    let inputs: Vec<Value> = (0..40)
+        .map(|nth| {
+            let value = format!("${{I{}}}", nth + 1).repeat(10);
+            json!({"name": format!("I{nth}"), "type": "constant", "value": value})
+        })
+        .collect();
+    let done = migrate(&json!({"title": "${I0} ${other} ${I39", "__inputs": inputs})).unwrap();
+    let expected = format!("{} ${{other}} ${{I39", "${I1}".repeat(10));
+    assert_eq!(done.json["title"], json!(expected));
+}
+
+#[test]
+fn a_small_file_makes_no_large_dashboard() {
+    let long = "x".repeat(100_000);
+    let inputs = json!([{"name": "I", "type": "constant", "value": long}]);
+    let of = json!({"title": "${I}".repeat(100), "__inputs": inputs});
+    assert_eq!(migrate(&of).unwrap_err(), NotADashboard::TooMuchPutIn);
+    let panels = vec![json!({"libraryPanel": {"uid": "l", "name": "L"}}); 100];
+    let elements = json!({"l": {"model": {"type": "text", "options": {"content": long}}}});
+    let of = json!({"title": "T", "panels": panels, "__elements": elements});
+    assert_eq!(migrate(&of).unwrap_err(), NotADashboard::TooMuchPutIn);
+}
+
+#[test]
+fn queries_of_variables_were_asked_whatever_they_say_before_version_29() {
+    let variable = |version: i64, refresh: Value| {
+        let variable = json!({"name": "v", "type": "query", "query": "label_values(a)",
+            "refresh": refresh, "options": [{"text": "old", "value": "old"}]});
+        let of =
+            json!({"schemaVersion": version, "panels": [], "templating": {"list": [variable]}});
+        let made = migrate(&of).unwrap().json["templating"]["list"][0].clone();
+        (made["refresh"].clone(), made.get("options").is_some())
+    };
+    assert_eq!(variable(28, json!(0)), (json!(1), false));
+    assert_eq!(variable(28, json!(true)), (json!(1), false));
+    assert_eq!(variable(28, json!(2)), (json!(2), false));
+    assert_eq!(variable(29, json!(0)), (json!(0), true));
+}
+
+#[test]
+fn constants_that_were_shown_before_version_27_are_typed() {
+    let kind = |version: i64, hide: i64| {
+        let variable = json!({"name": "v", "type": "constant", "query": "a", "hide": hide});
+        let of =
+            json!({"schemaVersion": version, "panels": [], "templating": {"list": [variable]}});
+        let made = migrate(&of).unwrap().json["templating"]["list"][0].clone();
+        (made["type"].clone(), made["current"]["value"].clone())
+    };
+    assert_eq!(kind(26, 0), (json!("textbox"), json!("a")));
+    assert_eq!(kind(26, 1), (json!("textbox"), json!("a")));
+    assert_eq!(kind(26, 2), (json!("constant"), Value::Null));
+    assert_eq!(kind(27, 0), (json!("constant"), Value::Null));
+}
+
+#[test]
+fn links_of_panels_that_name_a_dashboard_become_addresses() {
+    let link = |link: Value| {
+        let (panel, losses) = migrated(json!({"id": 1, "type": "stat", "links": [link]}));
+        (panel["links"][0].clone(), losses.len())
+    };
+    let old = json!({"type": "absolute", "title": "L", "url": "/d/x?a=1", "keepTime": true,
+        "includeVars": true, "params": "b=2", "targetBlank": true});
+    let url = "/d/x?a=1&${__url_time_range}&${__all_variables}&b=2";
+    assert_eq!(link(old), (json!({"title": "L", "url": url, "targetBlank": true}), 0));
+    let named =
+        json!({"type": "dashboard", "dashboard": "My  Board!", "dashUri": "db/x", "title": "L"});
+    assert_eq!(link(named), (json!({"title": "L", "url": "/dashboard/db/my-board"}), 1));
+    let named = json!({"dashUri": "db/x", "keepTime": true});
+    assert_eq!(link(named), (json!({"url": "/dashboard/db/x?${__url_time_range}"}), 1));
+    let today = json!({"title": "L", "url": "/d/x", "targetBlank": false});
+    assert_eq!(link(today.clone()), (today, 0));
+}
+
+#[test]
+fn reducers_of_trends_and_tooltips_are_where_they_are_today() {
+    let step = json!({"id": "timeSeriesTable", "options": {"refIdToStat": {"A": "mean"}, "B": {"timeField": "t"}}});
+    let (panel, _) = migrated(json!({"id": 1, "type": "timeseries", "transformations": [step],
+        "options": {"tooltipOptions": {"mode": "multi"}}}));
+    assert_eq!(
+        panel["transformations"][0]["options"],
+        json!({"A": {"stat": "mean"}, "B": {"timeField": "t"}})
+    );
+    assert_eq!(panel["options"], json!({"tooltip": {"mode": "multi"}}));
+}
+
+#[test]
+fn what_an_old_page_left_in_series_overrides_is_no_loss() {
+    let series = json!({"$$hashKey": "object:64", "alias": "a", "color": "#fff"});
+    assert!(migrated(json!({"type": "graph", "seriesOverrides": [series]})).1.is_empty());
 }
 
 #[test]

@@ -4,28 +4,8 @@ use serde_json::{Value, json};
 
 use crate::model::read::{self, Object};
 
-/// Brings thresholds of the defaults and of overrides up to date.
-pub(super) fn migrate(panel: &mut Object) {
-    let Some(Value::Object(config)) = panel.get_mut("fieldConfig") else { return };
-    if let Some(Value::Object(defaults)) = config.get_mut("defaults")
-        && let Some(thresholds) = defaults.get_mut("thresholds")
-    {
-        *thresholds = modern(thresholds);
-    }
-    let Some(Value::Array(overrides)) = config.get_mut("overrides") else { return };
-    for one in overrides {
-        let Some(Value::Array(properties)) = one.get_mut("properties") else { continue };
-        for property in properties.iter_mut().filter_map(Value::as_object_mut) {
-            if read::text(property, "id") == Some("thresholds")
-                && let Some(value) = property.get_mut("value")
-            {
-                *value = modern(value);
-            }
-        }
-    }
-}
-
-fn modern(old: &Value) -> Value {
+/// Thresholds of today.
+pub(super) fn modern(old: &Value) -> Value {
     match old {
         // Of a list, which is the older form, only values and colours mean something today.
         Value::Array(list) => {

@@ -121,18 +121,24 @@ impl Dashboard {
 }
 
 /// Panels by the rows they belong to: those of a closed row are in it, those of an open one follow it.
+/// What follows a closed one is of no row.
 fn sections(panels: &[Value]) -> Vec<Section> {
-    let mut sections = vec![Section::default()];
+    let mut sections: Vec<Section> = Vec::new();
     for panel in panels.iter().filter_map(Value::as_object).take(MAX_PANELS) {
         if panel::is_row(panel) {
             let within = read::list(panel, "panels").iter().filter_map(Value::as_object);
             let panels = within.take(MAX_PANELS).map(Panel::read).collect();
             sections.push(Section { row: Some(Row::read(panel)), panels });
-        } else if let Some(section) = sections.last_mut() {
-            section.panels.push(Panel::read(panel));
+            continue;
+        }
+        let panel = Panel::read(panel);
+        let is_closed =
+            |section: &Section| section.row.as_ref().is_some_and(|row| row.is_collapsed);
+        match sections.last_mut() {
+            Some(section) if !is_closed(section) => section.panels.push(panel),
+            _ => sections.push(Section { row: None, panels: vec![panel] }),
         }
     }
-    sections.retain(|section| section.row.is_some() || !section.panels.is_empty());
     sections
 }
 
@@ -153,13 +159,18 @@ mod tests {
             {"id": 2, "type": "row", "collapsed": true, "panels": [{"id": 3, "type": "stat"}]},
             {"id": 4, "type": "row", "collapsed": false, "panels": []},
             {"id": 5, "type": "stat"},
+            {"id": 6, "type": "row", "collapsed": true, "panels": [{"id": 7, "type": "stat"}]},
+            {"id": 8, "type": "stat"},
+            {"id": 9, "type": "stat"},
         ]}));
         let shape: Vec<(Option<i64>, Vec<i64>)> = dashboard
             .sections
             .iter()
             .map(|s| (s.row.as_ref().map(|r| r.id), s.panels.iter().map(|p| p.id).collect()))
             .collect();
-        assert_eq!(shape, [(None, vec![1]), (Some(2), vec![3]), (Some(4), vec![5])]);
+        let rows = [(None, vec![1]), (Some(2), vec![3]), (Some(4), vec![5])];
+        assert_eq!(shape[..3], rows);
+        assert_eq!(shape[3..], [(Some(6), vec![7]), (None, vec![8, 9])]);
     }
 
     #[test]

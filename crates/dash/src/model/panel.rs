@@ -38,7 +38,7 @@ const WITHOUT_DATA: [&str; 2] = ["text", "dashlist"];
 /// A row's heading, if there is one, and the panels below.
 #[derive(Debug, Clone, Default)]
 pub struct Section {
-    /// The heading. Only the first section can be without.
+    /// The heading. Those at the top, and behind a closed row, are without.
     pub row: Option<Row>,
     /// The panels.
     pub panels: Vec<Panel>,

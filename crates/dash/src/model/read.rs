@@ -19,13 +19,16 @@ pub fn object<'a>(of: &'a Object, key: &str) -> Option<&'a Object> {
 
 /// The object that is a member; what is there instead gives way to an empty one.
 pub fn object_mut<'a>(of: &'a mut Object, key: &str) -> &'a mut Object {
-    let value = of.entry(key).or_insert_with(|| Value::Object(Map::new()));
-    if !value.is_object() {
-        *value = Value::Object(Map::new());
-    }
+    made_object(of.entry(key).or_insert(Value::Null))
+}
+
+fn made_object(value: &mut Value) -> &mut Object {
     match value {
         Value::Object(members) => members,
-        _ => unreachable!("it was made an object"),
+        other => {
+            *other = Value::Object(Map::new());
+            made_object(other)
+        }
     }
 }
 

@@ -190,7 +190,9 @@ pub fn answerer(source: Option<&SourceRef>, query: &Object) -> Answerer {
             }
         };
     }
-    match looks_like(query).or_else(|| named_after(&source.uid)) {
+    let language = looks_like(query).or_else(|| named_after(&source.uid));
+    // Metrics and logs are asked by the same member, mostly metrics.
+    match language.or_else(|| read::text(query, "expr").map(|_| Language::Promql)) {
         Some(language) => Answerer::Ours(language),
         None if source.uid.is_empty() => {
             Answerer::Nobody("it is not known which data source is meant".to_owned())
@@ -202,7 +204,7 @@ pub fn answerer(source: Option<&SourceRef>, query: &Object) -> Answerer {
     }
 }
 
-/// The language that a query is written in, by its members.
+/// The language that a query is written in, where its members leave no doubt.
 fn looks_like(query: &Object) -> Option<Language> {
     let kind = read::text(query, "queryType").unwrap_or_default();
     if read::text(query, "rawSql").is_some() {
@@ -215,7 +217,7 @@ fn looks_like(query: &Object) -> Option<Language> {
     }
     let expr = read::text(query, "expr")?;
     let begins_as_logs = expr.trim_start().starts_with('{') && expr.contains("} |");
-    Some(if begins_as_logs { Language::Logql } else { Language::Promql })
+    begins_as_logs.then_some(Language::Logql)
 }
 
 /// The language that the name of a data source hints at.
@@ -268,6 +270,9 @@ mod tests {
             (Value::Null, json!({"expr": "{a=\"b\"} |= \"x\""}), Logql),
             (Value::Null, json!({"queryType": "traceql"}), Traceql),
             (json!("main"), json!({"rawSql": "SELECT 1"}), Sql),
+            (json!("Loki"), json!({"expr": "{a=\"b\"}"}), Logql),
+            (json!("Loki"), json!({"expr": "sum(rate({a=\"b\"} |= \"x\" [5m]))"}), Logql),
+            (json!("house"), json!({"expr": "up"}), Promql),
         ] {
             assert_eq!(asked(source.clone(), query), Answerer::Ours(language), "{source}");
         }

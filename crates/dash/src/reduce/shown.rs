@@ -17,7 +17,7 @@ use crate::fields::{
     scope_of,
 };
 use crate::frame::{Config, Field, Frame, Kind, Notice, Value};
-use crate::limits;
+use crate::{effort, limits, size};
 
 /// A value with its title.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -88,7 +88,7 @@ pub fn shown(
     context: &Context<'_>,
 ) -> AllShown {
     let panel = Panel::read(reduce_options, field_config, frames, context);
-    let mut made = Made::default();
+    let mut made = Made { values: Vec::new(), left_out: 0, left_bytes: limits::MAX_SHOWN_BYTES };
     for frame in 0..frames.len() {
         panel.add_frame(frame, &mut made);
     }
@@ -103,19 +103,27 @@ pub fn shown(
 }
 
 /// Values as they are found.
-#[derive(Default)]
 struct Made {
     values: Vec<Shown>,
     /// How many there was no room for.
     left_out: usize,
+    left_bytes: usize,
 }
 
 impl Made {
     /// Whether there is room for one more. What there is none for is counted.
     fn has_room(&mut self, limit: usize) -> bool {
-        let has_room = self.values.len() < limit;
+        let has_room = self.values.len() < limit && self.left_bytes > 0 && !effort::is_over();
         self.left_out += usize::from(!has_room);
         has_room
+    }
+
+    /// Adds a value, which takes room for its texts and its copy of the configuration.
+    fn add(&mut self, shown: Shown) {
+        let texts = shown.title.len() + shown.display.text.len();
+        let bytes = size::config_bytes(&shown.config) + texts;
+        self.left_bytes = self.left_bytes.saturating_sub(bytes);
+        self.values.push(shown);
     }
 }
 
@@ -198,12 +206,12 @@ impl<'a> Panel<'a> {
             if !made.has_room(limit.min(limits::MAX_SHOWN_VALUES)) {
                 continue;
             }
-            let title = self.row_title(frame, field, row);
+            let title = size::cut(self.row_title(frame, field, row), limits::MAX_NAME_BYTES);
             let mut display = displayer.show(value);
             display.color = self.row_color(&title).or(display.color);
             let scope = scope_of(&self.prepared, frame, field, Some(row), self.context);
             let links = column.config.get("links").unwrap_or(&Json::Null);
-            made.values.push(Shown {
+            made.add(Shown {
                 row: Some(row),
                 series_index: made.values.len(),
                 links: links::links(links, &scope, self.context.interpolate),
@@ -235,12 +243,13 @@ impl<'a> Panel<'a> {
                 }
                 None => self.prepared.name(frame, field).to_owned(),
             };
+            let title = size::cut(title, limits::MAX_NAME_BYTES);
             let display = match reducer.keeps_unit() {
                 true => displayer.show(&value),
                 false => display(&without_unit(column), &value, &self.context.clock),
             };
             let links = column.config.get("links").unwrap_or(&Json::Null);
-            made.values.push(Shown {
+            made.add(Shown {
                 calc: Some(id.clone()),
                 percent_change: change,
                 links: links::links(links, &scope, self.context.interpolate),
@@ -335,4 +344,37 @@ fn nothing(field_config: &Json, context: &Context<'_>) -> Option<Shown> {
         links: Vec::new(),
         config: field.config,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_take_room_for_their_texts() {
+        let mut made = Made { values: Vec::new(), left_out: 0, left_bytes: 10 };
+        let shown = Shown { title: "12345".to_owned(), ..nothing_at_all() };
+        for _ in 0..4 {
+            if made.has_room(10) {
+                made.add(shown.clone());
+            }
+        }
+        assert_eq!((made.values.len(), made.left_out), (2, 2));
+    }
+
+    fn nothing_at_all() -> Shown {
+        Shown {
+            title: String::new(),
+            display: Display::default(),
+            frame: 0,
+            field: 0,
+            row: None,
+            calc: None,
+            series_index: 0,
+            range: None,
+            percent_change: None,
+            links: Vec::new(),
+            config: Config::new(),
+        }
+    }
 }

@@ -71,10 +71,12 @@ pub struct Report {
 
 /// How many panels are what.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)]
 pub struct Counts {
+    /// Of which all works.
     pub full: usize,
+    /// Of which some works.
     pub partial: usize,
+    /// Of which nothing works.
     pub unsupported: usize,
 }
 

@@ -1,11 +1,12 @@
 //! Regular expressions of a dashboard that cannot be read: what they are to choose is not chosen.
 //!
-//! One that names a variable is known only once the variable is put in, and is not looked at.
+//! One that names a variable is known only once the variable is put in, and is not looked at. In that of a
+//! variable others are put in as texts: it is looked at with a letter in their place.
 
 use serde_json::Value;
 
 use crate::fields::pattern;
-use crate::interpolate::names;
+use crate::interpolate::{Context, Held, Style, names};
 use crate::model::{Panel, Variable};
 
 /// What is said of the expressions of a panel: its mappings, overrides, fields and transformations.
@@ -63,7 +64,12 @@ pub(super) fn of_panel(panel: &Panel) -> Vec<String> {
 /// What is said of the expression of a variable.
 pub(super) fn of_variable(variable: &Variable) -> Option<String> {
     let text = variable.raw.get("regex").and_then(Value::as_str)?.trim();
-    let why = Some(text).filter(|text| !text.is_empty()).and_then(|text| wrong(text, false))?;
+    if text.is_empty() {
+        return None;
+    }
+    let variables = names(text).into_iter().map(|name| (name, Held::one("a"))).collect();
+    let filled = Context { variables, ..Context::default() }.fill(text, Style::Regex);
+    let why = wrong(&filled, false)?;
     Some(format!("it has no values: {why}"))
 }
 

@@ -155,7 +155,9 @@ fn expressions_that_cannot_be_read_are_named() {
                     "config": {"id": "regex", "options": {"value": "*"}}}]}}]}],
         "templating": {"list": [
             {"name": "v", "type": "custom", "query": "a", "regex": "/(?<=a)b/"},
-            {"name": "w", "type": "query", "query": "label_values(a)", "regex": "/(/"}]}
+            {"name": "w", "type": "query", "query": "label_values(a)", "regex": "/(/"},
+            {"name": "x", "type": "query", "query": "label_values(a)", "regex": "/$v(/"},
+            {"name": "y", "type": "query", "query": "label_values(a)", "regex": "/^$v-.*/"}]}
     }));
     let reasons = &report.panels[0].reasons;
     let begins = [
@@ -170,5 +172,8 @@ fn expressions_that_cannot_be_read_are_named() {
     }
     assert_eq!(report.panels[0].status, Status::Partial);
     assert_eq!(report.variables[0].status, Status::Full);
-    assert!(report.variables[1].reasons[0].contains("regular expression"));
+    for variable in &report.variables[1..3] {
+        assert!(variable.reasons[0].contains("regular expression"), "{:?}", variable.reasons);
+    }
+    assert!(report.variables[3].reasons.is_empty(), "{:?}", report.variables[3].reasons);
 }

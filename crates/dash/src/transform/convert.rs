@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 
 use super::options::Options;
 use super::{Outcome, map_fields};
+use crate::effort;
 use crate::fields::units::date;
 use crate::fields::{FieldMatcher, Names, Place};
 use crate::frame::{Field, Frame, Kind, Value, parse_number};
@@ -20,6 +21,7 @@ pub(super) fn apply(options: Options<'_>, frames: &[Frame], zone: Tz) -> Outcome
     for conversion in options.list("conversions") {
         let conversion = Options(conversion);
         let Some(target) = conversion.text("targetField") else { continue };
+        effort::check()?;
         let matcher = FieldMatcher::Names(vec![target.to_owned()]);
         let names = Names::new(&made);
         made = map_fields(&made, |frame, at, field| {

@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use super::options::Options;
 use super::{Outcome, check_cells, too_many_fields};
+use crate::effort;
 use crate::fields::Names;
 use crate::fields::pattern::{self, Pattern};
 use crate::frame::{Field, Frame, Kind, Value, guess_kind};
@@ -44,6 +45,8 @@ pub(super) fn apply(options: Options<'_>, frames: &[Frame]) -> Outcome {
             let Some(place) = place.or_else(own) else { continue };
             found = true;
             for (row, value) in frame.fields[place].values.iter().enumerate() {
+                effort::check_at(row)?;
+                check_cells(columns.cells)?;
                 take(*source, format, value, &mut |name, value| columns.set(name, row, value));
             }
         }
@@ -80,6 +83,8 @@ fn format(options: Options<'_>) -> Result<Format<'_>, String> {
 struct Columns {
     places: HashMap<String, usize>,
     columns: Vec<(String, Vec<(usize, Value)>)>,
+    /// All that were set, those of the same place too.
+    cells: usize,
 }
 
 impl Columns {
@@ -95,6 +100,7 @@ impl Columns {
             }
         };
         self.columns[place].1.push((row, value));
+        self.cells += 1;
     }
 
     fn into_fields(self, rows: usize) -> Result<Vec<Field>, String> {

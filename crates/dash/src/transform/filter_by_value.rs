@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use super::options::{self, Options};
 use super::{Outcome, map_fields};
+use crate::effort;
 use crate::fields::Names;
 use crate::fields::pattern::{self, Pattern};
 use crate::frame::{Frame, Value};
@@ -55,9 +56,10 @@ pub(super) fn apply(options: Options<'_>, frames: &[Frame]) -> Outcome {
                 true => filters.iter().all(|filter| met(row, filter)),
                 false => filters.iter().any(|filter| met(row, filter)),
             };
-            (0..frame.rows()).map(|row| matches(row) == include).collect()
+            let keeps = |row| effort::check_at(row).map(|()| matches(row) == include);
+            (0..frame.rows()).map(keeps).collect::<Result<Vec<bool>, String>>()
         })
-        .collect();
+        .collect::<Result<_, String>>()?;
     Ok(map_fields(frames, |frame, _, field| {
         let values = field.values.iter().zip(&kept[frame]).filter(|(_, kept)| **kept);
         field.with_values(values.map(|(value, _)| value.clone()).collect())

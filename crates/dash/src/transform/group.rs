@@ -187,8 +187,12 @@ impl Groups {
 
     fn nested(&self, frame: &Frame, fields: &[usize], header: bool) -> Field {
         let group = |rows: &Vec<usize>| {
-            let part = frame.with_fields(fields.iter().map(|&f| frame.fields[f].clone()).collect());
-            let mut part = part.with_rows(rows);
+            // Only the group's rows: all of them, for each group, would be rows times groups.
+            let pick = |&field: &usize| {
+                let field = &frame.fields[field];
+                field.with_values(rows.iter().map(|&row| field.at(row).clone()).collect())
+            };
+            let mut part = frame.with_fields(fields.iter().map(pick).collect());
             part.meta.insert("custom".to_owned(), json!({"noHeader": !header}));
             Value::List(Arc::from([Value::Frame(Arc::new(part))]))
         };

@@ -42,7 +42,7 @@ use serde_json::Value as Json;
 
 use crate::fields::FrameMatcher;
 use crate::frame::{Field, Frame, Notice, Value};
-use crate::limits;
+use crate::{effort, limits, size};
 use options::Options;
 
 /// What a list of transformations made.
@@ -88,6 +88,11 @@ pub fn apply(
         if !is_wanted(transformation) {
             continue;
         }
+        if effort::is_over() {
+            let why = "the last transformations are not run: it takes too long";
+            notices.push(Notice::warning(why));
+            break;
+        }
         match one(transformation, &frames, context) {
             Ok(made) => frames = made,
             Err(reason) => {
@@ -112,7 +117,7 @@ fn one(transformation: &Json, frames: &[Frame], context: &Context<'_>) -> Outcom
     if !options.is_null() && !options.is_object() {
         return Err("expected the options to be an object".to_owned());
     }
-    let options = options::interpolated(&options, context.interpolate);
+    let options = options::interpolated(&options, context.interpolate)?;
     let zone = context.zone;
     let filter = transformation.get("filter").filter(|filter| has_options(filter));
     let Some(filter) = filter else { return bounded(run(id, Options(&options), frames, zone)?) };
@@ -214,7 +219,11 @@ fn bounded(mut frames: Vec<Frame>) -> Outcome {
         return Err(too_many_fields());
     }
     frames.iter_mut().for_each(Frame::square);
-    check_cells(frames.iter().map(|frame| frame.rows() * frame.fields.len()).sum())?;
+    // A field without rows takes room too.
+    check_cells(frames.iter().map(|frame| frame.rows().max(1) * frame.fields.len()).sum())?;
+    if size::text_bytes(&frames) > limits::MAX_TEXT_BYTES {
+        return Err(too_much_text());
+    }
     Ok(frames)
 }
 
@@ -224,6 +233,10 @@ fn check_cells(cells: usize) -> Result<(), String> {
         return Err(format!("it would make more than {} cells", limits::MAX_CELLS));
     }
     Ok(())
+}
+
+fn too_much_text() -> String {
+    format!("it would make more than {} bytes of text", limits::MAX_TEXT_BYTES)
 }
 
 fn too_many_fields() -> String {

@@ -64,26 +64,51 @@ pub(super) fn number(json: &Json) -> Option<f64> {
     }
 }
 
-/// Puts variables into every text of some options, as deep as options go.
-pub(super) fn interpolated(json: &Json, interpolate: &dyn Fn(&str) -> String) -> Json {
-    at_depth(json, interpolate, 0)
+/// Puts variables into every text of some options, as deep as options go. Refuses what becomes too long
+/// by that, and lists that are too long anyway.
+pub(super) fn interpolated(
+    json: &Json,
+    interpolate: &dyn Fn(&str) -> String,
+) -> Result<Json, String> {
+    Interpolated { interpolate, bytes: 0 }.at_depth(json, 0)
 }
 
-fn at_depth(json: &Json, interpolate: &dyn Fn(&str) -> String, depth: usize) -> Json {
-    if depth > limits::MAX_DEPTH {
-        return json.clone();
-    }
-    match json {
-        Json::String(text) if text.contains('$') || text.contains("[[") => interpolate(text).into(),
-        Json::Array(list) => {
-            list.iter().map(|value| at_depth(value, interpolate, depth + 1)).collect()
+struct Interpolated<'a> {
+    interpolate: &'a dyn Fn(&str) -> String,
+    /// What variables brought.
+    bytes: usize,
+}
+
+impl Interpolated<'_> {
+    fn at_depth(&mut self, json: &Json, depth: usize) -> Result<Json, String> {
+        if depth > limits::MAX_DEPTH {
+            return Ok(json.clone());
         }
-        Json::Object(map) => {
-            let entry = |(key, value): (&String, &Json)| {
-                (key.clone(), at_depth(value, interpolate, depth + 1))
-            };
-            Json::Object(map.iter().map(entry).collect())
-        }
-        other => other.clone(),
+        Ok(match json {
+            Json::String(text) if text.contains('$') || text.contains("[[") => {
+                let filled = (self.interpolate)(text);
+                self.bytes += filled.len();
+                if self.bytes > limits::MAX_INTERPOLATED_BYTES {
+                    return Err("its options are too long with variables put in".to_owned());
+                }
+                filled.into()
+            }
+            Json::Array(list) if list.len() > limits::MAX_LISTED_OPTIONS => {
+                let most = limits::MAX_LISTED_OPTIONS;
+                return Err(format!("a list of its options has more than {most} elements"));
+            }
+            Json::Array(list) => {
+                let values = list.iter().map(|value| self.at_depth(value, depth + 1));
+                Json::Array(values.collect::<Result<_, _>>()?)
+            }
+            Json::Object(map) => {
+                let mut made = Map::new();
+                for (key, value) in map {
+                    made.insert(key.clone(), self.at_depth(value, depth + 1)?);
+                }
+                Json::Object(made)
+            }
+            other => other.clone(),
+        })
     }
 }

@@ -4,7 +4,9 @@ use chrono_tz::Tz;
 use serde_json::{Value as Json, json};
 
 use super::{Context, Transformed, apply};
+use crate::effort;
 use crate::frame::{Field, Frame};
+use crate::limits::{MAX_INTERPOLATED_BYTES, MAX_LISTED_OPTIONS, MAX_NAME_BYTES};
 
 fn run(transformations: Json, frames: Vec<Frame>) -> Transformed {
     let interpolate = |text: &str| text.replace("$host", "a");
@@ -46,6 +48,43 @@ fn disabled_ones_and_those_of_annotations_are_passed_over() {
         {"id": "limit", "options": limit, "topic": "annotations"}
     ]);
     assert_eq!(run(list, table()).frames, table());
+}
+
+#[test]
+fn names_that_are_made_of_themselves_grow_to_a_bound() {
+    let twice =
+        json!({"id": "renameByRegex", "options": {"regex": "/(.*)/", "renamePattern": "$1$1"}});
+    let made = run(Json::Array(vec![twice; 100]), table());
+    let names = made.frames.iter().flat_map(|frame| &frame.fields);
+    let lengths: Vec<usize> =
+        names.filter_map(|field| field.config_text("displayName")).map(str::len).collect();
+    assert_eq!(lengths, [MAX_NAME_BYTES; 4]);
+    let long = "x".repeat(MAX_NAME_BYTES + 1);
+    let options = json!({"renameByName": {"v": long}});
+    let made = run(json!([{"id": "rename", "options": options}]), table());
+    assert_eq!(made.frames[0].fields[1].config_text("displayName"), Some(&long[1..]));
+}
+
+#[test]
+fn options_that_are_too_long_are_refused() {
+    let text = |notices: Vec<crate::frame::Notice>| notices[0].text.clone();
+    let list = vec![json!("$host"); MAX_LISTED_OPTIONS + 1];
+    let made = run(json!([{"id": "noop", "options": {"list": list}}]), table());
+    assert!(text(made.notices).contains("more than 2000 elements"));
+    let filled = "x".repeat(MAX_INTERPOLATED_BYTES / 2 + 1);
+    let interpolate = |_: &str| filled.clone();
+    let context = Context { interpolate: &interpolate, zone: Tz::UTC };
+    let noop = json!([{"id": "noop", "options": {"a": "$a", "b": "$b"}}]);
+    let made = apply(noop.as_array().unwrap(), table(), &context);
+    assert!(text(made.notices).contains("too long with variables"));
+}
+
+#[test]
+fn nothing_more_is_run_once_the_time_is_over() {
+    let limit = json!([{"id": "limit", "options": {"limitField": 1}}]);
+    let made = effort::within(std::time::Duration::ZERO, || run(limit, table()));
+    assert_eq!(made.frames, table());
+    assert_eq!(made.notices.len(), 1);
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Variables that have their values with them: lists, durations, data sources, texts.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::interpolate::interval::{interval, parse, short};
-use crate::interpolate::{Context, Style};
+use crate::interpolate::{Context, Members, Style};
 use crate::limits::MAX_OPTIONS;
 use crate::model::read;
 use crate::model::source::{Language, OURS};
@@ -80,6 +82,23 @@ fn json_options(list: &str) -> Result<Vec<Choice>, String> {
     Ok(values.iter().filter_map(choice).take(MAX_OPTIONS).collect())
 }
 
+/// What a list in JSON says of its values besides.
+pub fn members(variable: &Variable, context: &Context) -> Members {
+    if variable.kind != VariableKind::Custom || !is_json(variable) {
+        return Members::new();
+    }
+    let list = context.fill(variable.query_text(), Style::Glob);
+    let values: Vec<Value> = serde_json::from_str(&list).unwrap_or_default();
+    let of_value = |value: &Value| {
+        let of = value.as_object()?;
+        let others = of.iter().filter(|(name, _)| !["text", "value"].contains(&name.as_str()));
+        let members =
+            others.filter_map(|(name, value)| Some((name.clone(), read::text_of(value)?)));
+        Some((read::text_of(of.get("value")?)?, members.collect::<BTreeMap<_, _>>()))
+    };
+    values.iter().filter_map(of_value).take(MAX_OPTIONS).collect()
+}
+
 /// `1m,10m,"1h"`, and one that fits the time if that is wanted.
 fn intervals(variable: &Variable, list: &str) -> Vec<Choice> {
     let durations = list.split(',').map(|part| part.trim().trim_matches(['"', '\'']));
@@ -145,6 +164,17 @@ mod tests {
         let query = "[\"x\", 3, {\"text\": \"T\", \"value\": \"v\"}]";
         let list = json!({"name": "a", "type": "custom", "valuesFormat": "json", "query": query});
         assert_eq!(offered(list), pairs(&[("x", "x"), ("3", "3"), ("T", "v")]));
+    }
+
+    #[test]
+    fn a_list_in_json_says_more_of_its_values() {
+        let query =
+            r#"["x", {"value": "eu", "text": "Europe", "zone": "eu-1", "nodes": 3, "a": {}}]"#;
+        let of = json!({"name": "a", "type": "custom", "valuesFormat": "json", "query": query});
+        let variable = Variable::read(of.as_object().unwrap()).unwrap();
+        let members = members(&variable, &Context::default());
+        let pairs = [("nodes", "3"), ("zone", "eu-1")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+        assert_eq!(members, Members::from([("eu".to_owned(), BTreeMap::from(pairs))]));
     }
 
     #[test]

@@ -3,6 +3,9 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
+use crate::effort;
 use crate::fields::pattern::{self, Found, Pattern};
 use crate::limits::MAX_OPTIONS;
 use crate::model::read;
@@ -26,15 +29,42 @@ pub fn shape(variable: &Variable, regex: &str, found: Vec<Choice>) -> Result<Opt
             let by_text = read::text(&variable.raw, "regexApplyTo") == Some("text");
             let compiled = pattern::compile(regex)?;
             let most = if pattern::is_global(regex) { MAX_OPTIONS } else { 1 };
-            found.iter().flat_map(|choice| matched(&compiled, choice, by_text, most)).collect()
+            let mut choices = Vec::new();
+            for (row, choice) in found.iter().enumerate() {
+                effort::check_at(row)?;
+                choices.extend(matched(&compiled, choice, by_text, most));
+            }
+            choices
         }
     };
-    sort(&mut choices, variable.sort);
+    add_static(variable, &mut choices);
     let mut seen = BTreeSet::new();
     choices.retain(|choice| seen.insert(choice.value.clone()));
     let is_cut = choices.len() > MAX_OPTIONS;
     choices.truncate(MAX_OPTIONS);
     Ok(Options { choices, is_cut })
+}
+
+/// Sorts, and adds the options that are written beside the query: before the others if nothing is said.
+fn add_static(variable: &Variable, choices: &mut Vec<Choice>) {
+    let written = read::list(&variable.raw, "staticOptions").iter().filter_map(Value::as_object);
+    let written = written.filter_map(|of| {
+        let value = read::text_of(of.get("value")?)?;
+        let text = of.get("text").and_then(read::text_of).unwrap_or_else(|| value.clone());
+        Some(Choice { text, value })
+    });
+    let written = written.take(MAX_OPTIONS);
+    match read::text(&variable.raw, "staticOptionsOrder") {
+        Some("sorted") => {
+            choices.extend(written);
+            sort(choices, variable.sort);
+        }
+        order => {
+            sort(choices, variable.sort);
+            let at = if order == Some("after") { choices.len() } else { 0 };
+            choices.splice(at..at, written);
+        }
+    }
 }
 
 /// The parts of an option that an expression is about: the groups `text` and `value`, which two matches
@@ -132,6 +162,22 @@ mod tests {
         assert_eq!(texts(5), ["a10", "a2", "b10", "B9", "z"]);
         assert_eq!(texts(7), ["a2", "a10", "B9", "b10", "z"]);
         assert_eq!(texts(8), ["z", "b10", "B9", "a10", "a2"]);
+    }
+
+    #[test]
+    fn options_beside_the_query_stand_where_they_are_wanted() {
+        let values = |order: &str| -> Vec<String> {
+            let written = json!([{"text": "None", "value": "m"}, {"value": "b"}, {"text": "x"}]);
+            let of = json!({"name": "v", "sort": 1, "staticOptions": written,
+                "staticOptionsOrder": order});
+            let variable = Variable::read(of.as_object().unwrap()).unwrap();
+            let found = vec![Choice::plain("z"), Choice::plain("a"), Choice::plain("b")];
+            let shaped = shape(&variable, "", found).unwrap();
+            shaped.choices.into_iter().map(|choice| choice.value).collect()
+        };
+        assert_eq!(values("before"), ["m", "b", "a", "z"]);
+        assert_eq!(values("after"), ["a", "b", "z", "m"]);
+        assert_eq!(values("sorted"), ["m", "a", "b", "z"], "the text `None` is before `a`");
     }
 
     #[test]

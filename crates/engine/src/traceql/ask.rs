@@ -14,7 +14,7 @@ use super::look::Look;
 use super::plan::filter_of;
 use super::predicate::Translator;
 use super::request::{MetricsQuery, Search, TagQuery};
-use super::search::{Searcher, pipeline_of};
+use super::search::{Searcher, Told, pipeline_of};
 use super::tested::Tested;
 use super::{dependencies, explain, measure, tags};
 use crate::answer::Patience;
@@ -239,7 +239,15 @@ fn run_search(
     let _running = Running::new(&core.counters);
     let has_given = Cell::new(false);
     let mut patience = Patience::new(clock, core.options.query_timeout);
-    let mut give = |found| {
+    let mut give = |told: Told| {
+        let found = match told {
+            Told::Part(found) => found,
+            Told::Progress(stats) => {
+                // Who is slow to take it does without. It gives nothing away: all can begin anew.
+                let _ = sender.try_send(Ok(Some(Found { stats, ..Found::default() })));
+                return Ok(());
+            }
+        };
         has_given.set(true);
         let sent = patience.wait(sender.send(Ok(Some(found))));
         match Handle::current().block_on(sent) {

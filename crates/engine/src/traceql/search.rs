@@ -3,6 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::ops::Range;
+use std::time::Instant;
 
 use hashbrown::HashSet;
 use kymo_store::block::trace_index::trace_hash;
@@ -20,10 +21,18 @@ use super::request::{Cursor, Search, Sort};
 use super::show::{Show, Shower};
 use super::threads::on_traces;
 use crate::error::EngineError;
-use crate::limits::SEARCH_STEP_TRACES;
+use crate::limits::{SEARCH_STEP_TRACES, SEARCH_TELLS_EVERY};
 
-/// Takes parts of the answer.
-pub(super) type Give<'g> = dyn FnMut(Found) -> Result<(), EngineError> + 'g;
+/// What a search tells.
+pub(super) enum Told {
+    /// A part of the answer.
+    Part(Found),
+    /// What was done so far, where nothing was found for a while. Nobody has to take it.
+    Progress(SearchStats),
+}
+
+/// Takes what is told.
+pub(super) type Give<'g> = dyn FnMut(Told) -> Result<(), EngineError> + 'g;
 
 /// The spans that a query is about.
 pub(super) fn pipeline_of(query: &Query) -> Result<&Pipeline, EngineError> {
@@ -70,7 +79,7 @@ impl<'l> Searcher<'l> {
     pub(super) fn run(&self, give: &mut Give<'_>) -> Result<(), EngineError> {
         let look = self.look;
         if self.candidates.is_never() || self.search.limit == 0 {
-            return give(Found { stats: self.stats(None, 0), ..Found::default() });
+            return give(Told::Part(Found { stats: self.stats(None, 0), ..Found::default() }));
         }
         let time = self.search.time.as_ref();
         let failed = |error| look.failed(error);
@@ -80,8 +89,13 @@ impl<'l> Searcher<'l> {
         for _ in 0..look.threads() {
             workers.push(Finder::new(self)?);
         }
-        let mut steps =
-            Steps { held: look.memory("search"), required, inspected: 0, answer_bytes: 0 };
+        let mut steps = Steps {
+            held: look.memory("search"),
+            required,
+            inspected: 0,
+            answer_bytes: 0,
+            told: Instant::now(),
+        };
         let ended = match self.search.sort {
             Sort::Newest => self.newest(&mut walk, &mut workers, &mut steps, give),
             sort => self.sorted(sort, &mut walk, &mut workers, &mut steps, give),
@@ -140,19 +154,37 @@ impl<'l> Searcher<'l> {
                 ready.push(best.trace);
             }
             if ready.is_empty() {
+                self.tell_progress(walk, steps, give)?;
                 continue;
             }
             left -= ready.len();
             is_first = false;
             let next = last.filter(|_| left == 0);
-            give(Found { traces: ready, stats: self.stats(Some(walk), steps.inspected), next })?;
+            let stats = self.stats(Some(walk), steps.inspected);
+            give(Told::Part(Found { traces: ready, stats, next }))?;
+            steps.told = Instant::now();
         }
         match is_first || left > 0 {
             true => {
-                give(Found { stats: self.stats(Some(walk), steps.inspected), ..Found::default() })
+                let stats = self.stats(Some(walk), steps.inspected);
+                give(Told::Part(Found { stats, ..Found::default() }))
             }
             false => Ok(()),
         }
+    }
+
+    /// Tells what was done, if nothing was told for a while.
+    fn tell_progress(
+        &self,
+        walk: &Walk,
+        steps: &mut Steps,
+        give: &mut Give<'_>,
+    ) -> Result<(), EngineError> {
+        if steps.told.elapsed() < SEARCH_TELLS_EVERY {
+            return Ok(());
+        }
+        steps.told = Instant::now();
+        give(Told::Progress(self.stats(Some(walk), steps.inspected)))
     }
 
     /// All traces are looked at, and the first by `sort` kept.
@@ -180,6 +212,7 @@ impl<'l> Searcher<'l> {
                 }
             }
             steps.answer_bytes = kept.capacity() * size_of::<(Reverse<i64>, u64)>();
+            self.tell_progress(walk, steps, give)?;
         }
         let kept = kept.into_sorted_vec();
         let next = kept.last().filter(|_| is_cut);
@@ -190,8 +223,10 @@ impl<'l> Searcher<'l> {
         for some in kept.chunks(SEARCH_STEP_TRACES) {
             traces.extend(self.find(workers, some, steps)?);
             steps.hold(walk)?;
+            self.tell_progress(walk, steps, give)?;
         }
-        give(Found { traces, stats: self.stats(Some(walk), steps.inspected), next })
+        let stats = self.stats(Some(walk), steps.inspected);
+        give(Told::Part(Found { traces, stats, next }))
     }
 
     /// Those of some traces that match.
@@ -223,6 +258,8 @@ struct Steps {
     inspected: usize,
     /// Bytes of what was found: whoever asks may put all parts together before any is sent on.
     answer_bytes: usize,
+    /// When anything was told last.
+    told: Instant,
 }
 
 impl Steps {

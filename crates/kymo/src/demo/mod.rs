@@ -114,9 +114,16 @@ fn live(
             None => u64::MAX,
         };
         let to_nanos = now_nanos().min(reached);
+        let behind_nanos = to_nanos.saturating_sub(demo.now_nanos());
+        if demo.now_nanos() >= began_nanos && behind_nanos > nanos(MAX_HISTORY) {
+            // The machine slept for longer than any history is.
+            demo = Demo::new(args.seed, to_nanos);
+        }
         while demo.now_nanos() < to_nanos && !interrupt.is_wanted() {
-            let is_behind = demo.now_nanos() < began_nanos;
-            let detail = if is_behind { Detail::Coarse } else { Detail::Full };
+            let detail = match demo.now_nanos() < began_nanos {
+                true => Detail::Coarse,
+                false => Detail::of(demo.now_nanos(), to_nanos),
+            };
             for request in demo.advance(to_nanos, detail) {
                 let inspected = inspect(request.signal, &request.body, &Limits::default());
                 let records = inspected.map_or(0, |inspected| inspected.items);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use kymo_logql::ast::LogExpr;
+use kymo_logql::labels::LEVEL_LABELS;
 use kymo_logql::matcher::MatchOp;
 use serde_json::{Map, Value};
 
@@ -14,8 +15,6 @@ use crate::sql::answer::Answer;
 use crate::terminal::{Paint, fit, pad};
 use crate::units::{printable, time};
 
-/// Labels that say how bad it is, the first that is there counts.
-const LEVELS: [&str; 5] = ["detected_level", "level", "severity_text", "severity", "lvl"];
 /// Columns of a level: that of `error`.
 const LEVEL_COLUMNS: usize = 5;
 /// Columns of labels: what they are is not looked at first.
@@ -48,7 +47,7 @@ impl Style {
         let moment = time(line.time_nanos);
         let moment = format!("{}Z", moment.get(..MILLIS_BYTES).unwrap_or(&moment));
         out.push_str(&self.paint.dim(&moment));
-        let level = LEVELS.iter().find_map(|name| line.label(name));
+        let level = LEVEL_LABELS.iter().find_map(|name| line.label(name));
         if let Some(level) = level.filter(|level| !level.is_empty()) {
             let shown = pad(&fit(&level.to_lowercase(), LEVEL_COLUMNS), LEVEL_COLUMNS);
             out.push_str("  ");
@@ -80,10 +79,9 @@ impl Style {
                 line.labels().map(|(name, value)| format!("{name}={value:?}")).collect();
             return printable(&format!("{{{}}}", pairs.join(", ")));
         }
-        let others = line
-            .stream
-            .iter()
-            .filter(|(name, _)| !self.known.contains(*name) && !LEVELS.contains(&name.as_str()));
+        let others = line.stream.iter().filter(|(name, _)| {
+            !self.known.contains(*name) && !LEVEL_LABELS.contains(&name.as_str())
+        });
         let pairs: Vec<String> = others.map(|(name, value)| format!("{name}={value}")).collect();
         fit(&pairs.join(" "), LABELS_COLUMNS)
     }

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use kymo_report::Session;
 use kymo_report::analysis::{Analysis, ConcurrencyPoint, FailureGroup, Throughput};
+use kymo_report::limits::LOST_AFTER;
 use kymo_report::recording::{LeftOut, Status, Task};
 use serde::Serialize;
 
 use super::lanes::{self, Idle, Lanes};
-use super::limits::{LOST_AFTER, MAX_LISTED, RATE_WINDOW};
+use super::limits::{MAX_LISTED, RATE_WINDOW};
 use super::replay::{self, Replay};
 use super::stragglers::{Straggler, stragglers};
 use super::tasks::was_handed_over;
@@ -32,6 +33,8 @@ pub(super) struct Board {
     pub(super) lanes: Lanes,
     pub(super) idle_gpus: Vec<Idle>,
     pub(super) stragglers: Vec<Straggler>,
+    /// How many there are, of which those are the first.
+    stragglers_total: u64,
     failures: Vec<FailureGroup>,
     replay: Replay,
     /// What there was no room for.
@@ -142,10 +145,12 @@ pub(super) fn board(session: &Session, when: When) -> Board {
     let part = (when.from.unwrap_or(0), when.to.unwrap_or(u64::MAX));
     analysis.failures.truncate(MAX_LISTED);
     let of_use = lanes::Use { resources: &analysis.resources, window: analysis.window };
+    let (stragglers, stragglers_total) = stragglers(&then, &analysis.stragglers);
     Board {
         lanes: lanes::lanes(&then, of_use, part),
         idle_gpus: lanes::idle(&then),
-        stragglers: stragglers(&then, &analysis.stragglers),
+        stragglers,
+        stragglers_total,
         session: about(&analysis, &then),
         at_ms: millis(then.at_nanos),
         is_replay: when.at.is_some(),

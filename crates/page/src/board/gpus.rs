@@ -15,10 +15,7 @@ use kymo_report::recording::{Measure, Sample};
 use super::limits::{GPU_POINTS, MAX_GPUS, MAX_HOST_BYTES, MAX_NODES};
 use super::replay::{NANOS_PER_MILLI, bounds};
 use crate::fleet::ask::{Asking, Found};
-use crate::machines::{hosts_of_gpu, use_of_gpus};
-
-/// Steps are no finer than machines are looked at.
-const LEAST_STEP_MILLIS: i64 = 1_000;
+use crate::machines::{LEAST_STEP_MILLIS, hosts_of_gpu, use_of_gpus};
 
 /// Adds what GPUs of the session's nodes did in its time. What came after the last that was heard of
 /// it says nothing of whether it goes on, and is left out.

@@ -20,8 +20,6 @@ pub(super) const READ_AT_ONCE: usize = 2;
 pub(super) const READ_WAIT: Duration = Duration::from_secs(30);
 /// Bytes of the id of a session: it stands in addresses.
 pub(super) const MAX_ID_BYTES: usize = 256;
-/// A session of which nothing was heard for so long is lost, as in `/api/sessions`.
-pub(super) const LOST_AFTER: Duration = Duration::from_secs(600);
 /// Bars of the lanes: 20 bytes each, and what a canvas draws in a frame.
 pub(super) const MAX_BARS: usize = 20_000;
 /// Nodes with lanes, and lanes of a node.

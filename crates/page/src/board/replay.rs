@@ -5,7 +5,7 @@ use kymo_report::recording::{Status, Task};
 use serde::Serialize;
 
 use super::limits::DENSITY_BINS;
-use crate::times::millis;
+use crate::times::{self, millis};
 
 /// The time of a session, and how much happened when: what a slider shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -18,7 +18,7 @@ pub(super) struct Replay {
     failed: Vec<u32>,
 }
 
-pub(super) const NANOS_PER_MILLI: u64 = 1_000_000;
+pub(super) const NANOS_PER_MILLI: u64 = times::NANOS_PER_MILLI.unsigned_abs();
 
 /// The time of a session, from the first thing that is known of it to the last, in nanoseconds since
 /// 1970. Both ends are whole milliseconds: a slider asks for those, and at its end all is known.

@@ -33,9 +33,11 @@ fn kind(task: &Task) -> Kind<'_> {
     (&task.name, task.executable.as_deref(), task.task_type.as_deref())
 }
 
-/// Those without an end, the longest over their kind first, then those that a report tells of.
-pub(super) fn stragglers(then: &Then<'_>, ended: &Stragglers) -> Vec<Straggler> {
+/// Those without an end, the longest over their kind first, then those that a report tells of; and
+/// how many there are, of which these are the first.
+pub(super) fn stragglers(then: &Then<'_>, ended: &Stragglers) -> (Vec<Straggler>, u64) {
     let mut found = without_end(then);
+    let total = ended.count.saturating_add(found.len() as u64);
     let by_id: HashMap<&str, &Task> =
         then.session.tasks.iter().map(|task| (&*task.id, task)).collect();
     found.extend(ended.tasks.iter().map(|straggler| Straggler {
@@ -49,7 +51,7 @@ pub(super) fn stragglers(then: &Then<'_>, ended: &Stragglers) -> Vec<Straggler> 
         times_median: straggler.times_median,
     }));
     found.truncate(MAX_LISTED);
-    found
+    (found, total)
 }
 
 /// Those that run, or ran when the session was lost.

@@ -93,6 +93,7 @@ async fn a_board_tells_where_tasks_stand_and_what_stands_out() {
     near(&board["eta_seconds"], 30.0);
     let straggler = &board["stragglers"][0];
     assert_eq!((&straggler["id"], &straggler["is_running"]), (&json!("task.long"), &json!(true)));
+    assert_eq!(board["stragglers_total"], json!(1));
     near(&straggler["median_seconds"], 10.0);
     near(&straggler["seconds"], 94.5);
     // Since the update at 30 s.
@@ -298,6 +299,28 @@ async fn gpus_that_only_metrics_tell_of_are_on_the_board() {
     // GPUs go on when their session does not.
     near(&board["replay"]["end_ms"], (BEGIN + 101.0) * 1e3);
     assert_eq!(place.get("/api/board/s").await["session"]["state"], json!("lost"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_sends_only_metrics_has_a_board_and_is_not_lost() {
+    let place = Place::new();
+    let now = crate::times::now_nanos();
+    let point = |ago_seconds: i64| {
+        let nanos = now - ago_seconds * 1_000_000_000;
+        json!({"timeUnixNano": nanos.to_string(), "asDouble": 0.5})
+    };
+    let resource = json!({"session_id": "s", "service.name": "train"});
+    let request = json!({"resourceMetrics": [{
+        "resource": {"attributes": attributes(&resource)},
+        "scopeMetrics": [{"metrics": [
+            {"name": "loss", "gauge": {"dataPoints": [point(3600), point(1)]}},
+        ]}],
+    }]});
+    place.send_json(Signal::Metrics, &request);
+    let board = place.get("/api/board/s").await;
+    let session = &board["session"];
+    assert_eq!((&session["name"], &session["state"]), (&json!("train"), &json!("running")));
+    assert!(session["seconds"].as_f64().is_some_and(|seconds| seconds >= 3599.0), "{session}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -56,13 +56,14 @@ pub(super) struct Point {
     pub(super) hit_rate: Option<f64>,
 }
 
-/// Sums over the files there are, as SQL has them, with the spans that they are of; none if there is
-/// no cache. What is no number, though a sender said so, is as good as nothing.
+/// Sums over the files there are, as SQL has them, with the spans that they are of, and whether there
+/// are more files; none if there is no cache. What is no number, though a sender said so, is as good
+/// as nothing.
 async fn sums(
     engine: &Engine,
     tenants: &Tenants,
     filter: &Filter,
-) -> Result<Option<String>, Failed> {
+) -> Result<Option<(String, bool)>, Failed> {
     let query = TagQuery { time: Some(filter.range.clone()), filter: None, limit: None };
     let scopes = engine.tag_names(tenants, query).await?;
     let names = scopes.iter().filter(|tags| tags.scope == Scope::Span).flat_map(|tags| &tags.names);
@@ -70,6 +71,7 @@ async fn sums(
         .filter_map(|name| name.strip_prefix("sccache.")?.strip_suffix(".hits"))
         .filter(|file| !file.contains('.'))
         .collect();
+    let has_more = files.len() > MAX_CACHES;
     files.truncate(MAX_CACHES);
     if files.is_empty() {
         return Ok(None);
@@ -85,13 +87,14 @@ async fn sums(
         .iter()
         .map(|file| format!("{} IS NOT NULL", column(&format!("span.sccache.{file}.hits"))));
     let known = known.collect::<Vec<_>>().join(" OR ");
-    Ok(Some(format!(
+    let sums = format!(
         "{}, {}, {} FROM spans WHERE ({known}) AND {}",
         sum("hits"),
         sum("misses"),
         sum("errors"),
         filter.by_resource()
-    )))
+    );
+    Ok(Some((sums, has_more)))
 }
 
 fn read(table: &Table) -> Result<Vec<Cached>, Failed> {
@@ -117,7 +120,7 @@ pub(super) async fn by_workflow(
 ) -> Result<(OfWorkflows, OfWorkflows), Failed> {
     let (mut now, mut before) = (OfWorkflows::new(), OfWorkflows::new());
     let both = filter.within(filter.before().start..filter.range.end);
-    let Some(sums) = sums(engine, tenants, &both).await? else { return Ok((now, before)) };
+    let Some((sums, _)) = sums(engine, tenants, &both).await? else { return Ok((now, before)) };
     let query = format!(
         "SELECT \"resource.git.repository\" AS repository, \
          \"resource.cicd.pipeline.name\" AS workflow, \
@@ -135,13 +138,15 @@ pub(super) async fn by_workflow(
     Ok((now, before))
 }
 
-/// By run and job, the newest first, and whether there are more.
+/// By run and job, the newest first, and whether there are more, or more files.
 pub(super) async fn by_job(
     engine: &Engine,
     tenants: &Tenants,
     filter: &Filter,
 ) -> Result<(Vec<OfJob>, bool), Failed> {
-    let Some(sums) = sums(engine, tenants, filter).await? else { return Ok((Vec::new(), false)) };
+    let Some((sums, has_more_files)) = sums(engine, tenants, filter).await? else {
+        return Ok((Vec::new(), false));
+    };
     let query = format!(
         "SELECT trace_id, \"span.ci.job\" AS job, min(start_time) AS start_time, {sums} \
          GROUP BY 1, 2 ORDER BY 3 DESC LIMIT {}",
@@ -150,7 +155,7 @@ pub(super) async fn by_job(
     let table = Table::ask(engine, tenants, &query).await?;
     let (traces, jobs) = (table.texts("trace_id")?, table.texts("job")?);
     let (starts, cached) = (table.integers("start_time")?, read(&table)?);
-    let has_more = table.len() > MAX_CACHE_ROWS;
+    let has_more = has_more_files || table.len() > MAX_CACHE_ROWS;
     let rows = (0..table.len().min(MAX_CACHE_ROWS)).map(|nth| OfJob {
         trace_id: traces[nth].clone().unwrap_or_default(),
         job: jobs[nth].clone().unwrap_or_default(),

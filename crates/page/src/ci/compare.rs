@@ -39,7 +39,7 @@ struct JobPair {
     job: String,
     a: Option<Side>,
     b: Option<Side>,
-    /// How much longer it ran in the second.
+    /// How much longer it ran in the second, if it ran to its end in both.
     delta_seconds: Option<f64>,
     /// Its steps that differ, that which does most first; how many do.
     steps: Vec<StepPair>,
@@ -52,6 +52,8 @@ struct Side {
     queue_seconds: f64,
     run_seconds: f64,
     conclusion: Option<String>,
+    /// An earlier attempt ran it: it took no time in this one.
+    is_carried_over: bool,
 }
 
 /// A step of both runs, or of one.
@@ -142,27 +144,29 @@ fn jobs(a: &[Job], b: &[Job]) -> Vec<JobPair> {
         queue_seconds: job.queue_seconds,
         run_seconds: job.run_seconds,
         conclusion: job.conclusion.clone(),
+        is_carried_over: job.is_carried_over,
     };
-    let mut pairs: Vec<JobPair> = pairs
+    let mut pairs: Vec<(f64, JobPair)> = pairs
         .into_iter()
         .map(|(job, (a, b))| {
-            let (steps, steps_total) = a.zip(b).map(|(a, b)| steps(a, b)).unwrap_or_default();
-            JobPair {
+            let is_comparable = a.into_iter().chain(b).all(Job::is_comparable);
+            let both = a.zip(b).filter(|_| is_comparable);
+            let (steps, steps_total) = both.map(|(a, b)| steps(a, b)).unwrap_or_default();
+            let ran = |side: Option<&Job>| side.map_or(0.0, |job| job.run_seconds);
+            let weight = if is_comparable { (ran(b) - ran(a)).abs() } else { 0.0 };
+            let pair = JobPair {
                 job,
-                delta_seconds: a.zip(b).map(|(a, b)| b.run_seconds - a.run_seconds),
+                delta_seconds: both.map(|(a, b)| b.run_seconds - a.run_seconds),
                 steps,
                 steps_total,
                 a: a.map(side),
                 b: b.map(side),
-            }
+            };
+            (weight, pair)
         })
         .collect();
-    let weight = |pair: &JobPair| {
-        let seconds = |side: &Option<Side>| side.as_ref().map_or(0.0, |side| side.run_seconds);
-        (seconds(&pair.b) - seconds(&pair.a)).abs()
-    };
-    pairs.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
-    pairs
+    pairs.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    pairs.into_iter().map(|(_, pair)| pair).collect()
 }
 
 fn steps(a: &Job, b: &Job) -> (Vec<StepPair>, usize) {
@@ -230,4 +234,20 @@ fn attributes(a: Option<&Span>, b: Option<&Span>) -> (Vec<AttributePair>, usize)
         })
         .collect();
     cut(pairs, MAX_LISTED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_that_was_carried_over_is_not_faster() {
+        let a = [Job::of("build", 720.0, false), Job::of("test", 60.0, false)];
+        let b = [Job::of("build", 0.0, true), Job::of("test", 50.0, false)];
+        let pairs = jobs(&a, &b);
+        let told: Vec<(&str, Option<f64>)> =
+            pairs.iter().map(|pair| (pair.job.as_str(), pair.delta_seconds)).collect();
+        assert_eq!(told, [("test", Some(-10.0)), ("build", None)]);
+        assert!(pairs[1].b.as_ref().is_some_and(|side| side.is_carried_over));
+    }
 }

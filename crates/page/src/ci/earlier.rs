@@ -12,7 +12,7 @@ use super::caches;
 use super::figures::{Cached, change, cut, median};
 use super::limits::{EARLIER_RUNS, MAX_LISTED};
 use super::rows;
-use super::run::Run;
+use super::run::{Job, Run};
 use crate::answer::Failed;
 
 /// How far back earlier runs are looked for.
@@ -48,18 +48,18 @@ pub(super) struct Earlier {
 }
 
 impl Usual {
-    pub(super) fn beside<'a>(
-        &self,
-        jobs: impl Iterator<Item = &'a str>,
-        run_seconds: f64,
-        is_running: bool,
-    ) -> Earlier {
-        let jobs: BTreeSet<&str> = jobs.collect();
+    pub(super) fn beside(&self, jobs: &[Job], run_seconds: f64, is_running: bool) -> Earlier {
         let (mut new_jobs, mut missing_jobs) = (Vec::new(), Vec::new());
         if self.runs > 0 {
-            let is_new = |job: &&&str| !self.seconds.contains_key(**job);
-            new_jobs.extend(jobs.iter().filter(is_new).map(|job| (*job).to_owned()));
-            let missing = self.common.iter().filter(|job| !jobs.contains(job.as_str()));
+            let is_new = |job: &&Job| !job.is_carried_over && !self.seconds.contains_key(&job.name);
+            let new: BTreeSet<String> =
+                jobs.iter().filter(is_new).map(|job| job.name.clone()).collect();
+            new_jobs.extend(new);
+        }
+        // What a run that goes on has not had may still come.
+        if !is_running {
+            let names: BTreeSet<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+            let missing = self.common.iter().filter(|job| !names.contains(job.as_str()));
             missing_jobs.extend(missing.cloned());
         }
         let (new_jobs, new_jobs_total) = cut(new_jobs, MAX_LISTED);
@@ -124,4 +124,27 @@ pub(super) async fn of(engine: &Engine, tenants: &Tenants, run: &Run) -> Result<
             .collect(),
         cached: of_caches,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_carried_over_or_may_still_come_is_not_missing() {
+        let job = |name, is_carried_over| Job::of(name, 60.0, is_carried_over);
+        let names = || ["build".to_owned(), "test".to_owned()];
+        let usual = Usual {
+            runs: 3,
+            seconds: names().map(|name| (name, 60.0)).into(),
+            common: names().into(),
+            ..Usual::default()
+        };
+        let jobs = [job("build", true), job("lint", false), job("docs", true)];
+        let ended = usual.beside(&jobs, 9.0, false);
+        assert_eq!(ended.new_jobs, ["lint"]);
+        assert_eq!(ended.missing_jobs, ["test"]);
+        let running = usual.beside(&jobs, 9.0, true);
+        assert_eq!((running.new_jobs_total, running.missing_jobs_total), (1, 0));
+    }
 }

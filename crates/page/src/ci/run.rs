@@ -102,7 +102,7 @@ pub(super) struct Job {
     pub(super) run_seconds: f64,
     pub(super) conclusion: Option<String>,
     is_running: bool,
-    is_carried_over: bool,
+    pub(super) is_carried_over: bool,
     labels: Option<String>,
     runner: Option<String>,
     url: Option<String>,
@@ -115,6 +115,13 @@ pub(super) struct Job {
     pub(super) steps: Vec<Step>,
     /// Spans right below it that are no steps, by kind.
     below: BTreeMap<String, i64>,
+}
+
+impl Job {
+    /// Whether its time can be held against that of others: it has ended, in this run.
+    pub(super) fn is_comparable(&self) -> bool {
+        !self.is_running && !self.is_carried_over
+    }
 }
 
 /// A step of a job.
@@ -182,13 +189,12 @@ pub(super) fn document(spans: &Spans, run: Run, usual: &Usual) -> Document {
     jobs.truncate(MAX_RUN_JOBS);
     for job in &mut jobs {
         job.usual_seconds = usual.seconds.get(&job.name).copied();
-        let is_known = job.taken_ms.is_some() && !job.is_running && !job.is_carried_over;
+        let is_known = job.taken_ms.is_some() && job.is_comparable();
         job.delta_seconds =
             job.usual_seconds.filter(|_| is_known).map(|usual| job.run_seconds - usual);
     }
     let path = path(&mut jobs, run.seconds);
     let stored: Vec<rows::Job> = jobs.iter().map(stored).collect();
-    let names = jobs.iter().filter(|job| !job.is_carried_over).map(|job| job.name.as_str());
     let (failures, failures_total) = failures(spans);
     let has_more_spans = spans.is_truncated;
     let is_truncated = has_more_spans || jobs_total > jobs.len() || failures_total > failures.len();
@@ -199,7 +205,7 @@ pub(super) fn document(spans: &Spans, run: Run, usual: &Usual) -> Document {
         caches: caches(spans, usual),
         failures,
         failures_total,
-        earlier: usual.beside(names, run.seconds, run.is_running),
+        earlier: usual.beside(&jobs, run.seconds, run.is_running),
         has_more_spans,
         is_truncated,
         jobs_total,
@@ -241,6 +247,9 @@ pub(super) fn run(spans: &Spans, trace_id: &str, now_nanos: i64) -> Run {
     }
 }
 
+/// How a job ended of which nobody said it, in a run that has ended.
+const NOT_TOLD: &str = "not told";
+
 /// Steps that GitHub puts before those of the workflow.
 fn gets_ready(step: &Span) -> bool {
     ["Set up job", "Set up runner", "Initialize containers"].contains(&step.name.as_str())
@@ -255,6 +264,13 @@ fn jobs_of(spans: &Spans, run: &Run) -> Vec<Job> {
         .of_kind("job")
         .map(|span| job(span, steps.remove(span.span_id.as_str()).unwrap_or_default(), spans))
         .collect();
+    if !run.is_running {
+        // The job that sends a summary runs while it does, and no more is heard of it.
+        for job in jobs.iter_mut().filter(|job| job.is_running) {
+            job.is_running = false;
+            job.conclusion = Some(NOT_TOLD.to_owned());
+        }
+    }
     // A job that waited and is not told of runs.
     let known: HashSet<&str> = jobs.iter().map(|job| job.span_id.as_str()).collect();
     let running: Vec<Job> = spans
@@ -456,6 +472,14 @@ fn failures(spans: &Spans) -> (Vec<Failure>, usize) {
 }
 
 #[cfg(test)]
+impl Job {
+    /// A job that has ended.
+    pub(super) fn of(name: &str, run_seconds: f64, is_carried_over: bool) -> Self {
+        Self { name: name.to_owned(), run_seconds, is_carried_over, ..Self::default() }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -468,6 +492,22 @@ mod tests {
         let told: Vec<(&str, &[usize])> =
             groups.iter().map(|group| (group.name.as_str(), group.jobs.as_slice())).collect();
         assert_eq!(told, [("test", &[0, 2][..]), ("lint / run", &[1]), ("build / x", &[3, 4])]);
+    }
+
+    #[test]
+    fn a_job_of_a_run_that_has_ended_does_not_run() {
+        let span = |kind: &str| Span {
+            span_id: kind.into(),
+            kind: kind.into(),
+            name: kind.into(),
+            ..Span::default()
+        };
+        let all = vec![span("job")];
+        let goes_on = Run { is_running: true, ..Run::default() };
+        let spans = Spans { all, ..Spans::default() };
+        assert!(jobs_of(&spans, &goes_on)[0].is_running);
+        let ended = &jobs_of(&spans, &Run::default())[0];
+        assert_eq!((ended.is_running, ended.conclusion.as_deref()), (false, Some(NOT_TOLD)));
     }
 
     #[test]

@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use axum::Json as Body;
+use axum::body::Bytes;
 use axum::extract::State;
-use axum::extract::rejection::JsonRejection;
+use axum::extract::rejection::BytesRejection;
 use axum::response::Response;
 use futures::future::join_all;
 use kymo_dash::frame::{Field, Frame, Kind, Labels, Value};
@@ -20,7 +20,7 @@ use kymo_dash::report::answerer_of;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::asked::{About, Asked};
+use super::asked::{self, About};
 use super::limits::{ANNOTATIONS_WITHIN_SECS, MAX_ANNOTATIONS, MAX_MARKS};
 use super::resolve::{Options, filters, resolve};
 use super::targets::{Question, points, with_labels};
@@ -30,11 +30,9 @@ use crate::answer::{Failed, Who, Whose, json as answer};
 /// The step of a query that says none, as Grafana has it.
 const USUAL_STEP: &str = "60s";
 
-/// What is asked.
+/// What is asked of annotations beside what all questions have.
 #[derive(Deserialize)]
-pub(super) struct AskedAnnotations {
-    #[serde(flatten)]
-    asked: Asked,
+struct AskedAnnotations {
     /// Which are switched on or off, by name; the others are as the dashboard says.
     #[serde(default)]
     annotations: BTreeMap<String, bool>,
@@ -44,11 +42,11 @@ pub(super) async fn annotations(
     State(page): State<Page>,
     Whose(tenants): Whose,
     Who(by): Who,
-    asked: Result<Body<AskedAnnotations>, JsonRejection>,
+    body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Failed> {
-    let Body(AskedAnnotations { asked, annotations: switches }) = asked?;
-    let mut about = asked.about(&page, tenants, &by).await?;
-    resolve(&page, &mut about, Options::AsNeeded).await;
+    let (asked, AskedAnnotations { annotations: switches }) = asked::read(&page, body).await?;
+    let about = asked.about(&page, tenants, &by).await?;
+    let (about, _) = resolve(&page, about, Options::AsNeeded).await?;
     let marked = marks(&page, &about, &switches).await;
     answer(&json!({"annotations": marked.marks, "notices": marked.notices}))
 }

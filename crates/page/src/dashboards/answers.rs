@@ -15,11 +15,11 @@ use kymo_promql::eval::{Outcome, Times};
 use super::limits::MAX_ROWS;
 use super::targets::sql_columns;
 use crate::Page;
+use crate::times::NANOS_PER_MILLI;
 
 /// Far before and behind everything, and yet so that sums do not overflow.
 const EARLIEST_MILLIS: i64 = 0;
 const LATEST_MILLIS: i64 = i64::MAX / 4_000_000;
-const NANOS_PER_MILLI: i64 = 1_000_000;
 
 /// Answers a question. `time` is that of the dashboard; without, all that is kept counts.
 pub(super) async fn answer(

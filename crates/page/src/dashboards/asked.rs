@@ -3,17 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
 use chrono::Weekday;
 use chrono_tz::Tz;
+use http::StatusCode;
 use kymo_dash::interpolate::Context;
 use kymo_dash::interpolate::interval::{SCRAPE_MILLIS, rate_interval};
 use kymo_dash::report::{Inspected, report};
 use kymo_engine::Tenants;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::find::find;
-use super::limits::MAX_TIME_BYTES;
+use super::limits::{MAX_QUESTION_BYTES, MAX_TIME_BYTES};
 use super::range::{self, Calendar};
 use super::saved::check_size;
 use crate::answer::Failed;
@@ -25,7 +30,7 @@ pub(super) struct Asked {
     /// A dashboard that is kept.
     uid: Option<String>,
     /// One that is being edited.
-    dashboard: Option<Value>,
+    dashboard: Option<Box<RawValue>>,
     /// Values chosen, by variable.
     #[serde(default)]
     pub(super) variables: BTreeMap<String, Values>,
@@ -68,6 +73,32 @@ pub(super) struct About {
     pub(super) tenants: Tenants,
 }
 
+/// A dashboard as it came.
+enum Written {
+    Kept(Arc<Value>),
+    Edited(Box<RawValue>),
+}
+
+/// Reads a question: what all have in common, and what this one has more. It may be some megabytes, and
+/// is read on the engine's threads, where it delays no acknowledgement.
+pub(super) async fn read<More: DeserializeOwned + Send + 'static>(
+    page: &Page,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<(Asked, More), Failed> {
+    let body = body.map_err(|error| match error.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            Failed::TooLarge(format!("a question has at most {MAX_QUESTION_BYTES} bytes"))
+        }
+        _ => Failed::Invalid(error.body_text()),
+    })?;
+    // Twice, since what one part does not know is skipped: to flatten them would hold all of it.
+    let read = move || -> Result<(Asked, More), serde_json::Error> {
+        Ok((serde_json::from_slice(&body)?, serde_json::from_slice(&body)?))
+    };
+    let read = page.engine.blocking(read).await?;
+    read.map_err(|error| Failed::Invalid(format!("the question cannot be read: {error}")))
+}
+
 impl Asked {
     pub(super) async fn about(
         self,
@@ -75,12 +106,14 @@ impl Asked {
         tenants: Tenants,
         by: &str,
     ) -> Result<About, Failed> {
-        let is_edited = self.dashboard.is_some();
-        let (uid, json) = match (self.dashboard, self.uid) {
-            (Some(json), uid) => (uid.unwrap_or_default(), Arc::new(json)),
+        let (uid, written) = match (self.dashboard, self.uid) {
+            (Some(edited), uid) => {
+                check_size(edited.get().len())?;
+                (uid.unwrap_or_default(), Written::Edited(edited))
+            }
             (None, Some(uid)) => {
                 let found = find(page, &tenants, &uid).await?;
-                (uid, found.json)
+                (uid, Written::Kept(found.json))
             }
             (None, None) => {
                 return Err(Failed::Invalid("expected `uid` or `dashboard`".to_owned()));
@@ -88,9 +121,12 @@ impl Asked {
         };
         // A large one is brought up to date on the engine's threads, where it delays no acknowledgement.
         let inspecting = move || -> Result<Inspected, Failed> {
-            if is_edited {
-                check_size(json.to_string().len())?;
-            }
+            let json = match written {
+                Written::Kept(json) => json,
+                Written::Edited(edited) => serde_json::from_str(edited.get())
+                    .map(Arc::new)
+                    .map_err(|error| Failed::Invalid(error.to_string()))?,
+            };
             report(&json).map_err(|error| Failed::Invalid(error.to_string()))
         };
         let inspected = page.engine.blocking(inspecting).await??;

@@ -4,18 +4,21 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
+use axum::body::Bytes;
 use axum::extract::State;
-use axum::extract::rejection::JsonRejection;
+use axum::extract::rejection::BytesRejection;
 use axum::response::Response;
+use kymo_dash::effort;
 use kymo_dash::interpolate::{Context, Held, Style};
 use kymo_dash::layout::{LaidOut, PlacedPanel, PlacedRow, PlacedSection, Scope, lay_out};
+use kymo_dash::limits::{MAX_LINK_BYTES, MAX_LINKS};
 use kymo_dash::model::Choice;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::annotations::listed;
-use super::asked::{About, Asked};
-use super::limits::MAX_LAYOUT_BYTES;
+use super::asked::{self, About};
+use super::limits::{LAID_OUT_WITHIN, MAX_LAYOUT_BYTES};
 use super::resolve::{Options, Resolved, resolve};
 use crate::Page;
 use crate::answer::{Failed, Who, Whose, json as answer};
@@ -24,13 +27,14 @@ pub(super) async fn layout(
     State(page): State<Page>,
     Whose(tenants): Whose,
     Who(by): Who,
-    asked: Result<Json<Asked>, JsonRejection>,
+    body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Failed> {
-    let Json(asked) = asked?;
-    let mut about = asked.about(&page, tenants, &by).await?;
-    let variables = resolve(&page, &mut about, Options::Wanted).await;
+    let (asked, IgnoredAny) = asked::read(&page, body).await?;
+    let about = asked.about(&page, tenants, &by).await?;
+    let (about, variables) = resolve(&page, about, Options::Wanted).await?;
     // Many panels become text on the engine's threads, not on those that acknowledge.
-    page.engine.blocking(move || told(&about, &variables)).await?
+    let telling = move || effort::within(LAID_OUT_WITHIN, || told(&about, &variables));
+    page.engine.blocking(telling).await?
 }
 
 fn told(about: &About, variables: &[Resolved]) -> Result<Response, Failed> {
@@ -40,7 +44,7 @@ fn told(about: &About, variables: &[Resolved]) -> Result<Response, Failed> {
     let is_whole = all(&laid_out, about, &mut room);
     let spans: Vec<_> = laid_out.sections.iter().map(PlacedSection::span).collect();
     let links: Vec<Value> =
-        dashboard.links.iter().map(|link| filled(link, &about.context)).collect();
+        dashboard.links.iter().filter_map(|link| filled(link, &about.context)).collect();
     let time = about.context.time;
     answer(&json!({
         "title": about.context.fill(&dashboard.title, Style::Text),
@@ -106,8 +110,10 @@ pub(super) fn scoped(context: &Context, scope: &Scope) -> Context {
 fn held(context: &Context, scope: &Scope) -> BTreeMap<String, Held> {
     let one = |(name, choice): (&String, &Choice)| {
         // As a list: within a query it is written as the variable is.
-        let is_list = context.variables.get(name).is_some_and(|held| held.is_list);
-        let held = Held { values: vec![choice.clone()], is_list, ..Held::default() };
+        let whole = context.variables.get(name);
+        let is_list = whole.is_some_and(|held| held.is_list);
+        let members = whole.map(|held| held.members.clone()).unwrap_or_default();
+        let held = Held { values: vec![choice.clone()], members, is_list, ..Held::default() };
         (name.clone(), held)
     };
     scope.iter().map(one).collect()
@@ -139,17 +145,28 @@ fn shown(placed: &PlacedPanel<'_>, row: Option<&str>, about: &About, context: &C
         "gridPos": placed.grid,
         "options": filled_texts(&panel.kind, &panel.options, context),
         "fieldConfig": panel.field_config,
-        "links": panel.links.iter().map(|link| filled(link, context)).collect::<Vec<_>>(),
+        "links": panel
+            .links
+            .iter()
+            .take(MAX_LINKS)
+            .filter_map(|link| filled(link, context))
+            .collect::<Vec<_>>(),
         "scope": placed.scope,
         "queries": panel.targets.iter().filter(|target| !target.is_hidden).count(),
-        "timeFrom": panel.time_from,
-        "timeShift": panel.time_shift,
+        "timeFrom": filled_time(panel.time_from.as_deref(), context),
+        "timeShift": filled_time(panel.time_shift.as_deref(), context),
         "hideTimeOverride": panel.hides_time_override,
         "interval": panel.interval,
         "maxDataPoints": panel.max_data_points,
         "status": report.map(|report| report.status),
         "reasons": report.map(|report| &report.reasons),
     })
+}
+
+/// A time of a panel's own with variables put in, if that leaves anything.
+pub(super) fn filled_time(text: Option<&str>, context: &Context) -> Option<String> {
+    let text = context.fill(text?, Style::Glob);
+    (!text.trim().is_empty()).then_some(text)
 }
 
 /// A text panel shows its text with variables put in, whose values are no markup of it; what other
@@ -166,15 +183,18 @@ fn filled_texts(kind: &str, options: &Value, context: &Context) -> Value {
     options
 }
 
-/// A link with variables put into its address and title.
-fn filled(link: &Value, context: &Context) -> Value {
+/// A link with variables put into its address and title; none if that makes it longer than links are.
+fn filled(link: &Value, context: &Context) -> Option<Value> {
     let mut link = link.clone();
     for (key, style) in [("url", Style::Glob), ("title", Style::Text), ("tooltip", Style::Text)] {
         if let Some(Value::String(text)) = link.get_mut(key) {
             *text = context.fill(text, style);
+            if text.len() > MAX_LINK_BYTES {
+                return None;
+            }
         }
     }
-    link
+    Some(link)
 }
 
 #[cfg(test)]
@@ -187,6 +207,27 @@ mod tests {
         assert!(room.add(json!("12345678")));
         assert!(!room.add(json!("1")));
         assert_eq!(room.panels, [json!("12345678")]);
+    }
+
+    #[test]
+    fn times_of_panels_have_their_variables_put_in() {
+        let held = |(name, value): (&str, &str)| (name.to_owned(), Held::one(value));
+        let variables = BTreeMap::from([("span", "2h"), ("none", "")].map(held));
+        let context = Context { variables, ..Context::default() };
+        assert_eq!(filled_time(Some("now-$span"), &context).as_deref(), Some("now-2h"));
+        assert_eq!(filled_time(Some("$none"), &context), None);
+        assert_eq!(filled_time(None, &context), None);
+    }
+
+    #[test]
+    fn a_link_that_variables_make_too_long_is_none() {
+        let long = "x".repeat(MAX_LINK_BYTES);
+        let variables = [("long", Held::one(long)), ("v", Held::one("a"))];
+        let variables = variables.map(|(name, held)| (name.to_owned(), held)).into();
+        let context = Context { variables, ..Context::default() };
+        let link = json!({"url": "/d/$v", "title": "T $v"});
+        assert_eq!(filled(&link, &context), Some(json!({"url": "/d/a", "title": "T a"})));
+        assert_eq!(filled(&json!({"url": "/d/$long"}), &context), None);
     }
 
     #[test]

@@ -1,7 +1,22 @@
 //! Bounds of questions about dashboards, each with its reason.
 
-/// A request: a file of dashboards. One that is being edited is bounded further, as one that is kept.
+use std::time::Duration;
+
+use kymo_dash::limits::MAX_DASHBOARD_BYTES;
+
+/// A file of dashboards.
 pub(super) const MAX_BODY_BYTES: usize = 16 << 20;
+/// A question about a dashboard that is being edited, with the values that are chosen. What is read takes
+/// many times its size.
+pub(super) const MAX_QUESTION_BYTES: usize = MAX_DASHBOARD_BYTES + (1 << 20);
+/// A question about conditions: a key, a part of a value, a time.
+pub(super) const MAX_CONDITION_BYTES: usize = 64 << 10;
+/// The time to make of the variables of a dashboard what they offer, beside the time for their answers.
+pub(super) const VARIABLES_WITHIN: Duration = Duration::from_secs(20);
+/// The time to make of the answers for a panel what it shows. The largest take a few seconds.
+pub(super) const SHAPED_WITHIN: Duration = Duration::from_secs(20);
+/// The time to lay a dashboard out.
+pub(super) const LAID_OUT_WITHIN: Duration = Duration::from_secs(20);
 /// Panels that are asked at once for one reader: more would only wait for each other.
 pub(super) const PANELS_AT_ONCE: usize = 6;
 /// Panels of one question. The page asks for those that are seen.
@@ -36,6 +51,14 @@ pub(super) const MAX_DASHBOARDS: usize = 2_000;
 pub(super) const MAX_FILES: usize = 2_000;
 /// Letters of a dashboard's id, as Grafana allows.
 pub(super) const MAX_UID_CHARS: usize = 40;
+/// Letters of the folder that a dashboard is listed in.
+pub(super) const MAX_FOLDER_CHARS: usize = 200;
+/// Letters of a title in the list: all that are listed are kept in memory.
+pub(super) const MAX_LISTED_TITLE_CHARS: usize = 500;
+/// Tags in the list, and letters of each.
+pub(super) const MAX_LISTED_TAGS: usize = 50;
+/// See [`MAX_LISTED_TAGS`].
+pub(super) const MAX_LISTED_TAG_CHARS: usize = 100;
 /// Letters of the note to a version.
 pub(super) const MAX_MESSAGE_CHARS: usize = 500;
 /// For so long a folder is not read again.

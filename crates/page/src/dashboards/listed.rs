@@ -17,6 +17,9 @@ use serde_json::{Value, json};
 
 use super::find::{Found, Kind, Summary, find};
 use super::kept::{self, Kept};
+use super::limits::{
+    MAX_FOLDER_CHARS, MAX_LISTED_TAG_CHARS, MAX_LISTED_TAGS, MAX_LISTED_TITLE_CHARS,
+};
 use crate::Page;
 use crate::answer::{Failed, Whose, json as answer};
 
@@ -88,7 +91,7 @@ pub(super) async fn summary(
         Ok(Some(kept)) => {
             let uid = uid.to_owned();
             let read = move || Summary {
-                folder: kept.folder.clone(),
+                folder: cut(&kept.folder, MAX_FOLDER_CHARS),
                 by: kept.by.clone(),
                 saved_millis: kept.saved_millis,
                 ..summary_of(kept.json().ok().as_ref(), &uid)
@@ -119,16 +122,22 @@ fn is_damage(error: &Failed) -> bool {
 
 fn summary_of(json: Option<&Value>, otherwise: &str) -> Summary {
     let of = json.and_then(|json| unwrapped(json).ok());
-    let title = of.and_then(|of| read::text(of, "title")).unwrap_or(otherwise).to_owned();
+    let title = of.and_then(|of| read::text(of, "title")).unwrap_or(otherwise);
     let tags = of.map_or(&[][..], |of| read::list(of, "tags"));
+    let tags = tags.iter().filter_map(read::text_of).take(MAX_LISTED_TAGS);
     Summary {
-        title,
-        tags: tags.iter().filter_map(read::text_of).collect(),
+        title: cut(title, MAX_LISTED_TITLE_CHARS),
+        tags: tags.map(|tag| cut(&tag, MAX_LISTED_TAG_CHARS)).collect(),
         folder: String::new(),
         by: String::new(),
         saved_millis: 0,
         is_deleted: false,
     }
+}
+
+/// The first letters of a text.
+fn cut(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
 }
 
 /// What is known of a dashboard beside its JSON.

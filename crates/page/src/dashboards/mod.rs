@@ -58,16 +58,26 @@ const WORDS: [&str; 7] = ["report", "import", "layout", "query", "annotations", 
 pub(crate) fn over_http() -> Router<Page> {
     Router::new()
         .route("/api/dashboards", get(listed::list).post(saved::save))
-        .route("/api/dashboards/report", post(import::report))
-        .route("/api/dashboards/import", post(import::import))
+        .route("/api/dashboards/report", post(import::report).layer(files()))
+        .route("/api/dashboards/import", post(import::import).layer(files()))
         .route("/api/dashboards/layout", post(layout::layout))
         .route("/api/dashboards/query", post(query::query))
         .route("/api/dashboards/annotations", post(annotations::annotations))
-        .route("/api/dashboards/adhoc", post(adhoc::adhoc))
+        .route("/api/dashboards/adhoc", post(adhoc::adhoc).layer(conditions()))
         .route("/api/dashboards/units", get(listed::units))
         .route("/api/dashboards/{uid}", get(listed::one).delete(saved::delete))
         .route("/api/dashboards/{uid}/export", get(listed::export))
         .route("/api/dashboards/{uid}/versions", get(listed::versions))
         .route("/api/dashboards/{uid}/versions/{version}", get(listed::version))
-        .layer(DefaultBodyLimit::max(limits::MAX_BODY_BYTES))
+        .layer(DefaultBodyLimit::max(limits::MAX_QUESTION_BYTES))
+}
+
+/// Conditions are asked for in few words.
+fn conditions() -> DefaultBodyLimit {
+    DefaultBodyLimit::max(limits::MAX_CONDITION_BYTES)
+}
+
+/// Files of dashboards may be larger than questions.
+fn files() -> DefaultBodyLimit {
+    DefaultBodyLimit::max(limits::MAX_BODY_BYTES)
 }

@@ -73,13 +73,10 @@ impl Folders {
         let mut before = std::mem::take(&mut state.files);
         state.unread.clear();
         for folder in &self.paths {
-            let files = match files(folder) {
-                Ok(files) => files,
-                Err(why) => {
-                    state.unread.push(broken(&folder.display().to_string(), 0, why));
-                    continue;
-                }
-            };
+            let (files, unread) = files(folder);
+            state.unread.extend(
+                unread.into_iter().map(|(path, why)| broken(&path.display().to_string(), 0, why)),
+            );
             for path in files {
                 if state.files.len() >= MAX_FILES {
                     let why =
@@ -95,13 +92,24 @@ impl Folders {
     }
 }
 
-/// The files of a folder, and of those in it: a mounted ConfigMap is a folder of links.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+/// A folder that cannot be read, and why.
+type Unread = (PathBuf, String);
+
+/// The files of a folder, and of those in it: a mounted ConfigMap is a folder of links. A folder that
+/// cannot be read, such as `lost+found`, fails no other.
+fn files(folder: &Path) -> (Vec<PathBuf>, Vec<Unread>) {
     let mut found = Vec::new();
+    let mut unread = Vec::new();
     let mut waiting = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = waiting.pop() {
-        let entries = std::fs::read_dir(&folder)
-            .map_err(|error| format!("{} cannot be read: {error}", folder.display()))?;
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                let why = format!("{} cannot be read: {error}", folder.display());
+                unread.push((folder, why));
+                continue;
+            }
+        };
         for path in entries.flatten().map(|entry| entry.path()) {
             // Kubernetes keeps versions of a mounted ConfigMap in folders that begin with two dots.
             let is_hidden =
@@ -118,7 +126,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
         }
     }
     found.sort();
-    Ok(found)
+    (found, unread)
 }
 
 fn read(folder: &Path, path: &Path, known: Option<Read>) -> Read {
@@ -214,5 +222,23 @@ mod tests {
         assert_eq!(shown(&folders)[0].0, "a", "it is fresh for some seconds");
         folders.state.lock().unwrap().looked = None;
         assert_eq!(shown(&folders)[0].0, "a2");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_below_that_cannot_be_read_hides_no_others() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let closed = dir.path().join("lost+found");
+        std::fs::create_dir(&closed).unwrap();
+        std::fs::write(dir.path().join("a.json"), r#"{"uid": "a", "panels": []}"#).unwrap();
+        std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();
+        // Root reads whatever its permissions are.
+        let is_read = std::fs::read_dir(&closed).is_ok();
+        let all = Folders::new(vec![dir.path().to_owned()]).all();
+        std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700)).unwrap();
+        assert_eq!((all[0].uid.as_str(), all[0].json.is_ok()), ("a", true));
+        assert_eq!(all.len(), if is_read { 1 } else { 2 });
+        assert!(all[1..].iter().all(|one| one.json.is_err()));
     }
 }

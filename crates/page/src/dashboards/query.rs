@@ -6,16 +6,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::Json;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::extract::rejection::JsonRejection;
+use axum::extract::rejection::BytesRejection;
 use axum::response::Response;
 use futures::{StreamExt, stream};
 use http::StatusCode;
+use kymo_dash::effort;
 use kymo_dash::fields;
 use kymo_dash::fields::units::Clock;
-use kymo_dash::frame::{Frame, Notice};
+use kymo_dash::frame::{self, Frame, Kind, Notice};
 use kymo_dash::interpolate::{Context, Style, TimeRange};
 use kymo_dash::layout::{Scope, panel_of};
 use kymo_dash::limits::MAX_CELLS;
@@ -27,20 +27,18 @@ use kymo_dash::transform;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::asked::{About, Asked};
-use super::layout::scoped;
-use super::limits::{MAX_PANELS_ASKED, PANELS_AT_ONCE};
+use super::asked::{self, About};
+use super::layout::{filled_time, scoped};
+use super::limits::{MAX_PANELS_ASKED, PANELS_AT_ONCE, SHAPED_WITHIN};
 use super::range::{self, Calendar};
 use super::resolve::{Options, filters, resolve};
 use super::targets::{EXEMPLARS, Given, Question, Wrong, points};
 use crate::answer::{Failed, Who, Whose, typed};
 use crate::{Page, times};
 
-/// What is asked.
+/// What is asked of panels beside what all questions have.
 #[derive(Deserialize)]
-pub(super) struct AskedPanels {
-    #[serde(flatten)]
-    asked: Asked,
+struct AskedPanels {
     panels: Vec<AskedPanel>,
 }
 
@@ -78,18 +76,18 @@ pub(super) async fn query(
     State(page): State<Page>,
     Whose(tenants): Whose,
     Who(by): Who,
-    asked: Result<Json<AskedPanels>, JsonRejection>,
+    body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Failed> {
-    let Json(asked) = asked?;
-    if asked.panels.len() > MAX_PANELS_ASKED {
+    let (asked, AskedPanels { panels }) = asked::read(&page, body).await?;
+    if panels.len() > MAX_PANELS_ASKED {
         return Err(Failed::Invalid(format!(
             "at most {MAX_PANELS_ASKED} panels are asked at once"
         )));
     }
-    let mut about = asked.asked.about(&page, tenants, &by).await?;
-    resolve(&page, &mut about, Options::AsNeeded).await;
+    let about = asked.about(&page, tenants, &by).await?;
+    let (about, _) = resolve(&page, about, Options::AsNeeded).await?;
     let about = Arc::new(about);
-    let lines = stream::iter(asked.panels)
+    let lines = stream::iter(panels)
         .map(move |panel| line(page.clone(), about.clone(), panel))
         .buffer_unordered(PANELS_AT_ONCE);
     let body = Body::from_stream(lines.map(Ok::<_, std::convert::Infallible>).fuse());
@@ -163,19 +161,19 @@ async fn answered(page: &Page, about: &Arc<About>, asked: &AskedPanel) -> Result
     let mut context = scoped(&about.context, &asked.scope());
     let (time, notices) = own_time(panel, &context, about.calendar);
     context.time = time;
-    let points = points(panel, asked.max_data_points);
-    let mut done = targets(page, about, panel, &context, points).await;
+    let mut done = targets(page, about, panel, &context, asked.max_data_points).await;
     done.notices.splice(..0, notices);
     context.interval_millis = kymo_dash::interpolate::interval::interval(
         context.time.to_millis - context.time.from_millis,
-        points,
+        points(panel, asked.max_data_points),
         1,
     );
     let (frames, about_, panel_id) = (std::mem::take(&mut done.frames), about.clone(), panel.id);
     // What is made of many rows is made on the engine's threads.
     let shaping = move || {
         let panel = about_.inspected.dashboard.panels().find(|panel| panel.id == panel_id);
-        panel.map(|panel| shaped(panel, steps_before(&about_, panel, &context), frames, &context))
+        let shape = |panel| shaped(panel, steps_before(&about_, panel, &context), frames, &context);
+        effort::within(SHAPED_WITHIN, || panel.map(shape))
     };
     let shaped = page.engine.blocking(shaping).await.map_err(|error| error.to_string())?;
     let shaped = shaped.ok_or("the panel is gone")?;
@@ -189,11 +187,7 @@ async fn answered(page: &Page, about: &Arc<About>, asked: &AskedPanel) -> Result
 fn own_time(panel: &Panel, context: &Context, calendar: Calendar) -> (TimeRange, Vec<Notice>) {
     let mut time = context.time;
     let mut notices = Vec::new();
-    let filled = |text: &Option<String>| {
-        let text = context.fill(text.as_deref()?, Style::Glob);
-        (!text.trim().is_empty()).then_some(text)
-    };
-    if let Some(text) = filled(&panel.time_from) {
+    if let Some(text) = filled_time(panel.time_from.as_deref(), context) {
         match range::own(time, &text, calendar) {
             Some(own) => time = own,
             None => notices.push(Notice::warning(format!(
@@ -201,7 +195,7 @@ fn own_time(panel: &Panel, context: &Context, calendar: Calendar) -> (TimeRange,
             ))),
         }
     }
-    if let Some(text) = filled(&panel.time_shift) {
+    if let Some(text) = filled_time(panel.time_shift.as_deref(), context) {
         match range::shifted(time, &text, calendar) {
             Some(shifted) => time = shifted,
             None => notices.push(Notice::warning(format!(
@@ -233,6 +227,13 @@ fn queries<'a>(
                     notices.push(Notice::warning(why));
                     continue;
                 };
+                if transforms_before(target) && shown(panel).nth(1).is_some() {
+                    notices.push(Notice::warning(format!(
+                        "query {}: the data of panel {id} is not transformed as it is there, since \
+                         there are other queries beside it",
+                        target.ref_id
+                    )));
+                }
                 for target in shown(other) {
                     match answerer_of(other.source_of(target), &target.query, context) {
                         Answerer::Ours(language) => found.push((other, target, language)),
@@ -252,27 +253,42 @@ fn shown(panel: &Panel) -> impl Iterator<Item = &Target> {
     panel.targets.iter().filter(|target| !target.is_hidden)
 }
 
+/// Whether a query wants another panel's data as it is transformed there.
+fn transforms_before(target: &Target) -> bool {
+    read::is_true(&target.query, "withTransforms")
+}
+
 /// Asks the queries of a panel, one after the other.
 async fn targets(
     page: &Page,
     about: &About,
     panel: &Panel,
     context: &Context,
-    points: i64,
+    asked_points: Option<i64>,
 ) -> Done {
     let mut done = Done::default();
     let queries = queries(about, panel, context, &mut done.notices);
     let is_one_of_several = queries.len() > 1;
     let mut left_cells = MAX_CELLS;
-    for (panel, target, language) in queries {
+    for (of, target, language) in queries {
         let filters = filters(about, language);
+        let mut context = context.clone();
+        if of.id != panel.id {
+            // What another panel shows is over its time, not over this one's.
+            context.time = about.context.time;
+            let (time, notices) = own_time(of, &context, about.calendar);
+            context.time = time;
+            let new = notices.into_iter().filter(|notice| !done.notices.contains(notice));
+            let new: Vec<Notice> = new.collect();
+            done.notices.extend(new);
+        }
         let question = Question {
             page,
             tenants: &about.tenants,
-            panel,
+            panel: of,
             target,
-            context: context.clone(),
-            points,
+            context,
+            points: points(of, asked_points),
             filters: &filters,
             is_one_of_several,
         };
@@ -304,10 +320,23 @@ async fn targets(
 
 /// Takes the room of a frame, if there is enough.
 fn takes(left_cells: &mut usize, frame: &Frame) -> bool {
-    let cells = frame.fields.iter().map(|field| field.values.len()).sum();
-    let left = left_cells.checked_sub(cells);
+    let left = left_cells.checked_sub(cells(frame));
     *left_cells = left.unwrap_or(*left_cells);
     left.is_some()
+}
+
+/// The cells of a frame, those of tables within it included.
+fn cells(frame: &Frame) -> usize {
+    let within = |value: &frame::Value| match value {
+        frame::Value::Frame(inner) => cells(inner),
+        _ => 0,
+    };
+    let of_field = |field: &frame::Field| {
+        let is_nested = field.kind == Kind::Frame;
+        let nested = field.values.iter().filter(|_| is_nested).map(within);
+        field.values.len() + nested.sum::<usize>()
+    };
+    frame.fields.iter().map(of_field).sum()
 }
 
 fn asked_query(ref_id: &str, language: Language, query: &str) -> Value {
@@ -327,7 +356,7 @@ fn steps_before<'a>(about: &'a About, panel: &Panel, context: &Context) -> &'a [
     let (Some(target), None) = (targets.next(), targets.next()) else { return &[] };
     let answerer = answerer_of(panel.source_of(target), &target.query, context);
     let Answerer::Panel(id) = answerer else { return &[] };
-    if !read::is_true(&target.query, "withTransforms") {
+    if !transforms_before(target) {
         return &[];
     }
     let other = about.inspected.dashboard.panels().find(|other| other.id == id);
@@ -359,5 +388,11 @@ fn shaped(panel: &Panel, before: &[Value], frames: Vec<Frame>, context: &Context
     // What is wrong with the configuration is said of the series.
     fields::resolve(&field_config, &mut exemplars, &with);
     made.frames.extend(exemplars);
+    if effort::is_over() {
+        let seconds = SHAPED_WITHIN.as_secs();
+        let why =
+            format!("truncated: what the panel makes of its data takes more than {seconds} s");
+        made.notices.push(Notice::warning(why));
+    }
     Shaped { frames: made.frames, shown: shown.values, notices: made.notices }
 }

@@ -1,19 +1,24 @@
 //! Variables of a dashboard with what they offer and what is chosen, found out in the order in which
 //! they need each other. One that fails keeps the value that is stored, and says why.
 
+use std::time::Instant;
+
+use kymo_dash::effort;
 use kymo_dash::interpolate::{Held, Style};
 use kymo_dash::model::variable::ALL;
 use kymo_dash::model::{Answerer, Choice, Language, SourceRef, Variable, VariableKind};
 use kymo_dash::report::{answerer_of, is_known_form};
-use kymo_dash::variables::lists::{AUTO, auto_interval, options};
+use kymo_dash::variables::lists::{AUTO, auto_interval, members, options};
 use kymo_dash::variables::shape::shape;
-use kymo_dash::variables::{Filter, Question, adhoc, choose, order, question};
+use kymo_dash::variables::{Filter, Order, Question, adhoc, choose, order, question};
 use serde::Serialize;
 
 use super::answers::answer;
 use super::asked::About;
+use super::limits::VARIABLES_WITHIN;
 use super::targets::filled_sql;
 use crate::Page;
+use crate::answer::Failed;
 
 /// A variable as the page shows it.
 #[derive(Debug, Clone, Serialize)]
@@ -28,6 +33,9 @@ pub(super) struct Resolved {
     multi: bool,
     include_all: bool,
     allow_custom: bool,
+    /// Whether links leave it out.
+    #[serde(rename = "skipUrlSync")]
+    skips_url: bool,
     options: Vec<Choice>,
     /// What is chosen; `$__all` if all are.
     current: Vec<Choice>,
@@ -62,24 +70,89 @@ pub(super) enum Options {
     AsNeeded,
 }
 
-/// Finds variables out and puts them into the context.
-pub(super) async fn resolve(page: &Page, about: &mut About, wanted: Options) -> Vec<Resolved> {
-    let variables = about.inspected.dashboard.variables.clone();
-    let order = order(&variables);
-    let mut resolved: Vec<Option<Resolved>> = variables.iter().map(|_| None).collect();
-    for place in order.places {
-        let variable = &variables[place];
-        let chosen = about.chosen.get(&variable.name).map(|values| values.as_slice().to_vec());
-        let offered = if order.circular.contains(&place) {
-            Offered { error: Some("it needs its own value".to_owned()), ..stored(variable) }
-        } else if wanted == Options::AsNeeded && is_said(variable, chosen.as_deref()) {
-            stored(variable)
-        } else {
-            offered(page, about, variable).await
+/// Finds variables out and puts them into the context. What texts and answers are made to is made on the
+/// engine's threads, not on those that acknowledge, and only for so long.
+pub(super) async fn resolve(
+    page: &Page,
+    about: About,
+    wanted: Options,
+) -> Result<(About, Vec<Resolved>), Failed> {
+    let mut resolving = page.engine.blocking(move || Resolving::new(about, wanted)).await?;
+    let (mut left, mut answered) = (VARIABLES_WITHIN, None);
+    loop {
+        let work = move || {
+            let begun = Instant::now();
+            let asked = effort::within(left, || resolving.go_on(answered));
+            (resolving, asked, left.saturating_sub(begun.elapsed()))
         };
-        resolved[place] = Some(one(about, variable, chosen.as_deref(), offered));
+        let asked;
+        (resolving, asked, left) = page.engine.blocking(work).await?;
+        let Some(Asked { question, is_within }) = asked else { return Ok(resolving.done()) };
+        let about = &resolving.about;
+        let time = about.context.time;
+        answered = Some(answer(page, &about.tenants, &question, time, is_within).await);
     }
-    resolved.into_iter().flatten().collect()
+}
+
+/// What has to be asked to go on.
+struct Asked {
+    question: Question,
+    /// Whether only of the time that is shown.
+    is_within: bool,
+}
+
+/// Variables while they are found out, one after the other.
+struct Resolving {
+    about: About,
+    wanted: Options,
+    variables: Vec<Variable>,
+    order: Order,
+    /// How many of the order are done.
+    done: usize,
+    resolved: Vec<Option<Resolved>>,
+}
+
+impl Resolving {
+    fn new(about: About, wanted: Options) -> Self {
+        let variables = about.inspected.dashboard.variables.clone();
+        let order = order(&variables);
+        let resolved = variables.iter().map(|_| None).collect();
+        Self { about, wanted, variables, order, done: 0, resolved }
+    }
+
+    /// Goes on until something has to be asked, with the answer to what was asked before; to the end if
+    /// nothing has.
+    fn go_on(&mut self, mut answered: Option<Result<Vec<Choice>, String>>) -> Option<Asked> {
+        while let Some(place) = self.order.places.get(self.done).copied() {
+            let (about, variable) = (&mut self.about, &self.variables[place]);
+            let chosen = about.chosen.get(&variable.name).map(|values| values.as_slice().to_vec());
+            let failed = |why| Offered { error: Some(why), ..stored(variable) };
+            let offered = if self.order.circular.contains(&place) {
+                failed("it needs its own value".to_owned())
+            } else if self.wanted == Options::AsNeeded && is_said(variable, chosen.as_deref()) {
+                stored(variable)
+            } else if effort::is_over() {
+                failed("the variables before it took too long".to_owned())
+            } else if let Some(found) = answered.take() {
+                shaped(about, variable, found).unwrap_or_else(failed)
+            } else {
+                match known(about, variable) {
+                    Some(offered) => offered.unwrap_or_else(failed),
+                    None => match asked(about, variable) {
+                        Ok(asked) => return Some(asked),
+                        Err(why) => failed(why),
+                    },
+                }
+            };
+            self.resolved[place] = Some(one(about, variable, chosen.as_deref(), offered));
+            self.done += 1;
+        }
+        None
+    }
+
+    fn done(self) -> (About, Vec<Resolved>) {
+        (self.about, self.resolved.into_iter().flatten().collect())
+    }
 }
 
 /// Whether the values that are put in are said by the question itself.
@@ -95,7 +168,8 @@ fn has_texts(variable: &Variable) -> bool {
     let query = variable.query_text();
     let is_named = ["(?<text>", "(?P<text>"].iter().any(|group| variable.regex.contains(group));
     let sql = variable.query.get("rawSql").and_then(serde_json::Value::as_str).unwrap_or(query);
-    is_named || sql.contains("__text")
+    let has_others = variable.raw.contains_key("staticOptions");
+    is_named || has_others || sql.contains("__text")
 }
 
 fn stored(variable: &Variable) -> Offered {
@@ -107,28 +181,20 @@ fn stored(variable: &Variable) -> Offered {
     Offered { choices, error: None, is_cut: false }
 }
 
-async fn offered(page: &Page, about: &About, variable: &Variable) -> Offered {
+/// What a variable offers if nothing has to be asked for it.
+fn known(about: &About, variable: &Variable) -> Option<Result<Offered, String>> {
     if let Some(listed) = options(variable, &about.context) {
-        return match listed {
-            Ok(choices) => Offered { choices, error: None, is_cut: false },
-            Err(why) => Offered { error: Some(why), ..stored(variable) },
-        };
-    }
-    if variable.kind != VariableKind::Query {
-        return stored(variable);
+        return Some(listed.map(|choices| Offered { choices, error: None, is_cut: false }));
     }
     // A query that is never asked again has its values with it.
-    if variable.refresh == 0 && !stored(variable).choices.is_empty() && !variable.options.is_empty()
-    {
-        return stored(variable);
-    }
-    match ask(page, about, variable).await {
-        Ok(offered) => offered,
-        Err(why) => Offered { error: Some(why), ..stored(variable) },
-    }
+    let is_kept = variable.refresh == 0
+        && !stored(variable).choices.is_empty()
+        && !variable.options.is_empty();
+    (variable.kind != VariableKind::Query || is_kept).then(|| Ok(stored(variable)))
 }
 
-async fn ask(page: &Page, about: &About, variable: &Variable) -> Result<Offered, String> {
+/// What a variable asks.
+fn asked(about: &About, variable: &Variable) -> Result<Asked, String> {
     let query = variable.query.as_object().cloned().unwrap_or_default();
     let language = match answerer_of(variable.source.as_ref(), &query, &about.context) {
         Answerer::Ours(language) => language,
@@ -141,10 +207,17 @@ async fn ask(page: &Page, about: &About, variable: &Variable) -> Result<Offered,
         Question::Sql { query } => Question::Sql { query: filled_sql(&query, &about.context)? },
         question => question,
     };
-    let is_within = variable.refresh == 2;
-    let found = answer(page, &about.tenants, &question, about.context.time, is_within).await?;
-    let regex = about.context.fill(&variable.regex, Style::Glob);
-    let shaped = shape(variable, &regex, found)?;
+    Ok(Asked { question, is_within: variable.refresh == 2 })
+}
+
+/// What a variable offers of what was answered.
+fn shaped(
+    about: &About,
+    variable: &Variable,
+    found: Result<Vec<Choice>, String>,
+) -> Result<Offered, String> {
+    let regex = about.context.fill(&variable.regex, Style::Regex);
+    let shaped = shape(variable, &regex, found?)?;
     Ok(Offered { choices: shaped.choices, error: None, is_cut: shaped.is_cut })
 }
 
@@ -192,6 +265,7 @@ fn one(
         multi: variable.is_multi,
         include_all: variable.includes_all,
         allow_custom: variable.allows_custom,
+        skips_url: variable.skips_url,
         options: offered.choices,
         current,
         missing: chosen.missing,
@@ -202,7 +276,7 @@ fn one(
     }
 }
 
-/// A duration that fits the time is one that fits this time.
+/// A duration that fits the time is one that fits this time, and a list may say more of its values.
 fn held_of(about: &About, variable: &Variable, mut held: Held) -> Held {
     let time = about.context.time;
     if variable.kind == VariableKind::Interval {
@@ -212,6 +286,7 @@ fn held_of(about: &About, variable: &Variable, mut held: Held) -> Held {
             }
         }
     }
+    held.members = members(variable, &about.context).into();
     held
 }
 

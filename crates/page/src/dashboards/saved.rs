@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::find::find;
 use super::kept::{self, Kept};
-use super::limits::{MAX_DASHBOARDS, MAX_MESSAGE_CHARS, MAX_UID_CHARS};
+use super::limits::{MAX_DASHBOARDS, MAX_FOLDER_CHARS, MAX_MESSAGE_CHARS, MAX_UID_CHARS};
 use super::listed::summary;
 use crate::answer::{Failed, Who, Whose, json as answer, one_tenant};
 use crate::{Page, times};
@@ -72,7 +72,7 @@ pub(super) async fn keep(
 ) -> Result<(String, u64), Failed> {
     let written = save.dashboard;
     let (dashboard, uid) = page.engine.blocking(move || with_uid(written)).await??;
-    check(&dashboard, &uid, &save.message)?;
+    check(&dashboard, &uid, &save.message, save.folder.as_deref())?;
     let holds = kept::get(&page.engine, tenant, &uid).await?;
     let (held, folder) = holds.map_or((0, String::new()), |(version, kept)| (version, kept.folder));
     if let Some(version) = save.version.filter(|version| *version != held)
@@ -141,7 +141,12 @@ pub(super) fn check_size(bytes: usize) -> Result<(), Failed> {
     Ok(())
 }
 
-fn check(dashboard: &RawValue, uid: &str, message: &str) -> Result<(), Failed> {
+fn check(
+    dashboard: &RawValue,
+    uid: &str,
+    message: &str,
+    folder: Option<&str>,
+) -> Result<(), Failed> {
     check_size(dashboard.get().len())?;
     if uid.starts_with(shipped::PREFIX) && shipped::find(uid).is_some() {
         let why = format!("{uid:?} comes with the program: save a copy under another uid");
@@ -162,6 +167,10 @@ fn check(dashboard: &RawValue, uid: &str, message: &str) -> Result<(), Failed> {
     }
     if message.chars().count() > MAX_MESSAGE_CHARS {
         return Err(Failed::Invalid(format!("a message has at most {MAX_MESSAGE_CHARS} letters")));
+    }
+    if folder.is_some_and(|folder| folder.chars().count() > MAX_FOLDER_CHARS) {
+        let why = format!("the name of a folder has at most {MAX_FOLDER_CHARS} letters");
+        return Err(Failed::Invalid(why));
     }
     Ok(())
 }

@@ -9,18 +9,24 @@ use kymo_promql::parser::parse;
 use kymo_promql::sample::Value;
 
 /// Whom and about whose data.
-pub(crate) struct Asking<'a> {
-    pub(crate) engine: &'a Engine,
-    pub(crate) tenants: &'a Tenants,
+#[derive(Debug)]
+pub struct Asking<'a> {
+    /// Whom.
+    pub engine: &'a Engine,
+    /// Whose data.
+    pub tenants: &'a Tenants,
 }
 
 /// Labels of a series.
 pub(crate) type Labels = BTreeMap<String, String>;
 
-/// A series with its values at the times that were asked for; times are milliseconds.
-pub(crate) struct Found {
-    pub(crate) labels: Labels,
-    pub(crate) points: Vec<(i64, f64)>,
+/// A series with its values at the times that were asked for.
+#[derive(Debug)]
+pub struct Found {
+    /// Its labels.
+    pub labels: Labels,
+    /// Milliseconds since 1970, and the value.
+    pub points: Vec<(i64, f64)>,
 }
 
 impl Asking<'_> {
@@ -39,12 +45,13 @@ impl Asking<'_> {
         Ok(samples.iter().filter_map(value).collect())
     }
 
-    /// Series with their values over time.
-    pub(crate) async fn series(
-        &self,
-        query: &str,
-        times: Times,
-    ) -> Result<Vec<Found>, EngineError> {
+    /// Series with their values over time; what is no number, such as a part of nothing, is left out,
+    /// and so are series without any.
+    ///
+    /// # Errors
+    ///
+    /// If the query cannot be read, or fails.
+    pub async fn series(&self, query: &str, times: Times) -> Result<Vec<Found>, EngineError> {
         let Outcome::Matrix(series) = self.ask(query, times).await? else { return Ok(Vec::new()) };
         Ok(series
             .iter()

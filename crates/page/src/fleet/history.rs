@@ -7,14 +7,12 @@ use serde::Serialize;
 
 use super::ask::{Asking, Found};
 use crate::answer::Failed;
-use crate::machines::{Measure, OF_GPUS, OF_HOSTS};
+use crate::machines::{LEAST_STEP_MILLIS, Measure, OF_GPUS, OF_HOSTS};
+use crate::times::NANOS_PER_MILLI;
 
-const NANOS_PER_MILLI: i64 = 1_000_000;
 /// Times of an answer, unless it is asked for others.
 const USUAL_POINTS: i64 = 240;
 const MAX_POINTS: i64 = 2_000;
-/// Steps are no finer than machines are looked at.
-const LEAST_STEP_MILLIS: i64 = 1_000;
 /// A name of a host has at most so many bytes.
 const MAX_NAME_BYTES: usize = 256;
 /// Measures that are figures, and no lines.

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::ask::{Asking, Labels};
 use crate::machines::{OF_GPUS, OF_HOSTS, hosts_of_gpu, without_port};
+use crate::times::NANOS_PER_MILLI;
 
-const NANOS_PER_MILLI: i64 = 1_000_000;
 /// Hosts of an answer: a page that shows more tells nothing.
 const MAX_HOSTS: usize = 2_000;
 

@@ -16,7 +16,9 @@ use serde_json::Value;
 use super::gpus;
 use super::parameters::{differing, parameters};
 use crate::answer::Failed;
+use crate::machines::host_of_resource;
 use crate::sql::{list, quoted};
+use crate::times::NANOS_PER_MILLI;
 
 /// Values of a metric of all runs that are read.
 const MAX_VALUES: usize = 500_000;
@@ -28,11 +30,6 @@ const MAX_STEPS: usize = 5;
 const USUAL_METRICS: usize = 6;
 /// Hosts of a run whose GPUs are told of: they are asked about by names, in one query.
 const MAX_HOSTS: usize = 200;
-/// The name of the host that a run sent from, as resources have it.
-const HOST: &str = "coalesce(CAST(\"resource.host.name\" AS VARCHAR), \
-                    CAST(\"resource.k8s.node.name\" AS VARCHAR), \
-                    CAST(\"resource.node_id\" AS VARCHAR))";
-const NANOS_PER_MILLI: i64 = 1_000_000;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Compared {
@@ -174,11 +171,12 @@ impl Asking<'_> {
             found.insert(id, Seen { first, last, hosts: BTreeSet::new() });
         }
         // Of each run by itself: one on many hosts takes none from the others.
+        let host = host_of_resource();
         let query = format!(
             "SELECT id, host FROM (\
              SELECT id, host, row_number() OVER (PARTITION BY id ORDER BY host) AS nth FROM (\
-             SELECT DISTINCT {id} AS id, {HOST} AS host FROM points \
-             WHERE {of} AND {HOST} <> '')) WHERE nth <= {}",
+             SELECT DISTINCT {id} AS id, {host} AS host FROM points \
+             WHERE {of} AND {host} <> '')) WHERE nth <= {}",
             MAX_HOSTS + 1
         );
         let table = Table::ask(self.engine, self.tenants, &query).await?;
@@ -324,6 +322,10 @@ mod tests {
         let listed = place.get("/api/runs?start=1699999000&end=1700001000").await;
         assert_eq!(listed["runs"].as_array().map(Vec::len), Some(3), "{listed}");
         assert_eq!(listed["truncated"], false);
+        // One that began before is told from its beginning.
+        let later = place.get("/api/runs?start=1700000001&end=1700001000").await;
+        assert_eq!(later["runs"][0]["first"], "1700000000000000000", "{later}");
+        assert_eq!(later["runs"][0]["last"], "1700000001000000000");
     }
 
     #[tokio::test(flavor = "multi_thread")]

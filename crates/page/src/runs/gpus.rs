@@ -7,11 +7,8 @@ use kymo_promql::eval::Times;
 
 use super::compare::{Seen, Values};
 use crate::fleet::ask::Asking;
-use crate::machines::OF_GPUS;
-
-const NANOS_PER_MILLI: i64 = 1_000_000;
-/// Steps are no finer than machines are looked at.
-const LEAST_STEP_MILLIS: i64 = 1_000;
+use crate::machines::{LEAST_STEP_MILLIS, OF_GPUS};
+use crate::times::NANOS_PER_MILLI;
 
 /// Measures that are told, what they are called here, and how those of several GPUs become one.
 const TOLD: [(&str, &str, &str); 2] =

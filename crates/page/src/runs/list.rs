@@ -32,7 +32,7 @@ pub(super) struct Runs {
 #[derive(Debug, Serialize)]
 struct Run {
     id: String,
-    /// Nanoseconds since 1970, as text.
+    /// Nanoseconds since 1970, as text. The first may be before the time that is looked at.
     first: String,
     last: String,
     /// The last value of each metric.
@@ -84,6 +84,12 @@ pub(super) async fn runs(
         return Ok(Runs { runs, metrics: Vec::new(), truncated });
     }
     let ids: Vec<String> = runs.iter().map(|run| run.id.clone()).collect();
+    let begun = begun(engine, tenants, &ids, range.start).await?;
+    for run in &mut runs {
+        if let Some(first) = begun.get(&run.id) {
+            run.first = first.to_string();
+        }
+    }
     let of = format!("CAST(\"resource.session_id\" AS VARCHAR) IN ({}) AND {within}", list(&ids));
     let began = Some(range.start.saturating_sub(REACH_NANOS).max(0)..range.end);
     let mut of_run = parameters(engine, tenants, &ids, began).await?;
@@ -95,6 +101,26 @@ pub(super) async fn runs(
     let metrics = names(engine, tenants, &of).await?;
     let truncated = truncated || has_more || metrics.len() >= MAX_NAMES;
     Ok(Runs { runs, metrics, truncated })
+}
+
+/// The first moments of runs that began before a time.
+async fn begun(
+    engine: &Engine,
+    tenants: &Tenants,
+    ids: &[String],
+    before: i64,
+) -> Result<BTreeMap<String, i64>, Failed> {
+    let query = format!(
+        "SELECT CAST(\"resource.session_id\" AS VARCHAR) AS id, min(time) AS first FROM points \
+         WHERE CAST(\"resource.session_id\" AS VARCHAR) IN ({}) AND value IS NOT NULL \
+         AND time >= '{}' AND time < '{}' GROUP BY 1",
+        list(ids),
+        moment(before.saturating_sub(REACH_NANOS).max(0)),
+        moment(before)
+    );
+    let table = Table::ask(engine, tenants, &query).await?;
+    let firsts = table.texts("id")?.into_iter().zip(table.integers("first")?);
+    Ok(firsts.filter_map(|(id, first)| Some((id?, first?))).collect())
 }
 
 /// The last value of each metric of each run, and whether there are more.

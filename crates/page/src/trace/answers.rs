@@ -161,12 +161,14 @@ impl Parameters {
                 Err(_) => return refuse(format!("rows has {row:?}: expected whole numbers")),
             }
         }
+        let mut chosen_ids = Vec::new();
         for id in ids {
             match u64::from_str_radix(id.trim(), 16) {
-                Ok(number) => chosen.extend(tree.row_of(number.to_be_bytes())),
+                Ok(number) => chosen_ids.push(number.to_be_bytes()),
                 Err(_) => return refuse(format!("ids has {id:?}: expected 16 hexadecimal digits")),
             }
         }
+        chosen.extend(tree.rows_of(&chosen_ids));
         Ok(chosen)
     }
 }

@@ -16,9 +16,10 @@ impl From<TraceError> for Failed {
     fn from(error: TraceError) -> Self {
         match error {
             TraceError::Wire(_) => Self::Internal(error.to_string()),
-            TraceError::TooLarge { .. } | TraceError::TooManyTraces(_) => {
-                Self::TooLarge(error.to_string())
-            }
+            TraceError::TooLarge { .. }
+            | TraceError::TooManyTraces(_)
+            | TraceError::TooManyParts { .. }
+            | TraceError::TooMuchAtOnce(_) => Self::TooLarge(error.to_string()),
             TraceError::Format(_)
             | TraceError::Json(_)
             | TraceError::NoSpans

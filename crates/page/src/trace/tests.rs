@@ -177,6 +177,26 @@ async fn an_upload_is_a_trace_for_its_tenant_only_and_is_not_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_same_file_is_the_same_upload_and_one_that_was_corrected_is_another() {
+    let asking = Asking::new();
+    let file = document("00000000000000000000000000000077", 0).to_string();
+    let upload = async |body: String| {
+        let post = Request::post("/api/trace/upload").body(Body::from(body)).unwrap();
+        let (_, bytes) = asking.send(post, "default").await;
+        let answer: Value = serde_json::from_slice(&bytes).unwrap();
+        answer["traces"][0]["id"].as_str().unwrap().to_owned()
+    };
+    let first = upload(file.clone()).await;
+    assert_eq!(upload(file.clone()).await, first);
+    let corrected = upload(file.replace("\"zero\"", "\"none\"")).await;
+    assert_ne!(corrected, first);
+    for (id, key) in [(first, "zero"), (corrected, "none")] {
+        let details = asking.get(&format!("/api/trace/{id}/spans?rows=0")).await;
+        assert_eq!(details["spans"][0]["attributes"][0]["key"], key);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_file_waits_while_as_many_are_taken_apart_as_there_is_memory_for() {
     let place = Place::new();
     let kept = Arc::new(Kept::default());

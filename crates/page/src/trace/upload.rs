@@ -17,6 +17,7 @@ use kymo_traceview::flame::title;
 use kymo_traceview::{TraceError, TraceTree, hex, upload as files};
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::kept::Loaded;
 use super::limits::{UPLOAD_MAX_BYTES, UPLOAD_WAIT};
@@ -78,8 +79,10 @@ async fn turn(turns: &Arc<Semaphore>, within: Duration) -> Result<OwnedSemaphore
 fn read(file: &[u8]) -> Result<Vec<Loaded>, TraceError> {
     let mut found = Vec::new();
     for trace in files::read(file)? {
+        // By all it holds, so that a file that was corrected is another one.
+        let hash = xxh3_64(&trace.body);
+        let id = format!("{UPLOAD}{hash:016x}-{}", hex(&trace.trace_id[8..]));
         let tree = TraceTree::read(trace.body)?;
-        let id = format!("{UPLOAD}{}-{}", tree.revision(), hex(&trace.trace_id[8..]));
         found.push(Loaded { tree: Arc::new(tree), id, damaged_blocks: 0 });
     }
     found.sort_by_key(|loaded| std::cmp::Reverse(loaded.tree.len()));

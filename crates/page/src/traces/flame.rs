@@ -58,8 +58,8 @@ pub(super) async fn flame(
         end_b.as_deref().or(asked.end.as_deref()),
     );
     let b = if has_b { Some(b.map_err(of_b)?) } else { None };
-    let mut merging =
-        Merging { page, tenants, flames: Flames::default(), began: Instant::now(), spans: 0 };
+    let sides = if has_b { 2 } else { 1 };
+    let mut merging = Merging { page, tenants, flames: Flames::default(), sides };
     let a = merging.add(a, Side::A).await.map_err(of_a)?;
     let b = match b {
         Some(search) => Some(merging.add(search, Side::B).await.map_err(of_b)?),
@@ -88,17 +88,20 @@ struct Merging {
     page: Page,
     tenants: Tenants,
     flames: Flames,
-    began: Instant,
-    spans: u64,
+    /// How many there are: each may take its part of the limits, so that A leaves some of them for B.
+    sides: u32,
 }
 
 impl Merging {
     async fn add(&mut self, search: Search, side: Side) -> Result<Merged, Failed> {
+        let (began, mut spans) = (Instant::now(), 0);
+        let max_spans = FLAME_MAX_SPANS / u64::from(self.sides);
+        let max_time = FLAME_MAX_TIME / self.sides;
         let found = self.page.engine.search(&self.tenants, search).await?.all().await?;
         let mut merged =
             Merged { matched: found.traces.len(), merged: 0, truncated: found.next.is_some() };
         for trace in found.traces {
-            if self.spans >= FLAME_MAX_SPANS || self.began.elapsed() >= FLAME_MAX_TIME {
+            if spans >= max_spans || began.elapsed() >= max_time {
                 merged.truncated = true;
                 break;
             }
@@ -112,9 +115,9 @@ impl Merging {
                 flames.add(&tree, side);
                 Ok::<_, Failed>((flames, tree.len()))
             };
-            let (flames, spans) = self.page.engine.blocking(merge).await??;
+            let (flames, merged_spans) = self.page.engine.blocking(merge).await??;
             self.flames = flames;
-            self.spans += spans as u64;
+            spans += merged_spans as u64;
             merged.merged += 1;
         }
         Ok(merged)

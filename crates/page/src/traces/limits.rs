@@ -16,9 +16,11 @@ pub(super) const SELECT_MAX: usize = 50;
 pub(super) const FLAME_TRACES: usize = 100;
 /// The most: each is read whole.
 pub(super) const FLAME_MAX_TRACES: usize = 2_000;
-/// Spans that are merged into a flame. What is merged by then is shown, and said to be a part.
+/// Spans that are merged into a flame, half of them of either side where there are two. What is
+/// merged by then is shown, and said to be a part.
 pub(super) const FLAME_MAX_SPANS: u64 = 5_000_000;
-/// How long traces are read for a flame. What is merged by then is shown, and said to be a part.
+/// How long traces are read for a flame, likewise. What is merged by then is shown, and said to be a
+/// part.
 pub(super) const FLAME_MAX_TIME: Duration = Duration::from_secs(20);
 /// Attributes whose values are counted at once: each is a query.
 pub(super) const FACETS_MAX: usize = 12;

@@ -2,11 +2,9 @@
 //! left out because it is zero, false or empty.
 
 use kymo_traceql::{Element, OwnedValue};
+use kymo_traceview::{double, integer};
 use serde::Serialize;
-use serde_json::{Number, Value};
-
-/// The largest whole number that JavaScript holds exactly.
-const MAX_EXACT: u64 = 1 << 53;
+use serde_json::Value;
 
 /// A value under its key.
 #[derive(Debug, Serialize)]
@@ -37,7 +35,7 @@ pub(super) fn type_name(value: &OwnedValue) -> &'static str {
     }
 }
 
-/// A value as JSON. Durations are nanoseconds; whole numbers that JavaScript would round are text.
+/// A value as JSON. Durations are nanoseconds.
 pub(super) fn json_of(value: &OwnedValue) -> Value {
     match value {
         OwnedValue::Nil => Value::Null,
@@ -60,17 +58,6 @@ fn element(element: &Element) -> Value {
     }
 }
 
-fn integer(number: i64) -> Value {
-    match number.unsigned_abs() {
-        ..=MAX_EXACT => Value::from(number),
-        _ => Value::from(number.to_string()),
-    }
-}
-
-fn double(number: f64) -> Value {
-    Number::from_f64(number).map_or_else(|| Value::from(number.to_string()), Value::Number)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +72,7 @@ mod tests {
             (OwnedValue::Text(String::new()), "string", json!("")),
             (OwnedValue::Float(0.25), "double", json!(0.25)),
             (OwnedValue::Float(f64::NAN), "double", json!("NaN")),
+            (OwnedValue::Float(f64::INFINITY), "double", json!("Infinity")),
             (OwnedValue::Duration(5), "duration", json!(5)),
             (OwnedValue::Nil, "nil", json!(null)),
             (OwnedValue::Array(vec![Element::Int(1)]), "array", json!([1])),

@@ -150,6 +150,15 @@ fn what_spans_do_not_tell_is_not_checked() {
 }
 
 #[test]
+fn counters_are_not_said_to_disagree_before_the_end() {
+    let mut lines = ten_seconds();
+    lines.retain(|line| !line.to_string().contains("SessionEnded"));
+    let of = Analysis::of(&only(&lines));
+    assert!(of.counters.iter().any(|check| !check.agrees));
+    assert!(!of.notes.iter().any(|note| note.contains("disagree")), "{:?}", of.notes);
+}
+
+#[test]
 fn clocks_that_step_back_are_clamped_and_counted() {
     let lines = task("s", "t", [5.0, 4.0, 3.0, 2.0], "TaskCompleted", json!({}));
     let of = Analysis::of(&only(&lines));

@@ -7,7 +7,7 @@ use hashbrown::{HashMap, HashSet};
 use kymo_wire::{LogsView, MetricsView, ResourceView, Signal, TracesView, View, WireError, text};
 
 use super::sessions::{Draft, Room};
-use super::values::{Texts, readable};
+use super::values::{Texts, moment, readable};
 use super::{Found, Session, finish, logs, metrics, spans};
 use crate::error::ReportError;
 use crate::limits::{Limits, MAX_SERVICES_NAMED, MAX_SESSIONS, MAX_TRACES};
@@ -176,6 +176,15 @@ impl Recording {
         keep_least(&mut draft.service, &source.service);
         keep_least(&mut draft.host, &source.host);
         Some(at)
+    }
+
+    /// Notes that a session was heard of, by a line of a log or a point that tells nothing else of
+    /// it: one that sends nothing else is a session all the same, and is not silent.
+    pub(super) fn heard(&mut self, source: &Source, nanos: u64) {
+        let Some(nanos) = moment(nanos).filter(|_| source.session_id.is_some()) else { return };
+        if let Some(owner) = self.owner(source, None, None) {
+            self.drafts[owner].saw(nanos);
+        }
     }
 
     fn new_draft(

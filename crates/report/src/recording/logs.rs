@@ -41,7 +41,8 @@ pub(super) fn add(recording: &mut Recording, source: &Source, record: &LogRecord
     recording.found.records += 1;
     if record.event_name.is_empty() {
         // A line of a log: nothing that happened to a task.
-        return;
+        let time = moment(record.time_unix_nano).or(moment(record.observed_time_unix_nano));
+        return recording.heard(source, time.unwrap_or(0));
     }
     let kind = Kind::of(record.event_name);
     let fields = fields(&mut recording.texts, kind, record);

@@ -1,4 +1,5 @@
-//! Counters of sessions, to check what was counted from events.
+//! Counters of sessions, to check what was counted from events. Of other metrics counts only when
+//! they were heard.
 //!
 //! A counter is the sum, over the times from which its points count, of the last point of each: of
 //! one that goes on counting that is its last point, of one that says what came since the point
@@ -18,7 +19,7 @@ const NO_VALUE: u32 = 1;
 /// The temporality of points that say what came since the one before.
 const DELTA: i32 = 1;
 
-/// The metrics that are looked at.
+/// The metrics whose values are looked at.
 pub const METRICS: [&str; 9] = [
     "tasks_submitted",
     "tasks_started",
@@ -53,6 +54,7 @@ pub(super) fn add(
             for point in histogram.data_points {
                 let point = point?;
                 recording.found.points += 1;
+                recording.heard(source, point.time_unix_nano);
                 if metric.name != DURATIONS.as_bytes() || point.flags & NO_VALUE != 0 {
                     continue;
                 }
@@ -71,7 +73,19 @@ pub(super) fn add(
             }
             Ok(())
         }
-        _ => Ok(()),
+        (MetricData::ExponentialHistogram(histogram), _) => {
+            for point in histogram.data_points {
+                recording.heard(source, point?.time_unix_nano);
+            }
+            Ok(())
+        }
+        (MetricData::Summary(summary), _) => {
+            for point in summary.data_points {
+                recording.heard(source, point?.time_unix_nano);
+            }
+            Ok(())
+        }
+        (MetricData::None, _) => Ok(()),
     }
 }
 
@@ -110,9 +124,10 @@ fn numbers(
     from: CountsFrom,
 ) -> Result<(), WireError> {
     recording.found.points += points.count() as u64;
-    let Some(name) = counter else { return Ok(()) };
     for point in points {
         let point = point?;
+        recording.heard(source, point.time_unix_nano);
+        let Some(name) = counter else { continue };
         let value = match point.value {
             NumberValue::Double(value) => value,
             NumberValue::Int(value) => value as f64,

@@ -45,7 +45,7 @@ pub(super) struct Draft {
     /// The last point of each series of a counter.
     pub(super) series: HashMap<(&'static str, u64), CounterPoint>,
     pub(super) repeated: u64,
-    /// The first and the last moment of any event.
+    /// The first and the last moment of any event, line of a log or point.
     pub(super) seen_nanos: Option<(u64, u64)>,
     pub(super) left_out: LeftOut,
     /// Hashes of the ids of tasks without room: each is counted once.

@@ -7,7 +7,7 @@ mod spans_of_tasks;
 use serde_json::json;
 
 use super::*;
-use crate::fixture::{event, nanos, only, recorded, span, task, ten_seconds};
+use crate::fixture::{counter, event, nanos, only, recorded, span, task, ten_seconds};
 
 #[test]
 fn a_session_is_put_together_from_its_events() {
@@ -36,6 +36,19 @@ fn what_comes_twice_counts_once() {
     assert_eq!((once.tasks, once.spans), (twice.tasks, twice.spans));
     assert_eq!((once.samples.len(), once.counters), (twice.samples.len(), twice.counters));
     assert!(twice.repeated > 30 && once.repeated == 0, "{}", twice.repeated);
+}
+
+#[test]
+fn a_session_that_sends_only_metrics_or_lines_of_logs_is_one() {
+    let points = only(&[counter("s", "loss", 1.0, 3), counter("s", "loss", 4.0, 2)]);
+    assert_eq!((points.start_nanos, points.end_nanos), (Some(nanos(1.0)), Some(nanos(4.0))));
+    assert_eq!((&*points.id, &*points.name, points.has_ended), ("s", "train", false));
+    assert!(points.counters.is_empty());
+    let lines = only(&[event("s", "", 2.0, json!({})), event("s", "", 3.0, json!({}))]);
+    assert_eq!((lines.start_nanos, lines.end_nanos), (Some(nanos(2.0)), Some(nanos(3.0))));
+    assert!(lines.event_counts.is_empty());
+    // Without the id of a session they say nothing.
+    assert!(recorded(&[counter("", "loss", 1.0, 3)]).finish().0.is_empty());
 }
 
 #[test]

@@ -13,7 +13,7 @@ use kymo_edge::csrf::csrf_refused;
 use kymo_edge::headers::{Asked, SecurityHeaders};
 use kymo_edge::{AllowedHosts, ClientOrigin, TrustedProxies, paths};
 use kymo_identity::{
-    Denied, Grant, Identity, Methods, PeerInfo, Role, TOKEN_IN_QUERY, token_in_query,
+    Denied, Grant, Identity, Method, Methods, PeerInfo, Role, TOKEN_IN_QUERY, token_in_query,
 };
 
 use super::needs::{Need, need};
@@ -176,12 +176,12 @@ impl Gate {
     ) -> Result<(), Box<Response>> {
         let headers = request.headers();
         let forbidden = |message: &str| Box::new(json_error(StatusCode::FORBIDDEN, message));
-        let has_token = has_token(headers);
         // Pages of every origin may send OTLP; what browsers add by themselves must not open that.
         let is_open_to_pages = matches!(need, Need::Send | Need::WriteOrRead);
         // Those who speak MCP are told in its own words, and no less strictly.
         let is_checked_behind = request.uri().path() == mcp::PATH;
-        let is_let_in = is_open_to_pages && (self.methods.is_open() || has_token);
+        let is_by_token = has_token(headers) && takes_tokens(&self.methods);
+        let is_let_in = is_open_to_pages && (self.methods.is_open() || is_by_token);
         if !is_let_in && !is_checked_behind {
             let allowed = &self.entrance.allowed_origins;
             let host = origin.host.as_deref();
@@ -278,6 +278,12 @@ fn has_token(headers: &HeaderMap) -> bool {
     headers.get(header::AUTHORIZATION).is_some_and(|value| {
         value.as_bytes().get(..7).is_some_and(|word| word.eq_ignore_ascii_case(b"bearer "))
     })
+}
+
+/// Whether a token that is brought along decides, be it right or wrong. Where it counts as nothing, what
+/// the browser adds by itself decides: any page could make a token up to get past the check of pages.
+fn takes_tokens(methods: &Methods) -> bool {
+    methods.contains(&Method::Bearer) || methods.contains(&Method::Oidc)
 }
 
 fn denial(denied: &Denied, is_grpc: bool, has_token: bool) -> Response {

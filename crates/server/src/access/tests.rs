@@ -27,6 +27,12 @@ users:
 
 /// A gate before a router that answers with the path and the tenant.
 fn gate(base_path: &str, behind: Behind, is_open: bool) -> Router {
+    let methods = (!is_open).then_some(kymo_identity::Method::Basic);
+    gate_of(base_path, behind, Methods::new(methods))
+}
+
+/// The same for those who say who they are by one of these.
+fn gate_of(base_path: &str, behind: Behind, methods: Methods) -> Router {
     let settings: IdentitySettings = kymo_yaml::from_str(USERS).unwrap();
     let entrance = Arc::new(Entrance {
         identity: Arc::new(Identity::new(&settings, Arc::default(), None).unwrap()),
@@ -43,8 +49,7 @@ fn gate(base_path: &str, behind: Behind, is_open: bool) -> Router {
         response.headers_mut().insert(tenant::HEADER, tenant);
         response
     };
-    let methods = (!is_open).then_some(kymo_identity::Method::Basic);
-    guarded(&entrance, Router::new().fallback(told), Methods::new(methods), base_path, behind)
+    guarded(&entrance, Router::new().fallback(told), methods, base_path, behind)
 }
 
 /// A request of a user who has the password of all.
@@ -162,6 +167,26 @@ async fn pages_of_others_send_and_change_nothing_else() {
     assert_eq!(status(&main, foreign("/v1/traces")).await, StatusCode::OK);
     for path in ["/jaeger/api/archive/1", "/api/tokens", "/api/sql", "/prometheus/-/reload"] {
         assert_eq!(status(&main, foreign(path)).await, StatusCode::FORBIDDEN, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_counts_for_nothing_lets_no_page_send() {
+    use kymo_identity::Method::{Basic, Bearer, ClientCertificate, Oidc};
+    let by_page = || {
+        let request = Request::builder().method(Method::POST).uri("/v1/traces");
+        let request = request.header("host", "localhost").header("sec-fetch-site", "cross-site");
+        request.header("authorization", "Bearer made-up").body(Body::empty()).unwrap()
+    };
+    for (methods, expected) in [
+        (&[ClientCertificate][..], StatusCode::FORBIDDEN),
+        (&[Basic, ClientCertificate], StatusCode::FORBIDDEN),
+        // It is wrong, and no certificate helps it.
+        (&[Bearer, ClientCertificate], StatusCode::UNAUTHORIZED),
+        (&[Oidc, ClientCertificate], StatusCode::UNAUTHORIZED),
+    ] {
+        let gate = gate_of("", Behind::Main, Methods::new(methods.iter().copied()));
+        assert_eq!(status(&gate, by_page()).await, expected, "{methods:?}");
     }
 }
 

@@ -91,6 +91,14 @@ fn explained(reason: &str) -> Option<(&'static str, &'static str)> {
         "unsupported_compression" => {
             ("the compression is none that is taken", "send gzip, deflate, zstd or none")
         }
+        "content_encoding" => (
+            "remote-write, or protobuf pushed as to Loki, is not compressed with snappy",
+            "let the sender compress with snappy, as these protocols want it",
+        ),
+        "bad_payload" => (
+            "what a webhook delivered cannot be read",
+            "look at the webhook: its content type must be application/json, or a form",
+        ),
         "bad_tenant" => (
             "the header X-Scope-OrgID is no name of a tenant",
             "1 to 64 printable ASCII characters, no bar, no space around it",
@@ -133,6 +141,34 @@ fn explained(reason: &str) -> Option<(&'static str, &'static str)> {
             "a tenant has more series than limits.max_series",
             "find labels with many values (Admin, Cardinality), or raise the limit",
         ),
+        "too_many_point_items" => (
+            "data points have more than 524288 buckets, quantiles or exemplars",
+            "let the sender use fewer buckets",
+        ),
+        "invalid_labels" => (
+            "labels of a push cannot be read, are there twice, or have values that are too long",
+            "look at the sender's labels: letters, digits and _, no digit in front, each once",
+        ),
+        "missing_metric_name" | "missing_label_name" | "duplicate_label" | "invalid_reference" => (
+            "series of remote-write have no name, labels without a name or twice, or symbols that \
+             are not there",
+            "look at what makes the series: Prometheus and its agents do it right",
+        ),
+        "invalid_histogram" => (
+            "native histograms contradict themselves, as with counts that do not add up",
+            "look at what makes the histograms: a client library does it right",
+        ),
+        "invalid_exemplar" => (
+            "exemplars are dropped whose labels are too long or wrong, or whose time is",
+            "give them fewer and shorter labels, as the trace id alone",
+        ),
+        "invalid_metadata" => {
+            ("metadata of metrics that is not valid is dropped", "look at the sender's metadata")
+        }
+        "labels_out_of_order" | "empty_label" => (
+            "labels of series are put in order, and those without a value are dropped",
+            "nothing: the series are the same",
+        ),
         "invalid_trace_id"
         | "invalid_span_id"
         | "invalid_parent_span_id"
@@ -159,6 +195,34 @@ mod tests {
     use super::*;
     use crate::telemetry::Telemetry;
     use kymo_admit::Signal;
+    use kymo_wire::remote_write::inspect as remote_write;
+    use kymo_wire::{RefusalReason, RepairReason};
+
+    /// The reasons that the tables of a page have in their last column.
+    fn documented(page: &str) -> Vec<&str> {
+        let mut found = Vec::new();
+        let mut has_reasons = false;
+        for line in page.lines() {
+            has_reasons = line.ends_with("| reason |") || (has_reasons && line.starts_with('|'));
+            let last = line.trim_end_matches('|').rsplit('|').next().unwrap_or_default();
+            if has_reasons {
+                found.extend(last.split('`').skip(1).step_by(2));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn every_reason_is_explained() {
+        let mut reasons = documented(include_str!("../../../../docs/limits.md"));
+        assert!(reasons.contains(&"too_large") && reasons.contains(&"invalid_link"), "{reasons:?}");
+        reasons.extend(RefusalReason::ALL.map(RefusalReason::name));
+        reasons.extend(RepairReason::ALL.map(RepairReason::name));
+        reasons.extend(remote_write::RefusalReason::ALL.map(remote_write::RefusalReason::name));
+        reasons.extend(remote_write::RepairReason::ALL.map(remote_write::RepairReason::name));
+        reasons.retain(|reason| explained(reason).is_none());
+        assert!(reasons.is_empty(), "without meaning and advice: {reasons:?}");
+    }
 
     #[test]
     fn what_was_refused_is_told_with_what_to_do() {

@@ -50,6 +50,7 @@ fn query(query: &RunningQuery) -> Value {
         "id": query.id.to_string(),
         "kind": query.kind,
         "text": query.text,
+        "is_cut": query.is_cut,
         "tenants": query.tenants,
         "began_millis": began.as_millis() as u64,
         "seconds": query.took.as_secs_f64(),
@@ -69,13 +70,14 @@ mod tests {
             id: 7,
             kind: "sql",
             text: "SELECT 1".to_owned(),
+            is_cut: false,
             tenants: "a|b".to_owned(),
             began: SystemTime::UNIX_EPOCH + Duration::from_millis(1_500),
             took: Duration::from_millis(250),
             rows_scanned: 9,
             is_ending: false,
         });
-        assert_eq!(shown["id"], "7");
+        assert_eq!((&shown["id"], &shown["is_cut"]), (&json!("7"), &json!(false)));
         assert_eq!((&shown["began_millis"], &shown["seconds"]), (&json!(1_500), &json!(0.25)));
     }
 }

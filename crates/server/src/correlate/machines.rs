@@ -2,13 +2,12 @@
 //!
 //! What is asked is said in `kymo_page::machines`, for the pages of hosts too.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use kymo_engine::EngineError;
-use kymo_engine::prometheus::PromQuery;
-use kymo_page::machines::{OF_GPUS, OF_HOSTS};
-use kymo_promql::eval::{Outcome, Times};
+use kymo_page::machines::{Asking, Found, LEAST_STEP_MILLIS, OF_GPUS, OF_HOSTS, host_of_resource};
+use kymo_promql::eval::Times;
 
 use super::answer::{Measure, Points};
 use super::question::{Part, Subject};
@@ -17,10 +16,6 @@ use crate::limits::{CORRELATE_MAX_HOSTS, CORRELATE_POINTS};
 use kymo_engine::table::Table;
 
 const NANOS_PER_MILLI: i64 = 1_000_000;
-/// Steps are no finer than machines are looked at.
-const LEAST_STEP_MILLIS: i64 = 1_000;
-/// Attributes of resources that name a host, the first that there is.
-const HOST_KEYS: [&str; 3] = ["host.name", "k8s.node.name", "node_id"];
 
 /// What is told of machines: of what, which measure it is, and what it is called and measured in here.
 struct Told {
@@ -75,9 +70,7 @@ impl Asked<'_> {
             Subject::Span { span, .. } => format!(" AND span_id = '{span}'"),
             _ => String::new(),
         };
-        let columns: Vec<String> =
-            HOST_KEYS.iter().map(|key| format!("CAST(\"resource.{key}\" AS VARCHAR)")).collect();
-        let host = format!("coalesce({})", columns.join(", "));
+        let host = host_of_resource();
         let query = format!(
             "SELECT DISTINCT {host} AS host FROM spans \
              WHERE {host} IS NOT NULL AND trace_id IN ({}){of_span} LIMIT {CORRELATE_MAX_HOSTS}",
@@ -99,6 +92,7 @@ impl Asked<'_> {
         if hosts.is_empty() {
             return Ok(measures);
         }
+        let asking = Asking { engine: self.engine, tenants: self.tenants };
         let times = times(window);
         for told in TOLD {
             let part = if told.of == "gpu" { Part::Gpu } else { Part::Host };
@@ -106,40 +100,22 @@ impl Asked<'_> {
                 continue;
             }
             let query = told.query(hosts)?;
-            let series = self.series(&query, times).await?;
+            let series = asking.series(&query, times).await?;
             if !series.is_empty() {
                 let Told { of, name, unit, .. } = told;
                 let step = times.step as f64 / 1e3;
+                let series = series.into_iter().map(Points::from).collect();
                 measures.push(Measure { of, name, unit, query, step, series });
             }
         }
         Ok(measures)
     }
+}
 
-    async fn series(&self, query: &str, times: Times) -> Result<Vec<Points>, EngineError> {
-        let expr = kymo_promql::parser::parse(query)
-            .map_err(|error| EngineError::Internal(format!("{query}: {error}")))?;
-        let query = PromQuery { expr, times, lookback: None, timeout: None };
-        let found = self.engine.promql(self.tenants, query).await?;
-        let Outcome::Matrix(series) = found.outcome else { return Ok(Vec::new()) };
-        Ok(series
-            .iter()
-            .map(|series| Points {
-                labels: series
-                    .labels
-                    .iter()
-                    .map(|label| (label.name.to_string(), label.value.to_string()))
-                    .collect::<BTreeMap<_, _>>(),
-                // What is no number, such as a part of nothing, is none in JSON either.
-                points: series
-                    .floats
-                    .iter()
-                    .filter(|(_, value)| value.is_finite())
-                    .map(|(time, value)| (*time as f64 / 1e3, *value))
-                    .collect(),
-            })
-            .filter(|series| !series.points.is_empty())
-            .collect())
+impl From<Found> for Points {
+    fn from(Found { labels, points }: Found) -> Self {
+        let points = points.iter().map(|(millis, value)| (*millis as f64 / 1e3, *value)).collect();
+        Self { labels, points }
     }
 }
 

@@ -155,7 +155,7 @@ async fn start(State(shared): State<Shared>, request: Request<Body>) -> Response
     }
     let start_nanos = now.saturating_sub(nanos(history));
     let demo = Demo::new(seed, start_nanos);
-    tokio::spawn(live(shared.clone(), running, demo, now));
+    tokio::spawn(live(shared.clone(), running, demo, seed, now));
     answer(StatusCode::ACCEPTED, &shared.demo.state())
 }
 
@@ -175,8 +175,8 @@ fn asked(body: &[u8]) -> Result<(Duration, u64), String> {
 }
 
 /// Tells what happens until somebody stops it.
-async fn live(shared: Shared, running: Arc<Running>, mut demo: Demo, began_nanos: u64) {
-    let went = tell(&shared, &running, &mut demo, began_nanos);
+async fn live(shared: Shared, running: Arc<Running>, demo: Demo, seed: u64, began_nanos: u64) {
+    let went = tell(&shared, &running, demo, seed, began_nanos);
     tokio::select! {
         () = went => {}
         () = running.stopping.notified() => {}
@@ -185,13 +185,20 @@ async fn live(shared: Shared, running: Arc<Running>, mut demo: Demo, began_nanos
     running.end();
 }
 
-async fn tell(shared: &Shared, running: &Running, demo: &mut Demo, began_nanos: u64) {
+async fn tell(shared: &Shared, running: &Running, mut demo: Demo, seed: u64, began_nanos: u64) {
     while !running.is_over() {
         let to_nanos = now_nanos();
+        let behind_nanos = to_nanos.saturating_sub(demo.now_nanos());
+        if demo.now_nanos() >= began_nanos && behind_nanos > nanos(DEMO_MAX_HISTORY) {
+            // The machine slept for longer than any history is.
+            demo = Demo::new(seed, to_nanos);
+        }
         // It may have been stopped before anybody waited to be told.
         while demo.now_nanos() < to_nanos && !running.is_over() {
-            let is_behind = demo.now_nanos() < began_nanos;
-            let detail = if is_behind { Detail::Coarse } else { Detail::Full };
+            let detail = match demo.now_nanos() < began_nanos {
+                true => Detail::Coarse,
+                false => Detail::of(demo.now_nanos(), to_nanos),
+            };
             let requests = tokio::task::block_in_place(|| demo.advance(to_nanos, detail));
             for request in requests {
                 receive(shared, running, request).await;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use kymo_report::limits::LOST_AFTER;
 use serde::Serialize;
 
 use super::heard::Announced;
 use super::sql::bit;
-use crate::limits::SESSION_LOST_AFTER;
 use crate::times::rfc3339_text;
 
 /// Whether a session goes on.
@@ -86,9 +86,7 @@ impl Seen {
         let silence = now.saturating_sub(self.last.unwrap_or(now));
         match self.ended() {
             Some(_) => State::Ended,
-            None if u128::try_from(silence).unwrap_or(0) > SESSION_LOST_AFTER.as_nanos() => {
-                State::Lost
-            }
+            None if u128::try_from(silence).unwrap_or(0) > LOST_AFTER.as_nanos() => State::Lost,
             None => State::Running,
         }
     }

@@ -99,6 +99,20 @@ fn what_began_after_a_span_bounds_its_slack() {
 }
 
 #[test]
+fn what_began_after_several_had_ended_bounds_all_of_them() {
+    // 5 began 1 after 4, and may end by 1 later: 3 could not end later than 4 may.
+    let places = sorted([
+        place(1, 0, 0, 100),
+        place(2, 1, 0, 100),
+        place(3, 1, 0, 30),
+        place(4, 1, 0, 40),
+        place(5, 1, 41, 99),
+    ]);
+    let expected = [(1, 0, 100), (2, 0, 1), (3, 11, 0), (4, 1, 0), (5, 1, 0)];
+    assert_eq!(by_id(&places), expected);
+}
+
+#[test]
 fn what_runs_beside_the_rest_of_the_path_bounds_what_is_saved() {
     // Without 2, 3 would end at 50: but 4 ends at 95.
     let places =
@@ -108,45 +122,25 @@ fn what_runs_beside_the_rest_of_the_path_bounds_what_is_saved() {
 
 /// Plays through when a parent ends if one of its children takes `changed` more.
 ///
-/// The parent is at its `k`th wait until all have ended that ended during it. A child begins as
-/// long after its predecessor, or after the wait for it, as it did.
+/// A child begins after all that had ended by then, so long after the last of them as it did; so
+/// does the parent end.
 fn end_of_parent(children: &[(i64, i64)], end: i64, changed: usize, by: i64) -> i64 {
     let mut by_end: Vec<usize> = (0..children.len()).collect();
-    by_end.sort_by_key(|nth| {
-        (children[*nth].1, std::cmp::Reverse(children[*nth].0), std::cmp::Reverse(*nth))
-    });
-    let mut chain: Vec<usize> = Vec::new();
-    let mut at = end;
-    while let Some(last) = by_end.iter().rev().find(|nth| children[**nth].1 <= at) {
-        chain.push(*last);
-        at = children[*last].0;
-    }
-    chain.reverse();
+    by_end.sort_by_key(|nth| children[*nth].1);
     // By end, so that whatever a child began after is known before.
     let mut new_ends = vec![0; children.len()];
-    let joint = |link: usize, new_ends: &[i64]| {
-        let (from, to) = children[chain[link]];
-        let during = (0..children.len()).filter(|nth| (from + 1..=to).contains(&children[*nth].1));
-        during.map(|nth| new_ends[nth]).max().unwrap_or(to)
+    let after_all_ended_by = |at: i64, new_ends: &[i64]| {
+        let ended = || (0..children.len()).filter(|nth| children[*nth].1 <= at);
+        let last = ended().map(|nth| children[nth].1).max();
+        let new_last = ended().map(|nth| new_ends[nth]).max();
+        last.zip(new_last).map_or(at, |(last, new_last)| new_last + at - last)
     };
-    for nth in &by_end {
-        let (from, to) = children[*nth];
-        let before = by_end.iter().rev().find(|other| children[**other].1 <= from);
-        let begins = match before {
-            None => from,
-            Some(before) => {
-                let link = chain.iter().position(|link| link == before);
-                let ended = link.map_or(new_ends[*before], |link| joint(link, &new_ends));
-                ended + from - children[*before].1
-            }
-        };
-        let takes = to - from + if *nth == changed { by } else { 0 };
-        new_ends[*nth] = begins + takes;
+    for nth in by_end {
+        let (from, to) = children[nth];
+        let takes = to - from + if nth == changed { by } else { 0 };
+        new_ends[nth] = after_all_ended_by(from, &new_ends) + takes;
     }
-    match chain.last() {
-        None => end,
-        Some(last) => joint(chain.len() - 1, &new_ends) + end - children[*last].1,
-    }
+    after_all_ended_by(end, &new_ends)
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! What one span waited for among its children, and what it would have waited for otherwise.
 //!
-//! Nothing says which child had to wait for which. It is inferred: a child began after the one that
-//! had ended last by then, its predecessor. So a child that ends later moves those that began after
-//! it. That is careful: slack is rather said too small than too large.
+//! Nothing says which child had to wait for which. It is inferred: a child began after all that had
+//! ended by then, so long after the last of them, its predecessor. So a child that would end later
+//! than that one moves those that began after both. That is careful: slack is rather said too small
+//! than too large.
 //!
 //! ```text
 //! parent  ├──────────────────────────────────────┤
@@ -86,7 +87,7 @@ impl Waits {
         });
         let segments = waits.follow(to_nanos);
         let predecessors = waits.predecessors();
-        waits.add_slack(&segments, &predecessors);
+        waits.add_slack(&predecessors);
         waits.add_savings(&segments, &predecessors);
         waits
     }
@@ -134,30 +135,28 @@ impl Waits {
         self.children.iter().map(|child| ended_by(child.from_nanos).checked_sub(1)).collect()
     }
 
-    fn bound_nanos(&self, nth: usize, segments: &[usize]) -> i64 {
-        let waited_for = &self.children[self.chain[segments[nth]]];
-        waited_for.to_nanos.saturating_sub(self.children[nth].to_nanos)
-    }
-
-    /// A child can end with the one that was waited for then, and by no more later than those that
-    /// began after it.
-    fn add_slack(&mut self, segments: &[usize], predecessors: &[Option<usize>]) {
-        for nth in 0..self.children.len() {
-            self.children[nth].slack_nanos = self.bound_nanos(nth, segments);
-        }
-        // Who began after another ended later, so that what it may is known by then.
+    /// A child can end as late as the parent does not notice: all that began after it had ended can
+    /// begin no later than their predecessors and their own slack allow.
+    fn add_slack(&mut self, predecessors: &[Option<usize>]) {
+        // The least slack of those whose predecessor a child is.
+        let mut slack_behind = vec![i64::MAX; self.children.len()];
+        let mut latest = self.children.last().map_or(0, |last| last.to_nanos);
+        // Who began after another ended later, so that what it may is known by then. The predecessor
+        // of those that began after a child is that child, or one that ended later.
         for nth in (0..self.children.len()).rev() {
+            let child = &mut self.children[nth];
+            latest = latest.min(child.to_nanos.saturating_add(slack_behind[nth]));
+            child.slack_nanos = latest.saturating_sub(child.to_nanos);
             if let Some(before) = predecessors[nth] {
-                let slack = self.children[nth].slack_nanos;
-                let of_before = &mut self.children[before].slack_nanos;
-                *of_before = slack.min(*of_before);
+                slack_behind[before] = slack_behind[before].min(child.slack_nanos);
             }
         }
     }
 
     /// If one that was waited for took no time, all that began after it would come earlier. Those
-    /// that did not would be waited for at some point: each bounds what can be saved by all that
-    /// come behind the last one it did begin after, up to the one it ended with.
+    /// that did not would be waited for at some point, since they end later beside the others: the
+    /// slack of each bounds what can be saved by all that come behind the last one it did begin
+    /// after, up to the one it ended with.
     fn add_savings(&mut self, segments: &[usize], predecessors: &[Option<usize>]) {
         let mut bounds: Vec<(usize, usize, i64)> = Vec::new();
         // Behind how many of those waited for a child began.
@@ -170,7 +169,7 @@ impl Waits {
             };
             let (first, last) = (begun_behind[nth], segments[nth]);
             if first <= last {
-                bounds.push((first, last, self.bound_nanos(nth, segments)));
+                bounds.push((first, last, self.children[nth].slack_nanos));
             }
         }
         bounds.sort_unstable_by_key(|(first, ..)| *first);

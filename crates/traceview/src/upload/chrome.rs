@@ -19,6 +19,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Number, Value};
 
 use super::jaeger::{id, kind_of, with_value};
+use super::parts;
 use crate::error::TraceError;
 
 #[derive(Deserialize)]
@@ -66,6 +67,7 @@ pub(super) fn is_list_of_events(file: &[u8]) -> bool {
 }
 
 pub(super) fn read(file: &[u8]) -> Result<Vec<u8>, TraceError> {
+    parts::check(file)?;
     let file = closed(file);
     let document = parse(&file)?;
     let mut lines = lines_of(&document.events);

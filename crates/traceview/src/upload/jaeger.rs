@@ -11,6 +11,7 @@ use kymo_wire::encode::{EventFields, LinkFields, SpanFields, Writer};
 use serde::Deserialize;
 use serde_json::{Number, Value};
 
+use super::parts;
 use crate::error::TraceError;
 
 #[derive(Deserialize)]
@@ -97,6 +98,7 @@ struct Log {
 pub(super) struct Micros(Option<Number>);
 
 pub(super) fn read(file: &[u8]) -> Result<Vec<u8>, TraceError> {
+    parts::check(file)?;
     let document: Document = serde_json::from_slice(file)
         .map_err(|error| TraceError::Format(format!("it looks like Jaeger's JSON, but {error}")))?;
     let mut writer = Writer::new();

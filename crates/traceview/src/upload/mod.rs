@@ -6,13 +6,14 @@
 //! | Jaeger's JSON | begins with `{`, has `data` |
 //! | Chrome's trace events | begins with `{`, has `traceEvents`; or a list whose first has `ph` |
 //! | Zipkin's JSON, version 2 | any other list |
-//! | OTLP protobuf | anything else |
+//! | OTLP protobuf | anything else; it may look like JSON behind its first byte, a line feed |
 //!
 //! What is read passes the admission check of the server, so that what follows can trust it, and is
 //! split by trace.
 
 mod chrome;
 mod jaeger;
+mod parts;
 mod split;
 mod zipkin;
 
@@ -37,6 +38,7 @@ pub fn read(file: &[u8]) -> Result<Vec<UploadedTrace>, TraceError> {
     let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
     let bodies = match file.trim_ascii_start().first() {
         None => return Err(TraceError::NoSpans),
+        Some(b'{' | b'[') if is_protobuf(file) => vec![file.to_vec()],
         Some(b'{') => json_bodies(file)?,
         Some(b'[') if chrome::is_list_of_events(file) => vec![chrome::read(file)?],
         Some(b'[') => vec![zipkin::read(file)?],
@@ -52,6 +54,13 @@ pub fn read(file: &[u8]) -> Result<Vec<UploadedTrace>, TraceError> {
         return Err(TraceError::NoSpans);
     }
     Ok(traces)
+}
+
+/// Whether a file that seems to begin with a line feed is protobuf: so it has the tag of its first
+/// field, and behind it a length, of which some look like a brace or another line feed.
+fn is_protobuf(file: &[u8]) -> bool {
+    let has_spans = || inspect_traces(file, &Limits::default()).is_ok_and(|found| found.items > 0);
+    file.starts_with(b"\n") && has_spans()
 }
 
 fn not_otlp(error: WireError) -> TraceError {
@@ -118,6 +127,8 @@ fn bodies_of_lines(file: &[u8]) -> Result<Vec<Vec<u8>>, TraceError> {
 
 #[cfg(test)]
 mod tests {
+    use kymo_wire::encode::{SpanFields, Writer};
+
     use super::*;
     use crate::fixture::{body, sent};
     use crate::tree::TraceTree;
@@ -151,6 +162,33 @@ mod tests {
         assert_eq!(spans(lines.as_bytes()), [(7, 4), (8, 2)]);
         let pretty: serde_json::Value = serde_json::from_str(&one).unwrap();
         assert_eq!(spans(&serde_json::to_vec_pretty(&pretty).unwrap()), [(7, 2)]);
+    }
+
+    #[test]
+    fn protobuf_is_told_from_json_though_its_first_length_looks_like_a_brace() {
+        let with_name = |letters: usize| {
+            let name = vec![b'n'; letters];
+            let fields = SpanFields {
+                trace_id: &[7; 16],
+                span_id: &[1; 8],
+                name: &name,
+                start_time_unix_nano: 1_000,
+                end_time_unix_nano: 2_000,
+                ..SpanFields::default()
+            };
+            let mut writer = Writer::new();
+            writer.resource_group(|w| {
+                w.scope_group(|w| {
+                    w.span(&fields, |_| {});
+                });
+            });
+            writer.into_bytes()
+        };
+        for beginning in [b"\n{", b"\n["] {
+            let file = (1..100).map(with_name).find(|file| file.starts_with(beginning)).unwrap();
+            assert_eq!(spans(&file), [(7, 1)]);
+        }
+        assert_eq!(spans(format!("\n{}", otlp_json()).as_bytes()), [(7, 2)]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use kymo_wire::{TracesView, View};
 
 use super::UploadedTrace;
 use crate::error::TraceError;
-use crate::limits::UPLOAD_MAX_TRACES;
+use crate::limits::{UPLOAD_MAX_SPANS, UPLOAD_MAX_TRACES};
 
 /// The resource and scope that spans share, as they were sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,14 @@ struct Gathered<'a> {
 pub(super) fn by_trace<'a>(
     bodies: impl Iterator<Item = &'a [u8]>,
 ) -> Result<Vec<UploadedTrace>, TraceError> {
+    split(bodies, UPLOAD_MAX_SPANS)
+}
+
+fn split<'a>(
+    bodies: impl Iterator<Item = &'a [u8]>,
+    most_spans: usize,
+) -> Result<Vec<UploadedTrace>, TraceError> {
+    let mut spans = 0;
     let mut traces: Vec<Gathered<'a>> = Vec::new();
     let mut known: HashMap<[u8; 16], usize> = HashMap::new();
     for body in bodies {
@@ -56,6 +64,11 @@ pub(super) fn by_trace<'a>(
                             traces.len() - 1
                         }
                     };
+                    spans += 1;
+                    if spans > most_spans {
+                        let (parts, most) = ("spans", most_spans);
+                        return Err(TraceError::TooManyParts { parts, most });
+                    }
                     add(&mut traces[nth].runs, owner, span.raw);
                 }
             }
@@ -133,5 +146,12 @@ mod tests {
         let too_many = [body(most + 1), damaged.to_vec()].concat();
         let error = by_trace([&*too_many].into_iter()).unwrap_err();
         assert!(matches!(error, TraceError::TooManyTraces(UPLOAD_MAX_TRACES)), "{error}");
+    }
+
+    #[test]
+    fn spans_are_counted_over_all_traces() {
+        assert_eq!(split([&*body(2), &*body(1)].into_iter(), 3).unwrap().len(), 2);
+        let error = split([&*body(2), &*body(2)].into_iter(), 3).unwrap_err();
+        assert!(matches!(error, TraceError::TooManyParts { most: 3, .. }), "{error}");
     }
 }

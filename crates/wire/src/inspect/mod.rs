@@ -80,7 +80,8 @@ pub enum RefusalReason {
 }
 
 impl RefusalReason {
-    pub(crate) const ALL: [Self; 6] = [
+    /// All reasons.
+    pub const ALL: [Self; 6] = [
         Self::TraceId,
         Self::SpanId,
         Self::Time,
@@ -143,7 +144,8 @@ pub enum RepairReason {
 }
 
 impl RepairReason {
-    pub(crate) const ALL: [Self; 6] =
+    /// All reasons.
+    pub const ALL: [Self; 6] =
         [Self::ParentSpanId, Self::ContextId, Self::Link, Self::Text, Self::Attribute, Self::Value];
 
     /// What was done, for the answer to the sender.

@@ -8,7 +8,8 @@ export const base: string = new URL(document.baseURI).pathname.replace(/[^/]*$/,
 
 /** The address of something of this server, from a path such as `/traces?q=…`. */
 export function href(path: string): string {
-  return base + path.replace(/^\/+/, "");
+  // Browsers take a backslash for a slash: two slashes would lead to another host.
+  return base + path.replace(/^[\\/]+/, "");
 }
 
 /** The path of a page from an address of the browser; `undefined` if it is not below the prefix. */

@@ -22,6 +22,21 @@ export function whenSeen(act: () => void): () => void {
   return stop;
 }
 
+/** Does something each time that nobody has looked for so many milliseconds. Returns what calls it off. */
+export function whenUnseen(millis: number, act: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const changed = () => {
+    clearTimeout(timer);
+    if (document.hidden) timer = setTimeout(act, millis);
+  };
+  changed();
+  document.addEventListener("visibilitychange", changed);
+  return () => {
+    clearTimeout(timer);
+    document.removeEventListener("visibilitychange", changed);
+  };
+}
+
 /** Does something every so many milliseconds while somebody looks. Returns what ends it. */
 export function everySeen(millis: number, act: () => void): () => void {
   let callOff = () => {};

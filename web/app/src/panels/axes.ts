@@ -1,10 +1,11 @@
 /** Scales and axes of charts over time: what has the same unit, bounds, label, place and kind of scale shares one. */
 import type uPlot from "uplot";
 import { token } from "../frame/theme";
+import { tickTime } from "../ui/ticktime";
 import { findUnit, formatWith, units } from "../ui/units";
 import { customOf, type Field, option, part } from "./frame";
 import { isPercentStacked, type Series } from "./series";
-import { tickTime, timeTicks } from "./timescale";
+import { timeTicks } from "./timescale";
 import { clockOf } from "./zone";
 
 /** A scale, and the fields that are drawn on it. */
@@ -207,7 +208,7 @@ function timeAxis(name: string | undefined, isFirst: boolean): uPlot.Axis {
       timeTicks(min * 1000, max * 1000, plot.bbox.width / devicePixelRatio, name).map((at) => at / 1000),
     values: (plot, splits) => {
       const span = ((plot.scales.x?.max ?? 0) - (plot.scales.x?.min ?? 0)) * 1000;
-      return splits.map((at) => tickTime(at * 1000, span, name));
+      return splits.map((at) => tickTime(at * 1000, span, clockOf(name)));
     },
   };
 }

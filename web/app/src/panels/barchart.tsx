@@ -1,5 +1,5 @@
 /** Bars of named things, upright or lying, beside each other or stacked. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { theme } from "../frame/theme";
 import { highest } from "../ui/ends";
 import { formatWith, units } from "../ui/units";
@@ -13,13 +13,14 @@ import type { PanelProps } from "./kinds";
 import { Legend, legendOptions } from "./legend";
 import { type Link, linksOf } from "./links";
 import { NoData } from "./nodata";
+import { useRemembered } from "./remembered";
 import { ticks } from "./ticks";
 import { useSize } from "./usesize";
 import { zone } from "./zone";
 
 export function BarChart({ panel, frames: given, width, height }: PanelProps) {
   const frames = useMemo(() => withoutExemplars(given), [given]);
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const [hidden, setHidden] = useRemembered<ReadonlySet<string>>("bars hidden", () => new Set());
   const all = useMemo(
     () => barsOf(frames, panel.options),
     [frames, panel.options, theme.value, units.value, zone.value],

@@ -1,7 +1,8 @@
 /** Values as bars beside or below each other: plain, with a gradient, or as cells that light up. */
-import { faded, legible } from "./colors";
+import { between, faded } from "../ui/shades";
+import { legible, scaleOf } from "./colors";
 import { whole } from "./display";
-import { option } from "./frame";
+import { type Field, option } from "./frame";
 import { shares } from "./gauge";
 import type { PanelProps } from "./kinds";
 import { Linked } from "./linked";
@@ -93,11 +94,26 @@ function Bar({ value, options, isVertical, minWidth, isAlone }: BarProps) {
   );
 }
 
+/** In how many parts a scale without steps is drawn. */
+const STOPS = 10;
+
+/** The colours along a scale, each from its share on, by the mode of the field; none of one colour. */
+export function colorsAlong(field: Field): { from: number; color: string }[] {
+  const mode = field.config?.color?.mode ?? "thresholds";
+  if (mode === "thresholds" || mode === "") return shares(field);
+  if (!mode.startsWith("continuous-")) return [];
+  const scale = scaleOf(mode);
+  return Array.from({ length: STOPS + 1 }, (_, at) => {
+    const from = at / STOPS;
+    return { from, color: between(scale, from) };
+  });
+}
+
 function Fill({ value, mode, isVertical }: { value: Reduced; mode: string; isVertical: boolean }) {
   const { shown, field } = value;
   const length = `${Math.max(shown.number === null ? 0 : 0.4, shown.share * 100)}%`;
   const direction = isVertical ? "to top" : "to right";
-  const stops = shares(field).filter(({ from }) => from <= shown.share);
+  const stops = colorsAlong(field).filter(({ from }) => from <= shown.share);
   const gradient =
     stops.length > 1
       ? stops
@@ -121,7 +137,7 @@ function Fill({ value, mode, isVertical }: { value: Reduced; mode: string; isVer
 const CELLS = 40;
 
 function Cells({ value, isVertical }: { value: Reduced; isVertical: boolean }) {
-  const steps = shares(value.field);
+  const steps = colorsAlong(value.field);
   const cells = Array.from({ length: CELLS }, (_, at) => {
     const share = (at + 0.5) / CELLS;
     const paint = steps.findLast(({ from }) => from <= share)?.color ?? value.shown.color;

@@ -1,6 +1,6 @@
 /** Bars of a bar chart: groups along one axis, values along the other, stacked if asked for. */
 import { color, colorOfValue, seriesColor } from "./colors";
-import { display, whole } from "./display";
+import { display, mappingOf, whole } from "./display";
 import { type Cell, type Field, type Frame, isHiddenFrom, nameOf, numberOf, option, rowsOf } from "./frame";
 
 export interface Bar {
@@ -55,12 +55,12 @@ export function barsOf(frames: readonly Frame[], options: Record<string, unknown
   const byField = frame.fields.find(
     (field) => nameOf(field) === options.colorByField || field.name === options.colorByField,
   );
-  const paint = (field: Field, row: number, value: number) =>
-    byField
-      ? colorOfCell(byField, byField.values[row])
-      : fields.length === 1 && isJudged(field)
-        ? colorOfValue(field, value)
-        : seriesColor(field);
+  const paint = (field: Field, row: number, value: number) => {
+    if (byField) return colorOfCell(byField, byField.values[row]);
+    const mapped = mappingOf(field.config?.mappings, field.values[row])?.color;
+    if (mapped) return color(mapped);
+    return fields.length === 1 && isJudged(field) ? colorOfValue(field, value) : seriesColor(field);
+  };
   const said = fields.map((field) => {
     const show = display(field);
     return (value: number) => whole(show(value));

@@ -1,7 +1,8 @@
 /** One cell of a table panel, by the kind that its column asks for. */
 import type { JSX } from "preact";
+import { faded } from "../ui/shades";
 import { Spark } from "../ui/spark";
-import { faded, legible, textOn } from "./colors";
+import { legible, textOn } from "./colors";
 import { type Shown, whole } from "./display";
 import {
   type Cell,

@@ -1,5 +1,5 @@
 /** What of a table is folded out, and the columns of the tables within. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { theme } from "../frame/theme";
 import { highest } from "../ui/ends";
 import type { Column } from "../ui/table";
@@ -8,6 +8,7 @@ import { TableCell } from "./cell";
 import { display } from "./display";
 import { type Field, type Frame, nameOf } from "./frame";
 import { expandsAll, FOLD_PIXELS, Fold, HEADING, holdsTables, type Item, rowKeys, tablesOf } from "./nested";
+import { useRemembered } from "./remembered";
 import { sideOf } from "./tableparts";
 import { columnWidths, isHidden, leastWidth } from "./tablewidths";
 import { zone } from "./zone";
@@ -25,9 +26,9 @@ interface Inner {
   least: number;
 }
 
-/** What is folded out of a table, and how it is drawn. */
-export function useFolds(frame: Frame, nested: readonly Field[], width: number) {
-  const [turned, setTurned] = useState<ReadonlySet<string>>(new Set());
+/** What is folded out of a table, which stands at a place among others, and how it is drawn. */
+export function useFolds(frame: Frame, place: number, nested: readonly Field[], width: number) {
+  const [turned, setTurned] = useRemembered<ReadonlySet<string>>(`turned ${place}`, () => new Set());
   const isAll = expandsAll(frame);
   // A refresh brings the same rows in other places.
   const keys = useMemo(() => rowKeys(frame), [frame]);

@@ -1,5 +1,6 @@
 /** Values as arcs between the least and the greatest, with thresholds around them. */
-import { color, faded, legible } from "./colors";
+import { faded } from "../ui/shades";
+import { color, legible } from "./colors";
 import { display, whole } from "./display";
 import { type Field, option } from "./frame";
 import type { PanelProps } from "./kinds";

@@ -64,7 +64,7 @@ function withinAxis(cells: HeatCells, axis: Record<string, unknown>): HeatCells 
 export type Timed = { field: Field; time: Field };
 
 /** The bound that a bucket has from its label or its name. */
-export function boundOf(field: Field): number | undefined {
+function boundOf(field: Field): number | undefined {
   const text = field.labels?.le ?? field.labels?.ge ?? nameOf(field);
   if (/^[+-]?Inf(inity)?$/.test(text))
     return text.startsWith("-") ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;

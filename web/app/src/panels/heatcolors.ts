@@ -1,5 +1,6 @@
 /** The colours of a heat map's cells, and which of them are drawn. */
-import { between, color, faded, scaleOf } from "./colors";
+import { between, faded } from "../ui/shades";
+import { color, scaleOf } from "./colors";
 import { option, part } from "./frame";
 import type { HeatCells } from "./heatcells";
 

@@ -70,5 +70,6 @@ export const KINDS: readonly (readonly [string, string])[] = [
   ["logs", "Logs"],
   ["traces", "Traces"],
   ["xychart", "XY chart"],
+  ["trend", "Trend"],
   ["dashlist", "Dashboards"],
 ];

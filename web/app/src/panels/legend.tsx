@@ -2,12 +2,13 @@
  * The legend of a chart: names with colours, and values that the server reduced each series to. A click
  * shows one series alone, with control it adds or removes one.
  */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { ordinal } from "../ui/datepattern";
 import { Icon } from "../ui/icon";
-import { display, whole } from "./display";
 import { type Cell, customOf, type Field, isHiddenFrom, nameOf, option, part, texts } from "./frame";
 import { compareKeys, compareTexts, sortKey } from "./order";
+import { useRemembered } from "./remembered";
+import { resultTexts } from "./results";
 
 export interface LegendItem {
   key: string;
@@ -132,13 +133,13 @@ function LegendList({ items, options, ...rest }: Drawn) {
   return (
     <ul class="legend-list">
       {items.map((item) => {
-        const show = display(item.field);
+        const write = resultTexts(item.field);
         return (
           <li key={item.key}>
             <Name item={item} {...rest} />
             {options.calcs.map((calc) => (
               <span key={calc} class="legend-calc">
-                {calcTitle(calc)}: {whole(show(calcOf(item.field, calc)))}
+                {calcTitle(calc)}: {write(calcOf(item.field, calc), calc)}
               </span>
             ))}
           </li>
@@ -149,7 +150,10 @@ function LegendList({ items, options, ...rest }: Drawn) {
 }
 
 function LegendTable({ items, options, ...rest }: Drawn) {
-  const [sorting, setSorting] = useState({ by: options.sortBy ?? "", isDescending: options.isDescending });
+  const [sorting, setSorting] = useRemembered("legend sorting", () => ({
+    by: options.sortBy ?? "",
+    isDescending: options.isDescending,
+  }));
   const sorted = useMemo(() => sort(items, options.calcs, sorting), [items, options.calcs, sorting]);
   const head = (id: string, title: string) => (
     <th
@@ -177,7 +181,7 @@ function LegendTable({ items, options, ...rest }: Drawn) {
       </thead>
       <tbody>
         {sorted.map((item) => {
-          const show = display(item.field);
+          const write = resultTexts(item.field);
           return (
             <tr key={item.key}>
               <td>
@@ -185,7 +189,7 @@ function LegendTable({ items, options, ...rest }: Drawn) {
               </td>
               {options.calcs.map((calc) => (
                 <td key={calc} class="legend-value">
-                  {whole(show(calcOf(item.field, calc)))}
+                  {write(calcOf(item.field, calc), calc)}
                 </td>
               ))}
             </tr>
@@ -212,7 +216,7 @@ function sort(
 }
 
 /** What the server reduced a field to; a number that JSON has not comes as text. */
-export function calcOf(field: Field, id: string): Cell {
+function calcOf(field: Field, id: string): Cell {
   const value = field.state?.calcs?.[id];
   if (value === "NaN") return Number.NaN;
   if (value === "Infinity") return Number.POSITIVE_INFINITY;

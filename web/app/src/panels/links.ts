@@ -17,8 +17,9 @@ export function safeAddress(url: string): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   const cleaned = url.replace(/[\u0000-\u001f]/g, "").trim();
   if (/^https?:\/\//i.test(cleaned)) return cleaned;
-  // Browsers take either slash for the other, and two of them for another host.
-  if (/^[a-z][a-z0-9+.-]*:/i.test(cleaned) || /^[\\/]{2}/.test(cleaned)) return undefined;
+  // Browsers take either slash for the other, and two of them for another host: a backslash would be
+  // the second behind the one of the prefix.
+  if (/^[a-z][a-z0-9+.-]*:/i.test(cleaned) || /^(\\|\/[\\/])/.test(cleaned)) return undefined;
   return cleaned === "" ? undefined : cleaned;
 }
 

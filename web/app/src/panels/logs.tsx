@@ -1,9 +1,11 @@
 /** Lines of logs, newest first, with their level and their labels. */
 import { Fragment } from "preact";
-import { useMemo, useState } from "preact/hooks";
-import { type Cell, type Frame, option, rowsOf, textOf, timeOf } from "./frame";
+import { useMemo } from "preact/hooks";
+import { LEVEL_LABELS, type Level, levelOf } from "../ui/level";
+import { type Cell, type Field, type Frame, option, rowsOf, textOf, timeOf } from "./frame";
 import type { PanelProps } from "./kinds";
 import { NoData } from "./nodata";
+import { useRemembered } from "./remembered";
 import { distinct } from "./series";
 import { zonedFull, zonedTime } from "./zone";
 
@@ -12,16 +14,18 @@ interface LogLine {
   key: string;
   at: number;
   text: string;
-  level: string;
+  level: Level;
   labels: Record<string, string>;
 }
 
 const MOST_LINES = 1000;
+/** Columns that say how bad a line is. */
+const LEVEL_COLUMNS: readonly string[] = [...LEVEL_LABELS, "severity_number"];
 
 export function Logs({ panel, frames }: PanelProps) {
   const isAscending = option(panel.options, "sortOrder", "Descending") === "Ascending";
   const lines = useMemo(() => linesOf(frames, isAscending), [frames, isAscending]);
-  const [open, setOpen] = useState<string | undefined>(undefined);
+  const [open, setOpen] = useRemembered<string | undefined>("open line", () => undefined);
   if (lines.length === 0) return <NoData frames={frames} />;
   const showsTime = option(panel.options, "showTime", true);
   const showsLabels = option(panel.options, "showLabels", false);
@@ -42,7 +46,7 @@ export function Logs({ panel, frames }: PanelProps) {
             onClick={() => setOpen(open === line.key ? undefined : line.key)}
           >
             {showsTime && <time class="muted">{zonedTime(line.at)} </time>}
-            {line.level !== "" && <b class={`log-level-${line.level}`}>{line.level} </b>}
+            {line.level !== "unknown" && <b class={`log-level-${line.level}`}>{line.level} </b>}
             {showsLabels && (
               <span class="muted">
                 {Object.entries(line.labels)
@@ -82,7 +86,7 @@ export function linesOf(frames: readonly Frame[], isAscending: boolean): LogLine
       named("Line", "line", "body", "message") ?? frame.fields.find(({ type }) => type === "string");
     if (!at || !body) continue;
     const labels = named("labels", "attributes");
-    const level = named("level", "severity", "severity_text", "detected_level");
+    const levels = frame.fields.filter(({ name }) => LEVEL_COLUMNS.includes(name));
     for (let row = 0; row < rowsOf(frame); row += 1) {
       const own = { ...body.labels, ...labelsOf(labels?.values[row]) };
       const text = textOf(body.values[row]);
@@ -90,14 +94,7 @@ export function linesOf(frames: readonly Frame[], isAscending: boolean): LogLine
         key: keyOf(`${at.values[row]} ${text}`),
         at: Number(at.values[row]),
         text,
-        level: levelOf(
-          textOf(level?.values[row]) ||
-            own.level ||
-            own.detected_level ||
-            own.severity_text ||
-            own.severity_number ||
-            "",
-        ),
+        level: levelOf({ ...own, ...saidOf(levels, row) }),
         labels: own,
       });
     }
@@ -105,21 +102,17 @@ export function linesOf(frames: readonly Frame[], isAscending: boolean): LogLine
   return lines.sort((a, b) => (isAscending ? a.at - b.at : b.at - a.at));
 }
 
+/** What columns say of how bad a line is, as labels. Numbers are those of OpenTelemetry, whatever their name. */
+function saidOf(columns: readonly Field[], row: number): Record<string, string> {
+  return Object.fromEntries(
+    columns.map(({ name, type, values }) => [
+      type === "number" ? "severity_number" : name,
+      textOf(values[row]),
+    ]),
+  );
+}
+
 function labelsOf(cell: Cell): Record<string, string> {
   if (cell === null || typeof cell !== "object") return {};
   return Object.fromEntries(Object.entries(cell).map(([name, value]) => [name, textOf(value as Cell)]));
-}
-
-/** The words for the numbers of OpenTelemetry's severities, four each. */
-const LEVELS = ["trace", "debug", "info", "warning", "error", "critical"];
-
-function levelOf(text: string): string {
-  if (/^\d+$/.test(text)) return LEVELS[Math.ceil(Number(text) / 4) - 1] ?? "";
-  const word = text.toLowerCase();
-  if (/^(fatal|crit|panic|emerg|alert)/.test(word)) return "critical";
-  if (word.startsWith("err")) return "error";
-  if (word.startsWith("warn")) return "warning";
-  if (word.startsWith("info") || word.startsWith("notice")) return "info";
-  if (word.startsWith("debug")) return "debug";
-  return word.startsWith("trace") ? "trace" : "";
 }

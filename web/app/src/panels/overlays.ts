@@ -1,7 +1,8 @@
 /** What is drawn over charts beside their series: thresholds, exemplars, and things that happened. */
 import type uPlot from "uplot";
 import { drawDiamonds } from "../ui/plot";
-import { color, faded } from "./colors";
+import { faded } from "../ui/shades";
+import { color } from "./colors";
 import { type Placed, placeOf } from "./exemplars";
 import { customOf, type Field, option, part } from "./frame";
 import type { Annotation } from "./kinds";

@@ -1,7 +1,6 @@
 /** Shares of a whole as slices of a pie or a ring. */
-import { useState } from "preact/hooks";
 import { colorAt } from "../ui/colors";
-import { faded } from "./colors";
+import { faded } from "../ui/shades";
 import { whole } from "./display";
 import { option, part, texts } from "./frame";
 import { HoverBox, leading, useHover } from "./hover";
@@ -10,11 +9,12 @@ import { legendOptions, pick } from "./legend";
 import type { Link } from "./links";
 import { NoData } from "./nodata";
 import { type Reduced, reduced } from "./reduced";
+import { useRemembered } from "./remembered";
 import { emptyWhy } from "./stat";
 import { useSize } from "./usesize";
 
 export function PieChart({ panel, frames, shown = [], width, height }: PanelProps) {
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const [hidden, setHidden] = useRemembered<ReadonlySet<string>>("pie hidden", () => new Set());
   const [box, size] = useSize(width, height);
   const { hovered, enter, leave, keep } = useHover();
   const all = reduced(shown, frames).filter(({ shown }) => shown.number !== null && shown.number > 0);

@@ -15,8 +15,10 @@ export interface Series {
   values: (number | null | undefined)[];
   /** Values as they are drawn: stacked. */
   drawn: (number | null | undefined)[];
-  /** The series below in its stack. */
+  /** The series before it in its stack: the one below, or above it in a stack that goes down. */
   below?: number;
+  /** Whether its stack goes down from zero. */
+  isDown?: boolean;
 }
 
 export interface Joined {
@@ -138,15 +140,20 @@ function stacked(length: number, series: Series[], hidden: ReadonlySet<string>):
     const mode = option(stacking, "mode", "none");
     if (mode === "none") continue;
     const style = option(customOf(field), "drawStyle", "line");
-    const group = [mode, String(stacking.group ?? "A"), style, direction(series[at]!)].join("\u0001");
+    series[at]!.isDown = goesDown(series[at]!);
+    const way = series[at]!.isDown ? "down" : "up";
+    const group = [mode, String(stacking.group ?? "A"), style, way].join("\u0001");
     groups.set(group, [...(groups.get(group) ?? []), at]);
   }
   for (const [group, members] of groups) stackGroup(length, series, members, group.startsWith("percent"));
   return series;
 }
 
-function direction({ values }: Series): string {
-  return values.some((value) => typeof value === "number" && value < 0) ? "down" : "up";
+/** One that is turned goes down, unless it has values that this turns up; any other goes the other way. */
+function goesDown({ field, values }: Series): boolean {
+  const isTurned = customOf(field).transform === "negative-Y";
+  const hasOther = values.some((value) => typeof value === "number" && (isTurned ? value > 0 : value < 0));
+  return isTurned !== hasOther;
 }
 
 function stackGroup(length: number, series: Series[], members: number[], isPercent: boolean): void {
@@ -176,18 +183,26 @@ function stackGroup(length: number, series: Series[], members: number[], isPerce
   }
 }
 
-/** Pairs of series between which is filled: those of a stack, and those that a field names itself. */
-export function bandsOf(series: readonly Series[]): [upper: number, lower: number][] {
-  return series.flatMap(({ field, below }, at): [number, number][] => {
+/** Two series between which is filled, by their places. */
+export interface Band {
+  from: number;
+  to: number;
+  /** Whether `to` lies above. */
+  isUpwards: boolean;
+}
+
+/** Where is filled between series: those of a stack, and those that a field names itself. */
+export function bandsOf(series: readonly Series[]): Band[] {
+  return series.flatMap(({ field, below, isDown = false }, from): Band[] => {
     const wanted = option(customOf(field), "fillBelowTo", "");
     const named = series.findIndex(
       (one, other) =>
         wanted !== "" &&
-        other !== at &&
+        other !== from &&
         [nameOf(one.field), one.field.config?.displayNameFromDS, one.field.name].includes(wanted),
     );
-    const lower = named >= 0 ? named : below;
-    return lower === undefined ? [] : [[at, lower]];
+    if (named >= 0) return [{ from, to: named, isUpwards: false }];
+    return below === undefined ? [] : [{ from, to: below, isUpwards: isDown }];
   });
 }
 

@@ -26,7 +26,7 @@ export interface SpanTree {
 const NANOS_PER_MILLI = 1e6;
 
 /** The trace that a frame is of; `undefined` if it is none. */
-export function traceIdOf({ meta }: Frame): string | undefined {
+function traceIdOf({ meta }: Frame): string | undefined {
   return typeof meta?.traceId === "string" ? meta.traceId : undefined;
 }
 

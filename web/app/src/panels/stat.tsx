@@ -1,7 +1,8 @@
 /** Large values with their names, in the colours of their thresholds, with a small line of how they came. */
 import type { JSX } from "preact";
 import { endsOf } from "../ui/ends";
-import { color, faded, legible, textOn } from "./colors";
+import { faded } from "../ui/shades";
+import { color, legible, textOn } from "./colors";
 import { option } from "./frame";
 import type { PanelProps } from "./kinds";
 import { Linked } from "./linked";

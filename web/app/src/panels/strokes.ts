@@ -1,6 +1,7 @@
 /** How one series of a chart over time is drawn: line, bars or points, its fill and its colours. */
 import uPlot from "uplot";
-import { between, color, faded, scaleOf, seriesColor } from "./colors";
+import { between, faded } from "../ui/shades";
+import { color, scaleOf, seriesColor } from "./colors";
 import { customOf, type Field, nameOf, option, part } from "./frame";
 import type { Series } from "./series";
 

@@ -1,5 +1,5 @@
 /** A table of a frame: columns with kinds of cells, sorted and filtered, in pages if asked for. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { theme } from "../frame/theme";
 import { Button } from "../ui/button";
 import { SelectField } from "../ui/field";
@@ -13,6 +13,7 @@ import { customOf, type Field, type Frame, nameOf, option, part, rowsOf } from "
 import type { PanelProps } from "./kinds";
 import { FOLD_PIXELS, type Item, itemsOf } from "./nested";
 import { NoData } from "./nodata";
+import { useRemembered } from "./remembered";
 import { alignOf, Filters, Footer, footerOf, roomOf, sideOf } from "./tableparts";
 import { arrange, givenSorting, rowTexts, type Sorting } from "./tablerows";
 import { columnWidths, leastWidth } from "./tablewidths";
@@ -21,7 +22,7 @@ import { zone } from "./zone";
 export function TablePanel(props: PanelProps) {
   const { frames, panel } = props;
   const first = option(panel.options, "frameIndex", 0);
-  const [chosen, setChosen] = useState<number | undefined>(undefined);
+  const [chosen, setChosen] = useRemembered<number | undefined>("result", () => undefined);
   const at = Math.min(chosen ?? first, frames.length - 1);
   const frame = frames[at];
   const isEmpty = frames.every((one) => rowsOf(one) === 0);
@@ -31,7 +32,13 @@ export function TablePanel(props: PanelProps) {
   );
   return (
     <div class="table-panel">
-      <FrameTable key={at} {...props} frame={frame} height={props.height - (frames.length > 1 ? 34 : 0)} />
+      <FrameTable
+        key={at}
+        {...props}
+        frame={frame}
+        at={at}
+        height={props.height - (frames.length > 1 ? 34 : 0)}
+      />
       {frames.length > 1 && (
         <SelectField
           label="Result"
@@ -45,13 +52,21 @@ export function TablePanel(props: PanelProps) {
   );
 }
 
-function FrameTable({ frame, panel, width, height }: PanelProps & { frame: Frame }) {
-  const [sorting, setSorting] = useState<readonly Sorting[]>(() => givenSorting(panel.options));
-  const [filters, setFilters] = useState<Record<string, string>>({});
-  const [open, setOpen] = useState<string | undefined>(undefined);
-  const [page, setPage] = useState(0);
+interface FrameTableProps extends PanelProps {
+  frame: Frame;
+  /** Its place among the frames. */
+  at: number;
+}
+
+function FrameTable({ frame, at, panel, width, height }: FrameTableProps) {
+  const [sorting, setSorting] = useRemembered<readonly Sorting[]>(`sorting ${at}`, () =>
+    givenSorting(panel.options),
+  );
+  const [filters, setFilters] = useRemembered<Record<string, string>>(`filters ${at}`, () => ({}));
+  const [open, setOpen] = useRemembered<string | undefined>(`open filter ${at}`, () => undefined);
+  const [page, setPage] = useRemembered(`page ${at}`, () => 0);
   const [fields, nested] = useMemo(() => columnsOf(frame), [frame]);
-  const folds = useFolds(frame, nested, width);
+  const folds = useFolds(frame, at, nested, width);
   const shows = useMemo(() => fields.map(display), [fields, units.value, theme.value, zone.value]);
   const textAt = useMemo(rowTexts, [fields, units.value, zone.value]);
   const rows = useMemo(

@@ -1,10 +1,10 @@
 /** What is around the rows of a table panel: filters above, sums below. */
 import { Button } from "../ui/button";
 import { TextField } from "../ui/field";
-import { display, whole } from "./display";
-import { type Cell, customOf, type Field, nameOf, option, part, texts } from "./frame";
+import { customOf, type Field, nameOf, option, part, texts } from "./frame";
 import { calcTitle } from "./legend";
-import { keepsUnit, tally } from "./tally";
+import { resultTexts } from "./results";
+import { tally } from "./tally";
 
 interface FiltersProps {
   filters: Record<string, string>;
@@ -85,7 +85,8 @@ export function Footer({
     const reducers = own.length > 0 ? own : footer.reducers;
     if (field.type === "number" && wanted(field) && !footer.countsRows) {
       const values = rows.map((row) => field.values[row]);
-      return reducers.map((id) => footText(field, tally(values, id), id)).join(" / ");
+      const write = resultTexts(field);
+      return reducers.map((id) => write(tally(values, id), id)).join(" / ");
     }
     if (index !== 0) return "";
     return footer.countsRows ? `${rows.length} rows` : reducers.map(calcTitle).join(" / ");
@@ -100,12 +101,6 @@ export function Footer({
       ))}
     </div>
   );
-}
-
-function footText(field: Field, result: Cell, id: string): string {
-  if (Array.isArray(result)) return result.map((one) => footText(field, one, "last")).join(", ");
-  const { mappings: _, unit, ...config } = field.config ?? {};
-  return whole(display(keepsUnit(id) ? field : { ...field, config })(result));
 }
 
 /** Whether a table has a head, and the room that this and what else is around leave for its rows. */

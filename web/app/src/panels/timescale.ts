@@ -1,5 +1,5 @@
 /** An axis of time for drawings of our own: where a time lies, and round times along it. */
-import { datePattern } from "../ui/datepattern";
+import { tickTime } from "../ui/ticktime";
 import { clockOf, zone } from "./zone";
 
 const STEPS_SECONDS = [
@@ -8,7 +8,6 @@ const STEPS_SECONDS = [
 ];
 
 const HOUR_MILLIS = 3_600_000;
-const DAY_MILLIS = 24 * HOUR_MILLIS;
 
 /** Round times between two, about one for `pixels`, on the clock of a zone. */
 export function timeTicks(
@@ -42,15 +41,6 @@ function rounds(from: number, to: number, step: number, offset: number): number[
   );
 }
 
-/** A time on an axis: the clock, or the day where one begins. */
-export function tickTime(millis: number, spanMillis: number, name: string | undefined = zone.value): string {
-  const clock = clockOf(name);
-  const isMidnight = (millis + clock.offsetAt(millis)) % DAY_MILLIS === 0;
-  // Of months, days are what is looked for; where a day has several ticks, the clock tells them apart.
-  if (isMidnight || spanMillis > 31 * DAY_MILLIS) return datePattern(millis, "MM-DD", clock);
-  return datePattern(millis, spanMillis < 10 * 60_000 ? "HH:mm:ss" : "HH:mm", clock);
-}
-
 /** Draws times below an area. */
 export function drawTimes(
   context: CanvasRenderingContext2D,
@@ -71,6 +61,6 @@ export function drawTimes(
     context.lineTo(x, area.top + area.height);
     context.stroke();
     context.fillStyle = colors.text;
-    context.fillText(tickTime(at, to - from, name), x, area.top + area.height + 5);
+    context.fillText(tickTime(at, to - from, clockOf(name)), x, area.top + area.height + 5);
   }
 }

@@ -1,5 +1,5 @@
 /** Lines, bars and points over time, with legend and tooltip. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { theme } from "../frame/theme";
 import { takeDragged } from "../ui/plot";
@@ -13,6 +13,7 @@ import type { PanelProps } from "./kinds";
 import { Legend, type LegendItem, legendOptions } from "./legend";
 import { NoData } from "./nodata";
 import { drawAnnotations, drawExemplars, drawThresholds } from "./overlays";
+import { useRemembered } from "./remembered";
 import { bandsOf, type Joined, joinSeries } from "./series";
 import { plotSeries } from "./strokes";
 import { attachTooltip, type Spoken } from "./tooltip";
@@ -20,7 +21,7 @@ import { ownZones, zone } from "./zone";
 
 export function TimeSeries(props: PanelProps) {
   const { frames, panel } = props;
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const [hidden, setHidden] = useRemembered<ReadonlySet<string>>("series hidden", () => new Set());
   const joined = useMemo(() => joinSeries(frames, hidden), [frames, hidden]);
   const focus = useRef<(key: string | undefined) => void>(() => {});
   const items = useMemo<LegendItem[]>(
@@ -59,10 +60,15 @@ function Plot(props: PlotProps) {
   newest.current = { props, joined, exemplars };
   // A chart is made anew only if something other than its numbers has changed.
   const shape = joined.series
-    .map(({ field, below }, at) =>
-      [nameOf(field), JSON.stringify(field.config ?? {}), scaleEnds(field), items[at]?.color, below].join(
-        "\u0002",
-      ),
+    .map(({ field, below, isDown }, at) =>
+      [
+        nameOf(field),
+        JSON.stringify(field.config ?? {}),
+        scaleEnds(field),
+        items[at]?.color,
+        below,
+        isDown,
+      ].join("\u0002"),
     )
     .join("\u0001");
   const [colors, known, clock] = [theme.value, units.value, zone.value];
@@ -141,7 +147,7 @@ function plotOptions(
   const { props, joined } = newest.current;
   const { scales, keyOf } = scalesOf(joined.series);
   const bands = bandsOf(joined.series).map(
-    ([upper, lower]): uPlot.Band => ({ series: [upper + 1, lower + 1] }),
+    ({ from, to, isUpwards }): uPlot.Band => ({ series: [from + 1, to + 1], dir: isUpwards ? 1 : -1 }),
   );
   return {
     width: Math.max(40, root.clientWidth),

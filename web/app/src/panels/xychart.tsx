@@ -3,8 +3,9 @@ import { useMemo } from "preact/hooks";
 import { theme, token } from "../frame/theme";
 import { colorAt } from "../ui/colors";
 import { endsOf } from "../ui/ends";
+import { faded } from "../ui/shades";
 import { Canvas } from "./canvas";
-import { color, faded } from "./colors";
+import { color } from "./colors";
 import { display, whole } from "./display";
 import { isExemplars } from "./exemplars";
 import { type Field, type Frame, nameOf, numberOf, option, part } from "./frame";
@@ -157,24 +158,42 @@ function spread(values: readonly number[], fields: readonly Field[]): [number, n
   return [from, to > from ? to : from + 1];
 }
 
-function cloudsOf(frames: readonly Frame[], options: Record<string, unknown>): Cloud[] {
+export function cloudsOf(frames: readonly Frame[], options: Record<string, unknown>): Cloud[] {
   const wanted = option(part(options, "dims"), "x", "") || option(options, "xField", "");
-  const given = Array.isArray(options.series) ? (options.series as Record<string, unknown>[]) : [];
+  const given = Array.isArray(options.series) ? (options.series as Given[]) : [];
   return frames.flatMap((frame, at) => {
     if (isExemplars(frame)) return [];
-    const series =
-      given.find(
-        (one) => (one.frame as { matcher?: { options?: number } } | undefined)?.matcher?.options === at,
-      ) ?? given[0];
-    const xName = matcherName(series?.x) ?? (typeof series?.x === "string" ? series.x : wanted);
-    const numbers = frame.fields.filter(({ type }) => type === "number" || type === "time");
-    const x = numbers.find((field) => nameOf(field) === xName || field.name === xName) ?? numbers[0];
-    const yName = matcherName(series?.y) ?? (typeof series?.y === "string" ? series.y : "");
-    const all = numbers.filter((field) => field !== x && field.type === "number");
-    const named = all.filter((field) => nameOf(field) === yName || field.name === yName);
-    if (!x) return [];
-    return (named.length > 0 ? named : all).map((y, index) => cloudOf(x, y, at + index));
+    const all = givenOf(given, at).map((one) => axesOf(frame, one, wanted));
+    const named = all.filter(({ isNamed }) => isNamed);
+    const drawn = named.length > 0 ? named : all.slice(0, 1);
+    return drawn
+      .flatMap(({ x, y }) => (x ? y.map((field) => ({ x, y: field })) : []))
+      .map(({ x, y }, index) => cloudOf(x, y, at + index));
   });
+}
+
+/** A series as a panel says it: which columns of which frame. */
+type Given = Record<string, unknown>;
+
+/** What the panel says of a frame: series of it, else those of any frame, else the first of all. */
+function givenOf(given: readonly Given[], at: number): Given[] {
+  const frameOf = (one: Given) =>
+    (one.frame as { matcher?: { options?: unknown } } | undefined)?.matcher?.options;
+  const own = given.filter((one) => frameOf(one) === at);
+  if (own.length > 0) return own;
+  const ofAny = given.filter((one) => frameOf(one) === undefined);
+  return ofAny.length > 0 ? ofAny : [given[0] ?? {}];
+}
+
+/** The columns of a series: those that are named, else the first as x and all others as y. */
+function axesOf(frame: Frame, one: Given, wanted: string): { x?: Field; y: Field[]; isNamed: boolean } {
+  const xName = matcherName(one.x) ?? (typeof one.x === "string" ? one.x : wanted);
+  const numbers = frame.fields.filter(({ type }) => type === "number" || type === "time");
+  const x = numbers.find((field) => nameOf(field) === xName || field.name === xName) ?? numbers[0];
+  const yName = matcherName(one.y) ?? (typeof one.y === "string" ? one.y : "");
+  const all = numbers.filter((field) => field !== x && field.type === "number");
+  const named = all.filter((field) => nameOf(field) === yName || field.name === yName);
+  return { x, y: named.length > 0 ? named : all, isNamed: named.length > 0 };
 }
 
 function matcherName(of: unknown): string | undefined {

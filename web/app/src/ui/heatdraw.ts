@@ -1,8 +1,10 @@
 /** How a heat map is drawn, and what its pixels mean. Measures are CSS pixels. */
-import { fade, type Paint } from "./canvas/paint";
+import type { Paint } from "./canvas/paint";
 import type { Surface } from "./canvas/surface";
-import { time } from "./format";
+import { BROWSER_CLOCK, datePattern } from "./datepattern";
 import { boxPixels, type HeatBox, type HeatData, type HeatLook } from "./heatgeometry";
+import { faded } from "./shades";
+import { tickTime } from "./ticktime";
 
 const AXIS_BOTTOM = 18;
 const AXIS_TOP = 4;
@@ -47,7 +49,7 @@ function drawCells(context: CanvasRenderingContext2D, paint: Paint, data: HeatDa
     for (const [column, value] of values.entries()) {
       if (!(value > 0)) continue;
       const shade = FAINTEST + (1 - FAINTEST) * (Math.log1p(value) / most);
-      context.fillStyle = fade(paint.accent, Math.round(shade * 24) / 24);
+      context.fillStyle = faded(paint.accent, Math.round(shade * 24) / 24);
       const x = look.left + column * look.cellWidth;
       context.fillRect(x, y, Math.max(1, look.cellWidth - gap), Math.max(1, look.cellHeight - gap));
     }
@@ -77,7 +79,7 @@ function drawAxes(
   for (let column = Math.floor(steps / 2); column < data.times.length; column += steps) {
     const x = look.left + column * look.cellWidth;
     if (x + 30 > look.width) break;
-    context.fillText(time(data.times[column]!).slice(-8), x, height - 4);
+    context.fillText(columnTime(data.times, column), x, height - 4);
   }
   context.strokeStyle = paint.grid;
   context.strokeRect(
@@ -91,9 +93,17 @@ function drawAxes(
 function outline(context: CanvasRenderingContext2D, paint: Paint, box: readonly number[]): void {
   const [x, y, toX, toY] = box as [number, number, number, number];
   context.strokeStyle = paint.critical;
-  context.fillStyle = fade(paint.critical, 0.14);
+  context.fillStyle = faded(paint.critical, 0.14);
   context.lineWidth = 1.5;
   context.fillRect(x, y, toX - x, toY - y);
   context.strokeRect(x, y, toX - x, toY - y);
   context.lineWidth = 1;
+}
+
+const DAY_MILLIS = 86_400_000;
+
+/** When a column begins. Columns begin at any time, so that of several days each is told. */
+function columnTime(times: readonly number[], column: number): string {
+  const [at, spanMillis] = [times[column]!, times.at(-1)! - times[0]!];
+  return spanMillis > DAY_MILLIS ? datePattern(at, "MM-DD HH:mm", BROWSER_CLOCK) : tickTime(at, spanMillis);
 }

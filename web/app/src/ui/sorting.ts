@@ -13,13 +13,19 @@ export function writeSorting({ column, descending }: Sorting): string {
   return `${descending ? "-" : ""}${column}`;
 }
 
-/** What a table takes to be sorted as the parameter `sort` says. */
-export function addressSorting(usual?: Sorting): {
+/**
+ * What a table takes to be sorted as a parameter says: `sort`, or one of its own where several tables are on a
+ * page.
+ */
+export function addressSorting(
+  usual?: Sorting,
+  name = "sort",
+): {
   sorting: Sorting | undefined;
   onSort: (to: Sorting) => void;
 } {
   return {
-    sorting: readSorting(param("sort")) ?? usual,
-    onSort: (to) => setParams({ sort: writeSorting(to) }, { replace: true }),
+    sorting: readSorting(param(name)) ?? usual,
+    onSort: (to) => setParams({ [name]: writeSorting(to) }, { replace: true }),
   };
 }

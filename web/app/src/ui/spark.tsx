@@ -1,5 +1,5 @@
 /** A small line or bars without axes, beside a number. */
-import { highest } from "./ends";
+import { highest, lowest } from "./ends";
 
 interface SparkProps {
   values: readonly (number | null)[];
@@ -13,6 +13,24 @@ interface SparkProps {
   max?: number;
 }
 
+/** Where values are drawn, from the top: zero is always within. */
+export function sparkPlaces(
+  values: readonly (number | null)[],
+  height: number,
+  max = 0,
+): { places: (number | null)[]; zero: number } {
+  const known = values.filter(isKnown);
+  const top = highest(known, Math.max(max, Number.MIN_VALUE));
+  const bottom = lowest(known, 0);
+  const place = (value: number) => height - ((value - bottom) / (top - bottom)) * (height - 2) - 1;
+  return { places: values.map((value) => (isKnown(value) ? place(value) : null)), zero: place(0) };
+}
+
+/** What has no place, as what is divided by nothing, is a gap. */
+function isKnown(value: number | null): value is number {
+  return value !== null && Number.isFinite(value);
+}
+
 export function Spark({
   values,
   label,
@@ -23,30 +41,26 @@ export function Spark({
   colors,
   max,
 }: SparkProps) {
-  const known = values.filter((value): value is number => value !== null);
-  const top = highest(known, Math.max(max ?? 0, Number.MIN_VALUE));
+  const { places, zero } = sparkPlaces(values, height, max);
   const step = width / Math.max(1, bars ? values.length : values.length - 1);
-  const y = (value: number) => height - (value / top) * (height - 2) - 1;
   return (
     <svg class="spark" width={width} height={height} role="img" aria-label={label}>
       {bars ? (
-        values.map((value, index) =>
-          value === null ? null : (
+        places.map((y, index) =>
+          y === null ? null : (
             <rect
               key={index}
               x={index * step}
-              y={y(value)}
+              y={Math.min(y, zero)}
               width={Math.max(1, step - 1)}
-              height={Math.max(1, height - y(value))}
+              height={Math.abs(zero - y) + 1}
               fill={colors?.[index] ?? color}
             />
           ),
         )
       ) : (
         <polyline
-          points={values
-            .map((value, index) => (value === null ? "" : `${index * step},${y(value)}`))
-            .join(" ")}
+          points={places.map((y, index) => (y === null ? "" : `${index * step},${y}`)).join(" ")}
           fill="none"
           stroke={color}
           stroke-width="1.4"

@@ -1,6 +1,6 @@
 /**
  * A text field that offers what could be meant. What is typed is taken on Enter, on a choice and when the
- * field is left; the list is asked for when it is first needed.
+ * field is left; the list is asked for when it is first needed, and as somebody types where it may not be all.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useUniqueId } from "./id";
@@ -9,8 +9,10 @@ interface SuggestProps {
   label: string;
   value: string;
   onChange: (value: string) => void;
-  /** Without it, a plain field. */
-  suggestions?: () => Promise<readonly string[]>;
+  /** What is offered for what is typed; without it, a plain field. */
+  suggestions?: (typed: string) => Promise<readonly string[]>;
+  /** Whether others may be offered for what is typed than for nothing. */
+  asksTyped?: boolean;
   onEnter?: () => void;
   placeholder?: string;
   hideLabel?: boolean;
@@ -18,6 +20,8 @@ interface SuggestProps {
 }
 
 const MOST = 60;
+/** So long nobody types before it is asked for what is typed. */
+const TYPED_MILLIS = 150;
 
 export function Suggest(props: SuggestProps) {
   const { label, value, placeholder, hideLabel, width = "132px" } = props;
@@ -34,15 +38,28 @@ export function Suggest(props: SuggestProps) {
   useEffect(() => {
     options.current?.children[at]?.scrollIntoView({ block: "nearest" });
   }, [at]);
-  const open = () => {
-    setOpen(true);
-    setAt(-1);
+  const ask = (wanted: string) => {
     const turn = ++isWanted.current;
-    props.suggestions?.().then(
+    newest.current.suggestions?.(wanted).then(
       (found) => turn === isWanted.current && setList(found),
       // Without suggestions it is a plain field.
       () => {},
     );
+  };
+  const open = () => {
+    setOpen(true);
+    setAt(-1);
+    ask("");
+  };
+  const due = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(due.current), []);
+  const type = (next: string) => {
+    setText(next);
+    setOpen(true);
+    setAt(-1);
+    if (!props.asksTyped) return;
+    clearTimeout(due.current);
+    due.current = setTimeout(() => ask(next), TYPED_MILLIS);
   };
   // A choice may take the field away, and with it comes a blur that knows only what was typed.
   const taken = useRef(value);
@@ -59,9 +76,9 @@ export function Suggest(props: SuggestProps) {
   };
   const wanted = text.trim().toLowerCase();
   // A field that still has its value is not a search for it.
-  const shown = (
-    wanted === "" || text === value ? list : list.filter((one) => one.toLowerCase().includes(wanted))
-  ).slice(0, MOST);
+  const fitting =
+    wanted === "" || text === value ? list : list.filter((one) => one.toLowerCase().includes(wanted));
+  const shown = fitting.slice(0, MOST);
   const keys = (event: KeyboardEvent) => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step !== 0 && shown.length > 0) {
@@ -100,11 +117,7 @@ export function Suggest(props: SuggestProps) {
           aria-controls={`${id}-list`}
           aria-activedescendant={isOpen && at >= 0 ? `${id}-${at}` : undefined}
           onFocus={open}
-          onInput={(event) => {
-            setText(event.currentTarget.value);
-            setOpen(true);
-            setAt(-1);
-          }}
+          onInput={(event) => type(event.currentTarget.value)}
           onBlur={() => take(typed.current)}
           onKeyDown={keys}
         />
@@ -126,6 +139,11 @@ export function Suggest(props: SuggestProps) {
                 {one === "" ? "(empty)" : one}
               </div>
             ))}
+            {fitting.length > MOST && (
+              <div class="suggest-more muted" aria-hidden="true">
+                and more: type to find them
+              </div>
+            )}
           </div>
         )}
       </span>

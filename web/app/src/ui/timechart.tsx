@@ -7,6 +7,7 @@ import uPlot from "uplot";
 import { theme, token } from "../frame/theme";
 import { count, fullTime } from "./format";
 import { drawDiamonds, REACH_PIXELS, takeDragged, tooltipRow } from "./plot";
+import { tickTime } from "./ticktime";
 
 export interface Line {
   label: string;
@@ -129,7 +130,7 @@ function options(root: HTMLElement, newest: { current: TimeChartProps }): uPlot.
       y: { range: (_, min, max) => bounds(newest.current, min, max) },
     },
     axes: [
-      { ...axis, size: 26, space: 70 },
+      { ...axis, size: 26, space: 70, ...(props.axis === "number" ? {} : { values: tickTimes }) },
       {
         ...axis,
         size: (_, values) => 14 + 6.2 * Math.max(3, ...(values ?? []).map(({ length }) => length)),
@@ -143,6 +144,12 @@ function options(root: HTMLElement, newest: { current: TimeChartProps }): uPlot.
       ready: [(plot) => tooltip(plot, newest)],
     },
   };
+}
+
+/** Times as they stand on all axes: uPlot's own have twelve hours. */
+function tickTimes({ scales }: uPlot, splits: number[]): string[] {
+  const spanMillis = ((scales.x?.max ?? 0) - (scales.x?.min ?? 0)) * 1000;
+  return splits.map((at) => tickTime(at * 1000, spanMillis));
 }
 
 function series(line: Line): uPlot.Series {

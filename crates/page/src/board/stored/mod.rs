@@ -9,8 +9,8 @@
 //! how, is not said here, so that the page of a server, a command that asks a server, and one that
 //! reads a directory go the same way.
 //!
-//! Every query is a plain scan, whose rows come as they are found: neither side holds more than a
-//! batch beside the recording, whose room is bounded ([`Limits`]).
+//! Every query is a plain scan, whose rows come as they are found, or gives one row: neither side
+//! holds more than a batch beside the recording, whose room is bounded ([`Limits`]).
 
 mod attributes;
 mod requests;
@@ -60,6 +60,9 @@ enum Stage {
     Events,
     Spans,
     Points,
+    /// When anything of it was heard: of lines of logs and other points nothing else is asked.
+    HeardLogs,
+    HeardPoints,
     /// What programs that know of no session wrote into its trace.
     OtherLogs,
     OtherEvents,
@@ -75,7 +78,9 @@ impl Stage {
             Self::Logs => Self::Events,
             Self::Events => Self::Spans,
             Self::Spans => Self::Points,
-            Self::Points => Self::OtherLogs,
+            Self::Points => Self::HeardLogs,
+            Self::HeardLogs => Self::HeardPoints,
+            Self::HeardPoints => Self::OtherLogs,
             Self::OtherLogs => Self::OtherEvents,
             Self::OtherEvents => Self::OtherSpans,
             Self::OtherSpans | Self::Done => Self::Done,
@@ -165,6 +170,8 @@ impl StoredSession {
                 self.timed("time", of_session()),
                 list(&METRICS)
             ),
+            Stage::HeardLogs => heard("logs", &self.timed("time", of_session())),
+            Stage::HeardPoints => heard("points", &self.timed("time", of_session())),
             Stage::OtherLogs => logs(&self.timed("time", of_trace)),
             Stage::OtherEvents => events(&of_trace),
             Stage::OtherSpans => spans(&self.timed("start_time", of_trace)),
@@ -188,6 +195,9 @@ impl StoredSession {
                 (Signal::Traces, requests::spans(rows, &self.events)?)
             }
             Stage::Points => (Signal::Metrics, requests::points(rows)?),
+            Stage::HeardLogs | Stage::HeardPoints => {
+                (Signal::Logs, requests::heard(rows, &self.id)?)
+            }
         };
         Ok(self.recording.add(signal, &request)?)
     }
@@ -255,6 +265,15 @@ fn spans(conditions: &str) -> String {
     )
 }
 
+/// The first and the last moment of a table, and what it calls the session.
+fn heard(table: &str, conditions: &str) -> String {
+    format!(
+        "SELECT min(time) AS first, max(time) AS last, min(\"resource.session.name\") AS name, \
+         min(\"resource.service.name\") AS service, min(\"resource.host.name\") AS host \
+         FROM {table} WHERE {conditions}"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -279,14 +298,14 @@ mod tests {
     fn everything_is_looked_through_unless_the_session_began_lately() {
         let stored = || StoredSession::new("it's", 3 * DAY, Limits::default());
         let all = queries(stored(), None);
-        assert_eq!(all.len(), 5);
+        assert_eq!(all.len(), 7);
         assert!(all[1..].iter().all(|query| query.contains("= 'it''s'") && !query.contains(">=")));
         let lately = queries(stored(), Some(2 * DAY));
         assert!(lately[1].contains("time >= '1970-01-02T00:00:00"), "{}", lately[1]);
         // Events of spans are not found by their time.
         assert!(!lately[2].contains(">="), "{}", lately[2]);
         let told = queries(stored().within(Some(DAY), Some(2 * DAY)), None);
-        assert_eq!(told.len(), 4);
+        assert_eq!(told.len(), 6);
         assert!(told[0].contains("time < '1970-01-03T00:00:00"), "{}", told[0]);
         // What was run again since is not what is asked for.
         let earlier = queries(stored().within(None, Some(2 * DAY)), None);

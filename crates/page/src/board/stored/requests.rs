@@ -102,6 +102,38 @@ pub(super) fn points(rows: &RecordBatch) -> Result<Vec<u8>, StoredError> {
     })
 }
 
+/// A request of lines of logs, at the first and at the last moment at which a session was heard.
+pub(super) fn heard(rows: &RecordBatch, session_id: &str) -> Result<Vec<u8>, StoredError> {
+    let (firsts, lasts) = (moments(rows, "first")?, moments(rows, "last")?);
+    let (names, services) = (texts(rows, "name")?, texts(rows, "service")?);
+    let hosts = texts(rows, "host")?;
+    let mut request = Writer::new();
+    for row in 0..rows.num_rows() {
+        let said = [
+            ("session_id", Some(session_id)),
+            ("session.name", names.get(row)),
+            ("service.name", services.get(row)),
+            ("host.name", hosts.get(row)),
+        ];
+        request.resource_group(|w| {
+            w.resource(|w| {
+                for (key, value) in said {
+                    if let Some(value) = value {
+                        let value = AnyValueView::String(value.as_bytes());
+                        w.resource_attribute(key.as_bytes(), &value);
+                    }
+                }
+            });
+            w.scope_group(|w| {
+                for time_unix_nano in [firsts.nanos(row), lasts.nanos(row)] {
+                    w.log(&LogFields { time_unix_nano, ..LogFields::default() }, |_| ());
+                }
+            });
+        });
+    }
+    Ok(request.into_bytes())
+}
+
 /// The moment in the first row.
 pub(super) fn first_moment(
     rows: &RecordBatch,
@@ -449,6 +481,31 @@ mod tests {
         assert_eq!(counters["tasks_started"], 3.0);
         assert_eq!(counters["task_duration_seconds_count"], 2.0);
         assert_eq!(counters["task_duration_seconds_sum"], 0.5);
+    }
+
+    #[test]
+    fn a_session_is_known_from_when_it_was_heard() {
+        let rows = |first: Option<i64>, last: Option<i64>| {
+            let time = |of| Arc::new(TimestampNanosecondArray::from(vec![of])) as ArrayRef;
+            let rows = RecordBatch::try_from_iter([
+                ("first", time(first)),
+                ("last", time(last)),
+                ("name", strings(&[None])),
+                ("service", by_code(&["train"])),
+                ("host", strings(&[Some("n")])),
+            ]);
+            rows.unwrap()
+        };
+        let mut recording = Recording::new();
+        recording.add(Signal::Logs, &heard(&rows(None, None), "s").unwrap()).unwrap();
+        recording.add(Signal::Logs, &heard(&rows(Some(10), Some(90)), "s").unwrap()).unwrap();
+        let session = recording.finish().0.remove(0);
+        assert_eq!((session.start_nanos, session.end_nanos), (Some(10), Some(90)));
+        assert_eq!((&*session.id, &*session.name), ("s", "train"));
+        assert_eq!(session.host.as_deref(), Some("n"));
+        let mut nothing = Recording::new();
+        nothing.add(Signal::Logs, &heard(&rows(None, None), "s").unwrap()).unwrap();
+        assert!(nothing.finish().0.is_empty());
     }
 
     #[test]

@@ -17,6 +17,11 @@ use crate::dashboards::limits::MAX_ROWS;
 
 /// A row for each span, and how many matching spans are left out.
 pub(super) fn spans(traces: &[FoundTrace]) -> (Frame, usize) {
+    spans_within(traces, MAX_ROWS)
+}
+
+/// The same with so many rows at most.
+fn spans_within(traces: &[FoundTrace], most_rows: usize) -> (Frame, usize) {
     let mut rows: Vec<(&FoundTrace, &FoundSpan)> = Vec::new();
     let mut left_out = 0;
     for trace in traces {
@@ -25,8 +30,8 @@ pub(super) fn spans(traces: &[FoundTrace]) -> (Frame, usize) {
             rows.extend(set.spans.iter().map(|span| (trace, span)));
         }
     }
-    left_out += rows.len().saturating_sub(MAX_ROWS);
-    rows.truncate(MAX_ROWS);
+    left_out += rows.len().saturating_sub(most_rows);
+    rows.truncate(most_rows);
     let has_names = rows.iter().any(|(_, span)| span.name.is_some());
     let text =
         |value: Option<&String>| value.map(|text| Value::from(text.as_str())).unwrap_or_default();
@@ -66,15 +71,23 @@ fn span_links() -> serde_json::Value {
     json!([{"title": "Open trace", "url": "/trace/${__data.fields.traceIdHidden}?span=${__value.raw}"}])
 }
 
-/// A row for each trace, with its spans within.
+/// A row for each trace, with its spans within, and how many matching spans are left out. There are no more
+/// spans in all traces together than in a table of them.
 pub(super) fn traces(found: &[FoundTrace]) -> (Frame, usize) {
     let rows = &found[..found.len().min(MAX_ROWS)];
+    let (mut left_rows, mut left_out) = (MAX_ROWS, found.len() - rows.len());
+    let nested = rows.iter().map(|trace| {
+        let (spans, cut) = spans_within(std::slice::from_ref(trace), left_rows);
+        left_rows -= spans.rows();
+        left_out += cut;
+        Value::Frame(Arc::new(spans))
+    });
+    let nested = Field::new("nested", Kind::Frame, nested.collect());
     let text = |value: &Option<String>| value.as_deref().map(Value::from).unwrap_or_default();
     let column = |name: &str, shown: &str, kind, cell: &dyn Fn(&FoundTrace) -> Value| {
         Field::new(name, kind, rows.iter().map(cell).collect())
             .with_config("displayNameFromDS", shown)
     };
-    let nested = |trace: &FoundTrace| Value::Frame(Arc::new(spans(std::slice::from_ref(trace)).0));
     let link = json!([{"title": "Open trace", "url": "/trace/${__value.raw}"}]);
     let fields = vec![
         column("traceID", "Trace ID", Kind::String, &|trace| hex(&trace.trace_id))
@@ -84,9 +97,9 @@ pub(super) fn traces(found: &[FoundTrace]) -> (Frame, usize) {
         column("traceName", "Name", Kind::String, &|trace| text(&trace.root_name)),
         column("traceDuration", "Duration", Kind::Number, &|trace| millis(trace.duration_nanos))
             .with_config("unit", "ms"),
-        column("nested", "Spans", Kind::Frame, &nested),
+        nested.with_config("displayNameFromDS", "Spans"),
     ];
-    (Frame::new(fields), found.len() - rows.len())
+    (Frame::new(fields), left_out)
 }
 
 /// A column for each attribute, by key, of the type that its values have.
@@ -166,4 +179,46 @@ pub(super) fn exemplars(series: &[Series]) -> Option<Frame> {
     .with_name(super::EXEMPLARS);
     frame.meta.insert("custom".to_owned(), json!({"resultType": "exemplar"}));
     Some(frame)
+}
+
+#[cfg(test)]
+mod tests {
+    use kymo_engine::traceql::FoundSet;
+
+    use super::*;
+
+    fn trace(spans: usize) -> FoundTrace {
+        let span = FoundSpan {
+            span_id: [1; 8],
+            name: None,
+            start_nanos: 0,
+            duration_nanos: 1,
+            attributes: Vec::new(),
+            names: Vec::new(),
+        };
+        let set = FoundSet { matched: spans + 1, attributes: Vec::new(), spans: vec![span; spans] };
+        FoundTrace {
+            trace_id: [1; 16],
+            root_service: None,
+            root_name: None,
+            start_nanos: 0,
+            duration_nanos: 1,
+            span_sets: vec![set],
+            services: Vec::new(),
+            orphans: 0,
+            newest_nanos: 0,
+        }
+    }
+
+    #[test]
+    fn spans_within_traces_are_bounded_together_and_those_left_out_are_said() {
+        let (frame, left_out) = traces(&[trace(MAX_ROWS - 2), trace(5), trace(3)]);
+        let nested = frame.fields.iter().find(|field| field.name == "nested").unwrap();
+        let rows = nested.values.iter().map(|value| match value {
+            Value::Frame(frame) => frame.rows(),
+            _ => 0,
+        });
+        assert_eq!(rows.collect::<Vec<_>>(), [MAX_ROWS - 2, 2, 0]);
+        assert_eq!(left_out, 3 + 3 + 3);
+    }
 }

@@ -9,6 +9,7 @@ use kymo_dash::model::Language;
 use kymo_dash::model::read;
 use kymo_engine::logql::LogqlValue;
 use kymo_logql::ast::Expr;
+use kymo_logql::labels::LEVEL_LABELS;
 use kymo_logql::plan::{Streams, Value};
 use kymo_logql::request::{Direction, Request};
 use serde_json::{Map, Value as Json, json};
@@ -16,8 +17,7 @@ use serde_json::{Map, Value as Json, json};
 use super::series::{self, Series, millis};
 use super::{Given, Question, Wrong};
 use crate::dashboards::limits::{MAX_LINES, USUAL_LINES};
-
-const NANOS_PER_MILLI: i64 = 1_000_000;
+use crate::times::NANOS_PER_MILLI;
 
 pub(super) async fn ask(question: &mut Question<'_>) -> Result<Given, Wrong> {
     let least = question.least_interval().unwrap_or(1_000);
@@ -94,10 +94,7 @@ fn lines(streams: &Streams, limit: usize, query: String) -> Given {
     });
     let level = |entry: &kymo_logql::plan::Found| {
         let labels = entry.labels();
-        let found = ["detected_level", "level", "severity_text", "severity"]
-            .iter()
-            .find_map(|key| labels.get(key));
-        found.map(str::to_owned)
+        LEVEL_LABELS.iter().find_map(|key| labels.get(key)).map(str::to_owned)
     };
     let mut frame = Frame::new(vec![
         Field::new(

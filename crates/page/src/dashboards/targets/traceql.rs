@@ -14,8 +14,8 @@ use super::found::{self, cell};
 use super::series::{self, Series};
 use super::{Given, Question, Wrong, search, sql};
 use crate::dashboards::limits::{MAX_TRACE_SPANS, MAX_TRACES, USUAL_SPANS_PER_SET, USUAL_TRACES};
+use crate::times::NANOS_PER_MILLI;
 
-const NANOS_PER_MILLI: i64 = 1_000_000;
 /// The label of `histogram_over_time` that says the bucket.
 const BUCKET: &str = "__bucket";
 

@@ -9,7 +9,7 @@ use kymo_journal::Signal;
 use serde_json::{Value, json};
 
 use super::{panels, post, send};
-use crate::dashboards::limits::MAX_BODY_BYTES;
+use crate::dashboards::limits::MAX_QUESTION_BYTES;
 use crate::tested::Place;
 
 /// When the data begins: a whole minute, in seconds since 1970.
@@ -459,12 +459,15 @@ async fn conditions_that_sql_does_not_heed_are_said() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_too_large_is_said_to_be() {
     let place = Place::new();
-    let large = "x".repeat(MAX_BODY_BYTES + 1);
+    let large = "x".repeat(MAX_QUESTION_BYTES + 1);
     for path in ["", "/layout", "/query", "/annotations", "/adhoc"] {
         let path = format!("/api/dashboards{path}");
         let (status, answer) = send(&place, Method::POST, &path, &large).await;
         assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE, "{path}: {answer}");
     }
+    // A file of dashboards may be larger than a question.
+    let (status, answer) = send(&place, Method::POST, "/api/dashboards/report", &large).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
     // One that is edited may be as large as one that is kept.
     let edited = |bytes: usize| json!({"title": "T", "panels": [], "x": "x".repeat(bytes)});
     for (bytes, expected) in [
@@ -513,4 +516,29 @@ async fn data_of_another_panel_may_come_as_it_is_transformed_there() {
     let lines = panels(&place, question(&dashboard), &["1", "2", "3"]).await;
     let rows = |at: usize| lines[at]["frames"][0]["fields"][0]["values"].as_array().map(Vec::len);
     assert_eq!([rows(0), rows(1), rows(2)], [Some(1), Some(1), Some(3)], "{lines:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn data_of_another_panel_is_that_of_its_time() {
+    let place = Place::new();
+    fill(&place);
+    let mut source = panel(1, "stat", "prometheus", json!({"expr": "vector(${__from})"}));
+    source["timeFrom"] = json!("now/d");
+    let taking = |id: i64, others: &[Value]| {
+        let target = json!({"refId": "A", "panelId": 1, "withTransforms": true});
+        let mut targets = vec![target];
+        targets.extend_from_slice(others);
+        json!({"id": id, "type": "stat", "datasource": {"uid": "-- Dashboard --"},
+               "timeShift": "2h", "targets": targets})
+    };
+    let again = json!({"refId": "B", "panelId": 1});
+    let dashboard = json!({"title": "T", "panels": [source, taking(2, &[]), taking(3, &[again])]});
+    let lines = panels(&place, question(&dashboard), &["1", "2", "3"]).await;
+    for line in &lines {
+        let asked = line["queries"][0]["query"].as_str().unwrap_or_default();
+        assert!(asked.starts_with("vector(1699920000000)"), "{asked}");
+    }
+    let notices = |at: usize| lines[at]["notices"].to_string();
+    assert!(!notices(1).contains("not transformed"), "{}", notices(1));
+    assert!(notices(2).contains("not transformed"), "{}", notices(2));
 }

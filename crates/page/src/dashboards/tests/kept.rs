@@ -110,6 +110,23 @@ async fn entries_of_a_file_whose_uid_is_taken_are_told_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_listed_is_short() {
+    let place = Place::new();
+    let tags = vec!["t".repeat(1_000); 60];
+    let long = json!({"uid": "a", "title": "ä".repeat(1_000), "tags": tags, "panels": []});
+    let (status, answer) =
+        post(&place, "/api/dashboards", &json!({"dashboard": long, "folder": "f".repeat(201)}))
+            .await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
+    let save = json!({"dashboard": long, "folder": "f".repeat(200)});
+    assert_eq!(post(&place, "/api/dashboards", &save).await.0, StatusCode::OK);
+    let list = place.get("/api/dashboards").await;
+    let listed = &list["dashboards"][0];
+    assert_eq!(listed["title"], "ä".repeat(500));
+    assert_eq!(listed["tags"], json!(vec!["t".repeat(100); 50]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn deleted_dashboards_take_no_room() {
     let place = Place::new();
     for uid in ["a", "b"] {

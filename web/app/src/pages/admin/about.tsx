@@ -1,12 +1,13 @@
 /** What this is, and what it is made of: licences of everything that the page has in it. */
 import { ask, getJson } from "../../frame/api";
+import { pathOf } from "../../frame/base";
 import { useAsk } from "../../frame/useask";
 import { Card } from "../../ui/page";
 import { Answer } from "../../ui/states";
 import type { Start } from "../home/start";
 
-/** Written when the page is built. */
-const LICENCES = "/_a/0/licenses.md";
+/** Written when the page is built, beside this file: files of another build are not to be had. */
+const LICENCES = pathOf(new URL(import.meta.url).pathname.replace(/[^/]*$/, "licenses.md")) ?? "/licenses.md";
 
 export function About() {
   const start = useAsk((signal) => getJson<Start>("/api/start", {}, signal), []);

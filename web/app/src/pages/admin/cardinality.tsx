@@ -8,6 +8,7 @@ import { Button } from "../../ui/button";
 import { TextField } from "../../ui/field";
 import { count, percent } from "../../ui/format";
 import { Card, Figure } from "../../ui/page";
+import { quote } from "../../ui/quote";
 import { Answer, ErrorBox } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import type { CardinalityState, Counted } from "./types";
@@ -95,7 +96,7 @@ function Shown({ state, again }: { state: CardinalityState; again: () => void })
 
 /** The query of a metric; names with other characters than usual stand between quotes. */
 export function metricQuery(name: string): string {
-  return /^[A-Za-z_:][\w:]*$/.test(name) ? name : `{${JSON.stringify(name)}}`;
+  return /^[A-Za-z_:][\w:]*$/.test(name) ? name : `{${quote(name)}}`;
 }
 
 interface Key {

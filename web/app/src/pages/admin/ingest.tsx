@@ -170,6 +170,13 @@ function Shown({ state, before }: { state: IngestState; before?: IngestState }) 
         {total(state.duplicates) > 0 && (
           <Figure label="Sent twice" value={count(total(state.duplicates))} hint="kept once" />
         )}
+        {total(state.deduplicated_records) > 0 && (
+          <Figure
+            label="Logged twice"
+            value={count(total(state.deduplicated_records))}
+            hint="copies of log records, left out"
+          />
+        )}
       </div>
       <Card title="Senders">
         {state.requests.length === 0 ? (

@@ -11,8 +11,9 @@ import { type Column, Table } from "../../ui/table";
 import type { QueriesState, ShownQuery } from "./types";
 import { useEvery } from "./useevery";
 
-/** Where a query can be asked again, if there is such a page. */
-export function pageOf({ kind, text }: ShownQuery): string | undefined {
+/** Where a query can be asked again, if there is such a page and all of it is known. */
+export function pageOf({ kind, text, is_cut }: ShownQuery): string | undefined {
+  if (is_cut) return undefined;
   switch (kind) {
     case "traceql":
       return text.startsWith("{") || text.startsWith("(") ? link("/traces", { q: text }) : undefined;

@@ -95,6 +95,8 @@ export interface ShownQuery {
   id: string;
   kind: string;
   text: string;
+  /** Whether the text is only its beginning. */
+  is_cut: boolean;
   tenants: string;
   began_millis: number;
   seconds: number;

@@ -13,5 +13,6 @@ export function useEvery<T>(
 ): Asked<T> {
   const asked = useAsk(question, [...about, refreshes.value]);
   useEverySeen(asked.loading ? 0 : seconds * 1000, asked.again);
-  return asked;
+  // What is asked again by itself is not dimmed every time.
+  return { ...asked, loading: asked.loading && asked.data === undefined };
 }

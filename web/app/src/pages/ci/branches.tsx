@@ -6,6 +6,7 @@ import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { fullTime } from "../../ui/format";
 import { Card, Figure, PageBody } from "../../ui/page";
+import { addressSorting } from "../../ui/sorting";
 import { Answer, Empty } from "../../ui/states";
 import { Suggest } from "../../ui/suggest";
 import { type Column, Table } from "../../ui/table";
@@ -131,6 +132,7 @@ export function Branches({ workflow }: { workflow: string }) {
                   rows={told.jobs}
                   label="Jobs of both branches"
                   rowKey={(pair) => pair.job}
+                  {...addressSorting()}
                 />
               </Card>
             </div>

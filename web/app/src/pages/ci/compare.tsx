@@ -8,6 +8,7 @@ import { Button } from "../../ui/button";
 import { TextField } from "../../ui/field";
 import { fullTime } from "../../ui/format";
 import { Card, Figure, PageBody } from "../../ui/page";
+import { addressSorting } from "../../ui/sorting";
 import { Answer, Empty, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { Change, Cut, Delta, Ended, rate, runLink, seconds } from "./bits";
@@ -23,12 +24,17 @@ type AttributePair = Comparison["attributes"][number];
 const JOBS: Column<JobPair>[] = [
   ...pairColumns<ComparedSide, JobPair>(
     { a: "A", b: "B" },
-    (side) => side.run_seconds,
-    (side) => (
-      <span title={`waited ${seconds(side.queue_seconds)}`}>
-        {seconds(side.run_seconds)} <Ended conclusion={side.conclusion} short />
-      </span>
-    ),
+    (side) => (side.is_carried_over ? null : side.run_seconds),
+    (side) =>
+      side.is_carried_over ? (
+        <span class="muted" title="An earlier attempt ran it">
+          carried over <Ended conclusion={side.conclusion} short />
+        </span>
+      ) : (
+        <span title={`waited ${seconds(side.queue_seconds)}`}>
+          {seconds(side.run_seconds)} <Ended conclusion={side.conclusion} short />
+        </span>
+      ),
   ),
   {
     id: "step",
@@ -168,6 +174,7 @@ function Runs() {
                   rows={told.jobs}
                   label="Jobs of both runs"
                   rowKey={(pair) => pair.job}
+                  {...addressSorting()}
                 />
               </Card>
               {told.caches.length > 0 && (
@@ -177,6 +184,7 @@ function Runs() {
                     rows={told.caches}
                     label="Caches"
                     rowKey={(row) => `${row.job} ${row.name}`}
+                    {...addressSorting(undefined, "sort.caches")}
                   />
                 </Card>
               )}
@@ -193,6 +201,7 @@ function Runs() {
                     rows={told.attributes}
                     label="Attributes"
                     rowKey={(row) => row.name}
+                    {...addressSorting(undefined, "sort.attributes")}
                   />
                 </Card>
               )}

@@ -2,7 +2,7 @@
  * What distinguishes some runs of a workflow, or jobs of them, from the rest: a search for all of them, with
  * those that failed or were slow selected, which the page of traces holds against the others.
  */
-import { quote } from "../../ui/editor/traceqltokens";
+import { quote } from "../../ui/quote";
 import { durationText } from "../traces/query";
 
 /** Of all that are listed, this part of them at most is called slow. */

@@ -96,7 +96,7 @@ interface Group {
 }
 
 /** The jobs of a run in groups, each where its first job is. */
-export function groupsOf(document: RunDocument, by: Grouping): Group[] {
+function groupsOf(document: RunDocument, by: Grouping): Group[] {
   const named = document.groups.map(({ name, jobs }) => ({
     name,
     jobs: jobs.map((nth) => document.jobs[nth]!),

@@ -1,7 +1,8 @@
 /** How workflows fare: how often they run and fail, how long they take, against the time before. */
 import { getJson } from "../../frame/api";
+import { href } from "../../frame/base";
 import { useKeys } from "../../frame/keys";
-import { navigate, param, setParams } from "../../frame/router";
+import { navigate, pageLink, param, setParams } from "../../frame/router";
 import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
@@ -186,6 +187,7 @@ export default function Page() {
                   >
                     the guide for CI
                   </a>
+                  . What other programs send of CI is among the <a href={href(pageLink("/traces"))}>traces</a>
                   .
                 </p>
               </Empty>

@@ -1,9 +1,10 @@
 /** Tables below the chart of a run: critical path, failures, caches, earlier runs. */
 import { href } from "../../frame/base";
 import { link } from "../../frame/router";
-import { quote } from "../../ui/editor/traceqltokens";
 import { count, percent } from "../../ui/format";
 import { Icon } from "../../ui/icon";
+import { quote } from "../../ui/quote";
+import { addressSorting } from "../../ui/sorting";
 import { Empty } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { Cut, Delta, Ended, rate, SpanLink, seconds } from "./bits";
@@ -151,7 +152,7 @@ export function Earlier({ told }: { told: RunDocument }) {
         rows={told.jobs}
         label="Jobs against earlier runs"
         rowKey={(job) => job.span_id}
-        sorting={{ column: "delta", descending: true }}
+        {...addressSorting({ column: "delta", descending: true }, "sort.earlier")}
       />
     </>
   );

@@ -10,6 +10,7 @@ import { SelectField } from "../../ui/field";
 import { count, fullTime } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Card, Figure, PageBody } from "../../ui/page";
+import { addressSorting } from "../../ui/sorting";
 import { Answer, Warning } from "../../ui/states";
 import { Table } from "../../ui/table";
 import { Tabs } from "../../ui/tabs";
@@ -164,7 +165,13 @@ function Parts({ told }: { told: RunDocument }) {
       {view === "path" && <Path told={told} />}
       {view === "failures" && <RunFailures told={told} />}
       {view === "runners" && (
-        <Table columns={RUNNERS} rows={told.runners} label="Runners by label" rowKey={(row) => row.labels} />
+        <Table
+          columns={RUNNERS}
+          rows={told.runners}
+          label="Runners by label"
+          rowKey={(row) => row.labels}
+          {...addressSorting(undefined, "sort.runners")}
+        />
       )}
       {view === "caches" && (
         <Table
@@ -172,6 +179,7 @@ function Parts({ told }: { told: RunDocument }) {
           rows={told.caches}
           label="Caches by job"
           rowKey={(row) => `${row.job}\u0000${row.name}`}
+          {...addressSorting(undefined, "sort.caches")}
         />
       )}
       {view === "earlier" && <Earlier told={told} />}

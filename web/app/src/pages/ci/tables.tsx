@@ -32,7 +32,7 @@ export const RUNS: Column<ListedRun>[] = [
   {
     id: "start",
     title: "Began",
-    width: "110px",
+    width: "130px",
     value: (run) => run.start_ms,
     render: (run) => <span title={fullTime(run.start_ms)}>{ago(run.start_ms)}</span>,
   },

@@ -245,6 +245,7 @@ export interface ComparedSide {
   queue_seconds: number;
   run_seconds: number;
   conclusion: string | null;
+  is_carried_over: boolean;
 }
 
 export interface Comparison {

@@ -42,7 +42,8 @@ export interface SpanDelta {
 
 export interface OneSided {
   total: number;
-  rows: number[];
+  /** The longest of them. */
+  ids: string[];
 }
 
 export interface AttributeDelta {

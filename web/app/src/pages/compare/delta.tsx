@@ -1,6 +1,7 @@
 /** A difference as people read it: sign, amount, part; never by colour alone. */
 import { token } from "../../frame/theme";
 import { duration, percent } from "../../ui/format";
+import { between } from "../../ui/shades";
 
 /** How much longer B is than A. */
 export function Delta({ nanos, of }: { nanos: number; of?: number }) {
@@ -23,11 +24,5 @@ export function Delta({ nanos, of }: { nanos: number; of?: number }) {
 export function changeColor(part: number): string {
   const [same, slower, faster] = [token("--text-muted"), token("--bad"), token("--accent")];
   const weight = Math.min(1, Math.abs(part) * 1.6);
-  return mix(same, part > 0 ? slower : faster, Math.abs(part) < 0.02 ? 0 : 0.25 + 0.75 * weight);
-}
-
-function mix(a: string, b: string, weight: number): string {
-  const parts = [a, b].map((color) => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16)));
-  const mixed = parts[0]!.map((value, at) => Math.round(value + (parts[1]![at]! - value) * weight));
-  return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+  return between([same, part > 0 ? slower : faster], Math.abs(part) < 0.02 ? 0 : 0.25 + 0.75 * weight);
 }

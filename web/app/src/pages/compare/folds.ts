@@ -4,7 +4,7 @@
  */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { param, setParams } from "../../frame/router";
-import type { FlameNode } from "../../ui/canvas/flamenodes";
+import { type FlameNode, pathIds } from "../../ui/canvas/flamenodes";
 
 /** What is folded before somebody turns a path, and the paths that were turned. */
 export interface Folds {
@@ -15,23 +15,6 @@ export interface Folds {
 /** Paths that an address has. */
 const MOST_TURNED = 40;
 const NONE = "none";
-
-/** For each node, its path as eight digits. */
-export function pathIds(nodes: readonly FlameNode[]): string[] {
-  const hashes = new Uint32Array(nodes.length);
-  nodes.forEach(({ parent, service, name }, at) => {
-    let hash = parent < 0 ? 2166136261 : hashes[parent]!;
-    for (const text of [service, name]) {
-      for (let letter = 0; letter < text.length; letter += 1) {
-        hash = Math.imul(hash ^ text.charCodeAt(letter), 16777619);
-      }
-      // Where one text ends and the next begins.
-      hash = Math.imul(hash ^ 0xffff, 16777619);
-    }
-    hashes[at] = hash;
-  });
-  return Array.from(hashes, (hash) => hash.toString(16).padStart(8, "0"));
-}
 
 /** For the address; `undefined` if it is as at first, or more than can be said there. */
 export function writeFolds({ begin, turned }: Folds): string | undefined {

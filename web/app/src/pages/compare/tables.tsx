@@ -137,11 +137,13 @@ export function SpanTable({ comparison, a, b }: { comparison: Comparison; a: str
   );
 }
 
-const ROWS_ASKED = 200;
+const SPANS_ASKED = 200;
 
 export function OneSidedTable({ id, side, only }: { id: string; side: "A" | "B"; only: OneSided }) {
-  const rows = only.rows.slice(0, ROWS_ASKED);
-  const asked = useAsk(rows.length > 0 ? (signal) => askDetails(id, rows, signal) : undefined, [id, only]);
+  // Several spans may have the same id, of which the first is told.
+  const ids = [...new Set(only.ids)].slice(0, SPANS_ASKED);
+  const question = (signal: AbortSignal) => askDetails(id, { ids }, signal);
+  const asked = useAsk(ids.length > 0 ? question : undefined, [id, only]);
   if (only.total === 0) return <Empty title={`Every span of ${side} has its like in the other trace`} />;
   const resources = asked.data?.resources ?? [];
   const serviceOf = ({ resource }: SpanDetails) =>

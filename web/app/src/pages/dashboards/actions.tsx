@@ -12,7 +12,7 @@ import { fileName } from "./csv";
 import type { SetDraft } from "./drafts";
 import { JsonDialog } from "./jsondialog";
 import { menuItems } from "./menuitem";
-import type { Json, Loaded } from "./model";
+import type { Json, Loaded, Saved } from "./model";
 import { remove } from "./restore";
 import { SaveDialog } from "./save";
 import { SettingsDialog } from "./settings";
@@ -32,7 +32,7 @@ interface ActionsProps {
   onAdd: () => void;
   onAddRow: () => void;
   onDraft: SetDraft;
-  onSaved: (uid: string) => void;
+  onSaved: (saved: Saved) => void;
 }
 
 export function Actions(props: ActionsProps) {
@@ -44,10 +44,10 @@ export function Actions(props: ActionsProps) {
   const text = written ?? source;
   const close = () => setOpen(undefined);
   const isOwn = loaded.meta.kind === "own" && loaded.meta.uid !== "";
-  const saved = (uid: string) => {
+  const saved = (as: Saved) => {
     close();
     onEdit(false);
-    onSaved(uid);
+    onSaved(as);
   };
   const removeIt = async () => {
     try {

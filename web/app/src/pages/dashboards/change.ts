@@ -14,6 +14,24 @@ export function isRow(panel: Json): boolean {
   return panel.type === "row";
 }
 
+/** A heading with its panels; those at the top, and those behind a closed row, have none. */
+export interface Section {
+  row?: Json;
+  panels: Json[];
+}
+
+/** The panels of a closed row are within it, those of an open one behind it in the list. */
+export function sectionsOf(dashboard: Json): Section[] {
+  const sections: Section[] = [{ panels: [] }];
+  for (const panel of panelsOf(dashboard)) {
+    const last = sections.at(-1)!;
+    if (isRow(panel)) sections.push({ row: panel, panels: panelsOf(panel).slice() });
+    else if (last.row?.collapsed === true) sections.push({ panels: [panel] });
+    else last.panels.push(panel);
+  }
+  return sections;
+}
+
 /** A panel by its id, also one within a row that is closed. */
 export function findPanel(dashboard: Json, id: number): Json | undefined {
   for (const panel of panelsOf(dashboard)) {
@@ -108,12 +126,7 @@ function overlap(a: GridPos, b: GridPos): boolean {
 
 /** Puts the panels of the section that a panel is in where they may be. Panels of different rows do not meet. */
 function settle(dashboard: Json, fixedId: number): Json {
-  const panels = panelsOf(dashboard);
-  const sections: Json[][] = [[]];
-  for (const panel of panels) {
-    if (isRow(panel)) sections.push(panelsOf(panel).slice());
-    else sections.at(-1)!.push(panel);
-  }
+  const sections = sectionsOf(dashboard).map(({ panels }) => panels);
   const section = sections.find((one) => one.some(({ id }) => id === fixedId));
   if (!section) return dashboard;
   const before = section.map((panel) => ({ id: panel.id as number, ...gridOf(panel) }));

@@ -3,7 +3,7 @@
  * with it; before the browser closes them, it asks. Each knows which version it is a change of, so that
  * what somebody else has saved meanwhile is not overwritten unasked.
  */
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { param } from "../../frame/router";
 import { sitting } from "../../frame/token";
 import type { Json, Loaded } from "./model";
@@ -41,7 +41,7 @@ function hold(event: Event): void {
 
 /** A draft after a change: of the version that the first change was made of. */
 export function changed(
-  before: Draft | undefined,
+  before: Pick<Draft, "version"> | undefined,
   loaded: Loaded,
   next: Json | undefined,
   written?: Json,
@@ -51,14 +51,31 @@ export function changed(
   return written === undefined || written === next ? draft : { ...draft, written };
 }
 
-/** The draft of a dashboard, what sets it (nothing discards it), and what to call when it has been saved. */
-export function useDraft(loaded: Loaded): [draft: Draft | undefined, set: SetDraft, saved: () => void] {
+/**
+ * The draft of a dashboard, what sets it (nothing discards it), and what to call when it has been saved. It
+ * goes when what was saved is loaded; what is changed until then is a change of what was saved.
+ */
+export function useDraft(
+  loaded: Loaded,
+): [draft: Draft | undefined, set: SetDraft, saved: (version: number) => void] {
   const [key] = useState(() => keyOf(loaded.meta.uid));
   const [draft, setDraft] = useState(() => kept.get(key));
+  /** The version that this was saved as, until that is loaded or something is changed. */
+  const savedVersion = useRef<number | undefined>(undefined);
   const set: SetDraft = (next, written) => {
-    const made = changed(draft, loaded, next, written);
+    const version = savedVersion.current;
+    savedVersion.current = undefined;
+    const made = changed(version === undefined ? draft : { version }, loaded, next, written);
     keep(key, made);
     setDraft(made);
   };
-  return [draft, set, () => keep(key, undefined)];
+  // It is loaded at other times too, as when the server is back.
+  useEffect(() => {
+    if (savedVersion.current !== undefined) set(undefined);
+  }, [loaded]);
+  const saved = (version: number) => {
+    keep(key, undefined);
+    savedVersion.current = version;
+  };
+  return [draft, set, saved];
 }

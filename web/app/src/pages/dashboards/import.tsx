@@ -31,6 +31,7 @@ export default function Page() {
   const [readable, setReadable] = useState<readonly Given[]>([]);
   /** What became of what was to be saved. */
   const [tried, setTried] = useState<readonly Outcome[]>([]);
+  const [isSaving, setSaving] = useState(false);
   const [isOver, setOver] = useState(false);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const look = (next: readonly Given[], pause = 0) => {
@@ -63,7 +64,9 @@ export default function Page() {
   const takenCount = taken.reduce((count, outcome) => count + takenOf(outcome), 0);
   const save = async (way: Way) => {
     const sent = way === "overwrite" ? taken.map(({ of }) => of) : others;
+    setSaving(true);
     setTried(triedAgain(tried, await sendAll(sent, way)));
+    setSaving(false);
   };
   const take = async (files: FileList | null | undefined) => {
     const all = [...(files ?? [])].map(async (file) => ({ name: file.name, text: await file.text() }));
@@ -117,12 +120,12 @@ export default function Page() {
       {left.length > 0 && (
         <div class="row">
           {others.length > 0 && (
-            <Button kind="primary" onClick={() => void save("save")}>
+            <Button kind="primary" disabled={isSaving} onClick={() => void save("save")}>
               {saveLabel(reports.length, saved.length)}
             </Button>
           )}
           {takenCount > 0 && (
-            <Button kind="danger" onClick={() => void save("overwrite")}>
+            <Button kind="danger" disabled={isSaving} onClick={() => void save("overwrite")}>
               {takenCount > 1
                 ? `Save over the ${takenCount} that are there`
                 : "Save over the one that is there"}

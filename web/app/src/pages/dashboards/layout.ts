@@ -15,7 +15,8 @@ import {
 } from "./model";
 
 /** A variable as the server sends it; lists that are empty may be left out. */
-interface Resolved extends Pick<Variable, "name" | "label" | "description" | "type" | "hide" | "multi"> {
+interface Resolved
+  extends Pick<Variable, "name" | "label" | "description" | "type" | "hide" | "multi" | "skipUrlSync"> {
   includeAll: boolean;
   allowCustom: boolean;
   options: Choice[];
@@ -32,7 +33,7 @@ export interface Answered {
   dashboard: Board;
   links: BoardLink[];
   variables: Resolved[];
-  panels: (Placed & { collapsed?: boolean })[];
+  panels: (Placed & { collapsed?: boolean; row?: string | null })[];
   truncated: boolean;
   annotations?: Layout["annotations"];
 }
@@ -69,7 +70,7 @@ function variable({ current, allowCustom, missing, filters, ...of }: Resolved): 
   };
 }
 
-/** Panels by the rows that they are in: a row's heading begins a section. */
+/** Panels by the rows that they are in: a row's heading begins a section, and so does what is in none behind one. */
 export function sectionsOf(panels: Answered["panels"]): Section[] {
   const made: Section[] = [{ collapsed: false, panels: [] }];
   for (const panel of panels) {
@@ -79,7 +80,10 @@ export function sectionsOf(panels: Answered["panels"]): Section[] {
         collapsed: panel.collapsed === true,
         panels: [],
       });
-    } else made.at(-1)!.panels.push(panel);
+    } else {
+      if (panel.row === null && made.at(-1)!.row) made.push({ collapsed: false, panels: [] });
+      made.at(-1)!.panels.push(panel);
+    }
   }
   return made.filter(({ row, panels }) => row || panels.length > 0).map(apart);
 }

@@ -4,7 +4,7 @@
  * asked for no more. Data that is there stays, dimmed, until newer data is.
  */
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { eachLine } from "../../frame/api";
+import { ApiError, eachLine } from "../../frame/api";
 import { linkTraces } from "../../panels/exemplars";
 import { decode, type Frame, type Notice, type ShownValue } from "../../panels/frame";
 import { positionIn } from "../../ui/editor/errors";
@@ -37,6 +37,10 @@ export interface PanelError {
   query?: string;
   /** Where in the query, in characters from its beginning. */
   offset?: number;
+  /** HTTP's status, that of the query or of the whole question. */
+  status?: number;
+  /** What the server calls the request in its log, if it refused the whole of it. */
+  requestId?: string;
 }
 
 /** A line of the answer. */
@@ -56,6 +60,7 @@ interface Failure {
   query?: string;
   refId?: string;
   position?: number;
+  status?: number;
 }
 
 interface Wanted {
@@ -214,10 +219,11 @@ export class Loader {
           if (batch.waiting.delete(line.panel)) this.#take(line, performance.now() - began);
         },
       );
-      for (const key of batch.waiting) this.#fail(key, "the server sent no answer for this panel");
+      const message = "the server sent no answer for this panel";
+      for (const key of batch.waiting) this.#fail(key, { message });
     } catch (error) {
       if ((error as Error).name === "AbortError") return;
-      for (const key of batch.waiting) this.#fail(key, (error as Error).message);
+      for (const key of batch.waiting) this.#fail(key, refusalOf(error as Error));
     } finally {
       this.#batches.delete(batch);
       this.#settle();
@@ -242,19 +248,26 @@ export class Loader {
     };
   }
 
-  #fail(key: string, message: string): void {
+  #fail(key: string, error: PanelError): void {
     const state = this.state(key);
     this.#fresh.delete(key);
-    state.value = { ...state.peek(), errors: [{ message }], loading: false };
+    state.value = { ...state.peek(), errors: [error], loading: false };
   }
 }
 
+/** Why no panel of a question was answered. */
+function refusalOf(error: Error): PanelError {
+  const { status, requestId } = error instanceof ApiError ? error : {};
+  return { message: error.message, status: status || undefined, requestId };
+}
+
 /** What went wrong, with the query that it is of. */
-function failureOf({ message, query, refId, position }: Failure): PanelError {
+function failureOf({ message, query, refId, position, status }: Failure): PanelError {
   return {
     message: refId ? `${refId}: ${message}` : message,
     refId,
     query: query || undefined,
+    status,
     // Names that there are none of have no place of their own, but are in the words.
     offset: position ?? (query ? positionIn(query, message) : undefined),
   };

@@ -73,6 +73,8 @@ export interface Variable {
   multi: boolean;
   includeAll: boolean;
   allowsOther: boolean;
+  /** Whether links leave it out. */
+  skipUrlSync?: boolean;
   options: Choice[];
   chosen: Choice[];
   isAll: boolean;

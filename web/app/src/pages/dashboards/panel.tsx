@@ -9,6 +9,7 @@ import { type Range, setRange } from "../../frame/time";
 import { needsData, viewOf } from "../../panels";
 import { linkOf } from "../../panels/links";
 import { NoData } from "../../panels/nodata";
+import { Remembered } from "../../panels/remembered";
 import { TablePanel } from "../../panels/table";
 import { Marked } from "../../panels/text";
 import { useSize } from "../../panels/usesize";
@@ -35,6 +36,7 @@ export interface PanelContext {
 
 export function Panel({ panel, context }: { panel: Placed; context: PanelContext }) {
   const root = useRef<HTMLDivElement>(null);
+  const remembered = useRef(new Map<string, unknown>());
   const [isSeen, setSeen] = useState(false);
   const [isTable, setTable] = useState(false);
   useEffect(() => watch(root.current!, setSeen), []);
@@ -62,7 +64,9 @@ export function Panel({ panel, context }: { panel: Placed; context: PanelContext
         onTable={setTable}
       />
       <div class="panel-body">
-        {isSeen && <Body panel={panel} state={state} context={context} isTable={isTable} />}
+        <Remembered.Provider value={remembered.current}>
+          {isSeen && <Body panel={panel} state={state} context={context} isTable={isTable} />}
+        </Remembered.Provider>
       </div>
     </div>
   );
@@ -213,10 +217,12 @@ function PanelFailure({
 }) {
   return (
     <div class={isOver ? "panel-failure panel-failure-over" : "panel-failure"} role="alert">
-      {errors.map(({ message, query, offset }, at) => (
+      {errors.map(({ message, query, offset, status, requestId }, at) => (
         <Fragment key={at}>
           <p>
             <Icon name="error" size={14} /> {message}
+            {status && ` (${status})`}
+            {requestId && <span class="muted"> · request {requestId}</span>}
           </p>
           {query && <QueryAt query={query} offset={offset} />}
         </Fragment>

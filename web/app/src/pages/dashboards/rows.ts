@@ -1,25 +1,9 @@
 /**
  * Headings of a dashboard's JSON: made, renamed, closed, repeated and removed, and panels that are added below
- * one. The panels of a closed row are within it, those of an open one behind it in the list; rows that grow push
- * those below them down. As other changes, each gives a new document.
+ * one. Rows that grow push those below them down. As other changes, each gives a new document.
  */
-import { freeId, gridOf, isRow, panelsOf } from "./change";
+import { freeId, gridOf, type Section, sectionsOf } from "./change";
 import type { Json } from "./model";
-
-/** A heading with its panels; only the first section can be without one. */
-interface Section {
-  row?: Json;
-  panels: Json[];
-}
-
-function sectionsOf(dashboard: Json): Section[] {
-  const sections: Section[] = [{ panels: [] }];
-  for (const panel of panelsOf(dashboard)) {
-    if (isRow(panel)) sections.push({ row: panel, panels: panelsOf(panel).slice() });
-    else sections.at(-1)!.panels.push(panel);
-  }
-  return sections;
-}
 
 function withSections(dashboard: Json, sections: readonly Section[]): Json {
   const panels = stacked(sections).flatMap(({ row, panels }) => {

@@ -6,7 +6,7 @@ import { TextField } from "../../ui/field";
 import { ErrorBox, Warning } from "../../ui/states";
 import { conversions, copyOf, titleOf, withTitle } from "./converted";
 import { Dialog } from "./dialog";
-import { type Json, saveDashboard } from "./model";
+import { type Json, type Saved, saveDashboard } from "./model";
 
 interface SaveDialogProps {
   dashboard: Json;
@@ -16,7 +16,7 @@ interface SaveDialogProps {
   version: number | undefined;
   isCopy: boolean;
   close: () => void;
-  onSaved: (uid: string) => void;
+  onSaved: (saved: Saved) => void;
 }
 
 export function SaveDialog({ dashboard, stored, version, isCopy, close, onSaved }: SaveDialogProps) {
@@ -33,7 +33,7 @@ export function SaveDialog({ dashboard, stored, version, isCopy, close, onSaved 
     setBusy(true);
     try {
       const next = isCopy ? copyOf(dashboard, name) : withTitle(dashboard, name);
-      onSaved((await saveDashboard(next, message, version, overwrite)).uid);
+      onSaved(await saveDashboard(next, message, version, overwrite));
     } catch (failure) {
       setError(failure as Error);
     } finally {

@@ -77,7 +77,6 @@ const CURSORS = [
 
 function General({ draft, set }: { draft: Json; set: (path: readonly string[], value: unknown) => void }) {
   const text = (path: readonly string[]) => String(member(draft, path) ?? "");
-  const tags = Array.isArray(draft.tags) ? draft.tags.join(", ") : "";
   return (
     <div class="form stack">
       <TextField label="Title" value={text(["title"])} onChange={(value) => set(["title"], value)} />
@@ -86,19 +85,7 @@ function General({ draft, set }: { draft: Json; set: (path: readonly string[], v
         value={text(["description"])}
         onChange={(value) => set(["description"], value)}
       />
-      <TextField
-        label="Tags, with commas"
-        value={tags}
-        onChange={(value) =>
-          set(
-            ["tags"],
-            value
-              .split(",")
-              .map((tag) => tag.trim())
-              .filter(Boolean),
-          )
-        }
-      />
+      <TagsField tags={draft.tags} onChange={(tags) => set(["tags"], tags)} />
       <TextField
         label="From"
         value={text(["time", "from"])}
@@ -123,4 +110,19 @@ function General({ draft, set }: { draft: Json; set: (path: readonly string[], v
       />
     </div>
   );
+}
+
+/** Keeps what is typed: the list has neither the comma nor the space that a next tag begins with. */
+function TagsField({ tags, onChange }: { tags: unknown; onChange: (tags: string[]) => void }) {
+  const [text, setText] = useState(() => (Array.isArray(tags) ? tags.join(", ") : ""));
+  const type = (typed: string) => {
+    setText(typed);
+    onChange(
+      typed
+        .split(",")
+        .map((tag) => tag.trim())
+        .filter(Boolean),
+    );
+  };
+  return <TextField label="Tags, with commas" value={text} onChange={type} />;
 }

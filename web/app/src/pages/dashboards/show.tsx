@@ -71,17 +71,11 @@ interface DashboardProps {
 }
 
 function Dashboard({ loaded, reload, isNew }: DashboardProps) {
-  const [kept, setDraft, forgetDraft] = useDraft(loaded);
+  const [kept, setDraft, draftSaved] = useDraft(loaded);
   const draft = kept?.dashboard ?? (isNew ? loaded.model : undefined);
   const [isEditing, setEditing] = useState(draft !== undefined);
-  const isSaved = useRef(false);
   const [inspected, setInspected] = useState<Placed | undefined>(undefined);
   useKiosk();
-  // What was saved goes when it is loaded; it is loaded at other times too, as when the server is back.
-  useEffect(() => {
-    if (isSaved.current) setDraft(undefined);
-    isSaved.current = false;
-  }, [loaded]);
   const source = draft ?? loaded.model;
   const ownClock = useZone(source.timezone);
   useTimeRules(source);
@@ -169,10 +163,9 @@ function Dashboard({ loaded, reload, isNew }: DashboardProps) {
           onAdd={() => add()}
           onAddRow={() => setDraft(addRow(source).dashboard)}
           onDraft={setDraft}
-          onSaved={(saved) => {
-            forgetDraft();
-            if (saved !== loaded.meta.uid) return navigate(link(`/d/${encodeURIComponent(saved)}`));
-            isSaved.current = true;
+          onSaved={({ uid, version }) => {
+            draftSaved(version);
+            if (uid !== loaded.meta.uid) return navigate(link(`/d/${encodeURIComponent(uid)}`));
             reload();
           }}
         />
@@ -182,7 +175,7 @@ function Dashboard({ loaded, reload, isNew }: DashboardProps) {
         <div class="board-bar">
           <VariableBar variables={layout.variables} />
           <Switches listed={layout.annotations} />
-          <BoardLinks links={layout.board.links ?? []} />
+          <BoardLinks links={layout.board.links ?? []} variables={layout.variables} />
           {ownClock && ownClock !== ownZone() && <span class="muted">Times in {ownClock}</span>}
         </div>
       )}

@@ -5,7 +5,7 @@ import { Button } from "../../ui/button";
 import { Check, TextField } from "../../ui/field";
 import { Icon } from "../../ui/icon";
 import { Popover } from "../../ui/popover";
-import { Filters } from "./adhoc";
+import { Filters, written } from "./adhoc";
 import { type Choice, HIDDEN, type Variable } from "./model";
 
 /** What is chosen by the address, by variable. */
@@ -219,10 +219,25 @@ function ChoiceList({ variable, close }: { variable: Variable; close: () => void
   );
 }
 
-/** Parameters that a link to another dashboard takes along. */
-export function carried(keepsTime: boolean, includesVariables: boolean): [string, string][] {
-  return [...place.value.query].filter(
+/** Parameters that a link to another dashboard takes along: those of the address, and variables that it leaves out. */
+export function carried(
+  keepsTime: boolean,
+  includesVariables: boolean,
+  variables: readonly Variable[],
+): [string, string][] {
+  const query = [...place.value.query];
+  const said = query.filter(
     ([name]) =>
       (keepsTime && /^(from|to|refresh)$/.test(name)) || (includesVariables && name.startsWith("var-")),
   );
+  if (!includesVariables) return said;
+  const others = variables.filter(({ name }) => !query.some(([one]) => one === `var-${name}`));
+  return [...said, ...others.flatMap(writtenOf)];
+}
+
+/** What is chosen of a variable as the address has it; a constant is its dashboard's own. */
+function writtenOf({ name, type, skipUrlSync, isAll, chosen, filters }: Variable): [string, string][] {
+  if (skipUrlSync || type === "constant") return [];
+  const values = type === "adhoc" ? filters.map(written) : isAll ? [ALL] : chosen.map(({ value }) => value);
+  return values.map((value) => [`var-${name}`, value]);
 }

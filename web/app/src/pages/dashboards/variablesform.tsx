@@ -5,6 +5,9 @@ import { Check, SelectField, TextField } from "../../ui/field";
 import { SOURCES } from "./create";
 import { JsonField } from "./edit/fields";
 import type { Json } from "./model";
+import { refreshOf, withChange } from "./variablechange";
+
+const [METRICS] = SOURCES;
 
 const TYPES = [
   ["query", "Query"],
@@ -31,6 +34,7 @@ const SORT = [
 ] as const;
 
 const REFRESH = [
+  ["0", "Not again, if its values are stored"],
   ["1", "When opened"],
   ["2", "With the time"],
 ] as const;
@@ -94,7 +98,7 @@ export function VariablesForm({ list, onChange }: VariablesFormProps) {
                 sort: 1,
                 multi: true,
                 includeAll: true,
-                datasource: { type: "prometheus", uid: "kymo-prometheus" },
+                datasource: { type: METRICS.type, uid: METRICS.uid },
               },
             ]);
             setOpen(list.length);
@@ -108,7 +112,8 @@ export function VariablesForm({ list, onChange }: VariablesFormProps) {
 }
 
 function VariableForm({ variable, onChange }: { variable: Json; onChange: (variable: Json) => void }) {
-  const set = (name: string, value: unknown) => onChange({ ...variable, [name]: value });
+  const change = (members: Json) => onChange(withChange(variable, members));
+  const set = (name: string, value: unknown) => change({ [name]: value });
   const text = (name: string) => String(variable[name] ?? "");
   const type = text("type");
   const isList = type === "query" || type === "custom" || type === "datasource";
@@ -123,7 +128,7 @@ function VariableForm({ variable, onChange }: { variable: Json; onChange: (varia
         options={HIDE}
         onChange={(value) => set("hide", Number(value))}
       />
-      {type === "query" && <QueryPart variable={variable} onChange={onChange} />}
+      {type === "query" && <QueryPart variable={variable} onChange={change} />}
       {type !== "query" && type !== "adhoc" && (
         <TextField
           label={QUERY_LABELS[type] ?? "Value"}
@@ -149,7 +154,7 @@ function VariableForm({ variable, onChange }: { variable: Json; onChange: (varia
       {type === "query" && (
         <SelectField
           label="Asked"
-          value={text("refresh") === "2" ? "2" : "1"}
+          value={refreshOf(variable)}
           options={REFRESH}
           onChange={(value) => set("refresh", Number(value))}
         />
@@ -187,8 +192,8 @@ const QUERY_LABELS: Record<string, string> = {
   constant: "Value",
 };
 
-/** What a query variable asks: a text, or an object that is edited as JSON. */
-function QueryPart({ variable, onChange }: { variable: Json; onChange: (variable: Json) => void }) {
+/** What a query variable asks: a text, or an object that is edited as JSON. Tells the members that change. */
+function QueryPart({ variable, onChange }: { variable: Json; onChange: (members: Json) => void }) {
   const source = (variable.datasource as Json | undefined)?.uid;
   const query = variable.query;
   const isText = typeof query === "string" || query === undefined;
@@ -201,7 +206,7 @@ function QueryPart({ variable, onChange }: { variable: Json; onChange: (variable
         options={[["", "As written"], ...SOURCES.map(({ uid, name }) => [uid, name] as const)]}
         onChange={(uid) => {
           const found = SOURCES.find((one) => one.uid === uid);
-          if (found) onChange({ ...variable, datasource: { type: found.type, uid } });
+          if (found) onChange({ datasource: { type: found.type, uid } });
         }}
       />
       {isText || inner ? (
@@ -209,15 +214,11 @@ function QueryPart({ variable, onChange }: { variable: Json; onChange: (variable
           label="Query, as label_values(metric, label)"
           value={String(inner ? inner.query : (query ?? ""))}
           onChange={(value) =>
-            onChange({ ...variable, query: inner ? { ...inner, query: value } : value, definition: value })
+            onChange({ query: inner ? { ...inner, query: value } : value, definition: value })
           }
         />
       ) : (
-        <JsonField
-          label="Query"
-          value={query}
-          onChange={(value) => onChange({ ...variable, query: value })}
-        />
+        <JsonField label="Query" value={query} onChange={(value) => onChange({ query: value })} />
       )}
     </>
   );

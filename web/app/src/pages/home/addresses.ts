@@ -18,9 +18,12 @@ export interface Endpoints {
   isLocal: boolean;
 }
 
+/** Where the browser has the page from. */
 interface Page {
   hostname: string;
   origin: string;
+  /** Below which prefix, with a slash at its end: proxies may have one of which the server's rules do not tell. */
+  base: string;
 }
 
 /** Host and port of `127.0.0.1:4317` and `[::1]:4317`. */
@@ -45,10 +48,10 @@ function url(where: Address, page: Page): string {
 }
 
 export function endpoints(start: Start, page: Page): Endpoints {
-  const { addresses, base_path, external_url } = start;
+  const { addresses, external_url } = start;
   const all = [addresses.http, addresses.otlp_grpc, addresses.otlp_http];
   const http = url(addresses.otlp_http, page);
-  const main = (external_url ?? `${page.origin}${base_path}`).replace(/\/$/, "");
+  const main = (external_url ?? `${page.origin}${page.base}`).replace(/\/$/, "");
   return {
     grpc: url(addresses.otlp_grpc, page),
     http,

@@ -3,7 +3,7 @@
  * for whoever asks for it.
  */
 import { useState } from "preact/hooks";
-import { href } from "../../frame/base";
+import { base, href } from "../../frame/base";
 import { keep, kept } from "../../frame/kept";
 import { link, pageLink, tenant } from "../../frame/router";
 import { Button, CopyButton } from "../../ui/button";
@@ -19,10 +19,11 @@ import type { Rates, Start } from "./start";
 import { sendTestTrace } from "./testtrace";
 
 const CHOSEN = "kymo.snippet";
+const PAGE = { hostname: location.hostname, origin: location.origin, base };
 
 export function FirstRun(props: { start: Start; rates?: Rates; hasData: boolean }) {
   const { start, rates, hasData } = props;
-  const where = endpoints(start, location);
+  const where = endpoints(start, PAGE);
   const isAdmin = start.user.roles.includes("admin");
   return (
     <PageBody
@@ -98,7 +99,7 @@ function Where({ name, address, hint }: { name: string; address: string; hint?: 
 /** What to copy, by kind of client; the choice is remembered. */
 export function Snippets({ start }: { start: Start }) {
   const needsToken = start.user.is_known;
-  const all = snippets(endpoints(start, location), { needsToken, tenant: tenant.value });
+  const all = snippets(endpoints(start, PAGE), { needsToken, tenant: tenant.value });
   const [chosen, setChosen] = useState(kept(CHOSEN) ?? "environment");
   const snippet = all.find(({ id }) => id === chosen) ?? all[0]!;
   const choose = (id: string) => {

@@ -9,7 +9,6 @@ export interface Address {
 
 export interface DemoState {
   running: boolean;
-  tenant?: string;
   started_millis?: number;
   records?: number;
   refused?: number;

@@ -7,7 +7,7 @@ import { duration, fullTime, millisOf, time } from "../../ui/format";
 import { Card } from "../../ui/page";
 import { Empty, ErrorBox, Skeleton } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
-import { type FoundTrace, valuesIn } from "../traces/found";
+import { type FoundTrace, tracePath, valuesIn } from "../traces/found";
 import { useSearch } from "../traces/search";
 
 const MOST_TRACES = 6;
@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<FoundTrace>[] = [
     id: "name",
     title: "Trace",
     width: "minmax(140px, 1.6fr)",
-    render: ({ id, name }) => <a href={href(link(`/trace/${id}`))}>{name || id}</a>,
+    render: ({ id, name }) => <a href={href(tracePath(id))}>{name || id}</a>,
   },
   {
     id: "session",
@@ -57,8 +57,13 @@ const COLUMNS: readonly Column<FoundTrace>[] = [
 ];
 
 export function RanHere({ query }: { query: string }) {
-  const { from, to } = range.value;
-  const found = useSearch({ query, select: SESSION, from, to, limit: MOST_TRACES, order: "newest" });
+  const found = useSearch({
+    query,
+    select: SESSION,
+    within: range.value,
+    limit: MOST_TRACES,
+    order: "newest",
+  });
   const all = link("/traces", { q: query, from: rangeText.value.from, to: rangeText.value.to });
   return (
     <Card title="What ran here" actions={<a href={href(all)}>All of it</a>}>
@@ -70,7 +75,7 @@ export function RanHere({ query }: { query: string }) {
           rows={found.traces}
           rowKey={({ id }) => id}
           height={Math.min(320, 30 + found.traces.length * 28)}
-          onOpen={({ id }) => navigate(link(`/trace/${id}`))}
+          onOpen={({ id }) => navigate(tracePath(id))}
         />
       ) : found.isRunning ? (
         <Skeleton lines={4} />

@@ -2,7 +2,8 @@
 import { getJson } from "../../frame/api";
 import type { Params } from "../../frame/router";
 import type { Range } from "../../frame/time";
-import { quote } from "../../ui/editor/traceqltokens";
+import { millisOf } from "../../ui/format";
+import { quote } from "../../ui/quote";
 import { type LogLine, type LokiStream, linesOf } from "./lines";
 import { countBy } from "./query";
 
@@ -104,19 +105,27 @@ export async function labelNames({ from, to }: Range, signal?: AbortSignal): Pro
   return answer.data ?? [];
 }
 
-/** Lines of the same stream before and after one, the newest first. */
+/**
+ * Lines of the same stream before and after one, the newest first. Where no labels of streams are known, as in a
+ * tail that began before any line came, they are asked for.
+ */
 export async function around(
   line: LogLine,
   streamLabels: readonly string[],
   each: number,
   signal?: AbortSignal,
 ): Promise<LogLine[]> {
-  const inside = streamLabels
+  const hour = 3_600_000_000_000n;
+  const at = BigInt(line.nanos);
+  const millis = millisOf(line.nanos);
+  const known =
+    streamLabels.length > 0
+      ? streamLabels
+      : await labelNames({ from: millis - 3_600_000, to: millis + 3_600_000 }, signal);
+  const inside = known
     .filter((label) => line.labels[label] !== undefined)
     .map((label) => `${label}=${quote(line.labels[label]!)}`);
   const query = `{${inside.join(", ")}}`;
-  const at = BigInt(line.nanos);
-  const hour = 3_600_000_000_000n;
   const ask = async (params: Params) => {
     const { data } = await getJson<Answered>("/loki/api/v1/query_range", { query, ...params }, signal);
     return linesOf(data.result as LokiStream[]);

@@ -11,7 +11,8 @@ import { identity, type LogLine, type LokiStream, linesOf } from "./lines";
 /** Who is told. */
 export interface Follower {
   opened: () => void;
-  broke: () => void;
+  /** It is tried again; why it broke off, if the server said so. */
+  broke: (why?: string) => void;
   /** The query is wrong, or not allowed: nothing will come. */
   failed: (error: Error) => void;
   /** Lines, the newest first; how many were left out before them, as far as that is known. */
@@ -28,6 +29,8 @@ const MOST_UNOPENED = 2;
 const LOOK_BACK_MILLIS = 60_000;
 const FIRST_PAUSE_MILLIS = 500;
 const LONGEST_PAUSE_MILLIS = 15_000;
+/** The code by which the server closes a tail that it cannot answer: it says why. */
+const REFUSED = 1011;
 const ASK_EVERY_MILLIS = 1000;
 /** How much later than others a line may come and still be found. */
 const LATE_MILLIS = 10_000;
@@ -44,16 +47,21 @@ export function follow(query: string, follower: Follower): () => void {
   return needsHeaders() ? askAgain(query, follower) : listen(query, follower);
 }
 
-/** Where a tail is taken up again: at the newest line, unless that is of a clock that is ahead. */
-export function resumedAt(newestNanos: bigint, nowMillis: number): string {
-  const now = BigInt(Math.floor(nowMillis)) * 1_000_000n;
-  return String(newestNanos < now ? newestNanos : now);
+/**
+ * Where a tail is taken up again: a little before the newest line, or before it was last heard of if that line
+ * is of a clock that is ahead. What is told twice by that is kept once.
+ */
+export function resumedAt(newestNanos: bigint, heardMillis: number): string {
+  const heard = BigInt(Math.floor(heardMillis)) * 1_000_000n;
+  const known = newestNanos < heard ? newestNanos : heard;
+  return String(known - BigInt(LATE_MILLIS) * 1_000_000n);
 }
 
 function listen(query: string, follower: Follower): () => void {
   const { opened, broke, failed, came } = follower;
   const controller = new AbortController();
   let newest = BigInt(Date.now() - LOOK_BACK_MILLIS) * 1_000_000n;
+  let heardMillis = Date.now();
   let pause = FIRST_PAUSE_MILLIS;
   let isOver = false;
   let isFirst = true;
@@ -76,7 +84,8 @@ function listen(query: string, follower: Follower): () => void {
     let wasOpen = false;
     // After a break only so many of the lines that were missed are told.
     let mayBeCut = !isFirst;
-    const start = resumedAt(newest, Date.now());
+    const known = newest;
+    const start = resumedAt(newest, heardMillis);
     const path = question("/loki/api/v1/tail", { query, start, limit: MOST_AT_FIRST });
     const address = new URL(href(path), window.location.href);
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
@@ -85,20 +94,26 @@ function listen(query: string, follower: Follower): () => void {
       wasOpen = true;
       isFirst = false;
       unopened = 0;
-      pause = FIRST_PAUSE_MILLIS;
+      heardMillis = Date.now();
       opened();
     });
     socket.addEventListener("message", (event: MessageEvent<string>) => {
+      // Only now: one that the server refuses is open for a moment, too.
+      pause = FIRST_PAUSE_MILLIS;
+      heardMillis = Date.now();
       const message = JSON.parse(event.data) as Message;
       const lines = linesOf(message.streams ?? []);
       // Lines do not come in the order of their times.
       if (lines[0] && BigInt(lines[0].nanos) > newest) newest = BigInt(lines[0].nanos);
-      came(lines, message.dropped_entries?.length ?? 0, mayBeCut && lines.length >= MOST_AT_FIRST);
+      const isCut = mayBeCut && lines.length >= MOST_AT_FIRST && BigInt(lines.at(-1)!.nanos) > known;
+      came(lines, message.dropped_entries?.length ?? 0, isCut);
       mayBeCut = false;
     });
-    socket.addEventListener("close", () => {
+    socket.addEventListener("close", (event) => {
       if (isOver) return;
-      broke();
+      broke(wasOpen && event.code === REFUSED ? event.reason : undefined);
+      // One on which nothing came for long was no refusal.
+      if (wasOpen && Date.now() - heardMillis > LONGEST_PAUSE_MILLIS) pause = FIRST_PAUSE_MILLIS;
       if (wasOpen) return again();
       // A socket that was not opened does not say why; a question for one line does.
       getJson("/loki/api/v1/query_range", { query, limit: 1 }, controller.signal).then(answered, (error) => {

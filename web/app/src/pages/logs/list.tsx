@@ -1,8 +1,8 @@
 /** The list of lines: each can be opened, to see and to filter by what belongs to it. */
 import { memo } from "preact/compat";
-import { useCallback, useState } from "preact/hooks";
+import { useCallback } from "preact/hooks";
 import { href } from "../../frame/base";
-import { link } from "../../frame/router";
+import { link, paramAll, setParams } from "../../frame/router";
 import { Chunks } from "../../ui/chunks";
 import { colorOf } from "../../ui/colors";
 import { fullTime, millisOf } from "../../ui/format";
@@ -26,18 +26,17 @@ interface LineListProps extends LineActions {
 }
 
 const LINE_HEIGHT = 24;
+/** Lines that are opened, in the address; beyond so many the first are closed again: addresses are short. */
+const OPEN = "line";
+const MOST_OPEN = 20;
 
 export function LineList({ lines, isWrapped, isGrowing, ...actions }: LineListProps) {
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const toggle = useCallback(
-    (key: string) =>
-      setOpen((before) => {
-        const next = new Set(before);
-        if (!next.delete(key)) next.add(key);
-        return next;
-      }),
-    [],
-  );
+  const open = new Set(paramAll(OPEN));
+  const toggle = useCallback((key: string) => {
+    const before = paramAll(OPEN);
+    const after = before.includes(key) ? before.filter((one) => one !== key) : [...before, key];
+    setParams({ [OPEN]: after.slice(-MOST_OPEN) }, { replace: true });
+  }, []);
   return (
     <div class={isWrapped ? "lines lines-wrapped" : "lines"} role="list" aria-label="Lines">
       <Chunks items={lines} itemKey={({ key }) => key} guess={LINE_HEIGHT} fromEnd={isGrowing}>

@@ -5,6 +5,7 @@ import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { queryError } from "../../ui/editor/errors";
 import { count, time } from "../../ui/format";
+import { addressSorting } from "../../ui/sorting";
 import { Spark } from "../../ui/spark";
 import { Answer, Empty } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
@@ -63,7 +64,7 @@ export function Patterns({
             columns={columns(onFilter)}
             rows={patterns}
             rowKey={({ pattern }) => pattern}
-            sorting={{ column: "total", descending: true }}
+            {...addressSorting({ column: "total", descending: true })}
           />
         )
       }

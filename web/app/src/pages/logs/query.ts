@@ -3,8 +3,8 @@
  * put in where they belong.
  */
 import { lastSelector } from "../../ui/editor/logqlplace";
-import { quote } from "../../ui/editor/traceqltokens";
-import { LEVEL_LABELS, LEVELS, type Level, SIGNS } from "./lines";
+import { LEVEL_LABELS, LEVELS, type Level, SIGNS } from "../../ui/level";
+import { quote } from "../../ui/quote";
 
 /** Whether a query answers numbers rather than lines. */
 export function isNumbers(query: string): boolean {
@@ -26,7 +26,7 @@ export function asked(query: string, text: string, levels: readonly Level[]): st
 }
 
 /** A text as a regular expression that matches it alone. */
-export function escapeExpression(text: string): string {
+function escapeExpression(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 

@@ -17,6 +17,8 @@ export interface Tail {
   dropped: number;
   /** Whether more lines came than are told at once, as after a break. */
   isCut: boolean;
+  /** Why it broke off, if that is known. */
+  reason?: string;
   /** Why nothing comes. */
   error?: Error;
 }
@@ -40,7 +42,7 @@ export function useTail(query: string | undefined, isPaused: boolean): Tail {
     let isCut = false;
     const stop = follow(query, {
       opened: () => setTail((before) => (before.state === "open" ? before : { ...before, state: "open" })),
-      broke: () => setTail((before) => ({ ...before, state: "broken" })),
+      broke: (reason) => setTail((before) => ({ ...before, state: "broken", reason })),
       failed: (error) => setTail((before) => ({ ...before, error })),
       came: (lines, left, isMore) => {
         arrived = joined(lines, arrived, MOST_LINES);

@@ -116,6 +116,7 @@ export function Tailed({ query, onError, ...rest }: ViewProps) {
         <span role="status" class={tail.state === "open" ? "badge badge-good" : "badge badge-warn"}>
           <Icon name={tail.state === "open" ? "live" : "refresh"} size={11} /> {words[tail.state]}
         </span>
+        {tail.state === "broken" && tail.reason && <span class="warn">{tail.reason}</span>}
         <span>
           {count(tail.lines.length)} lines
           {tail.lines.length >= MOST_LINES ? ", older ones are forgotten" : ""}

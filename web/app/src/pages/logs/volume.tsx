@@ -3,11 +3,12 @@ import { theme, token } from "../../frame/theme";
 import { range, setRange } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { count } from "../../ui/format";
+import { LEVELS, type Level } from "../../ui/level";
 import { Answer } from "../../ui/states";
 import { type Line, TimeChart } from "../../ui/timechart";
 import { stepSeconds } from "../traces/overtime";
 import { askRange, wholeSteps } from "./ask";
-import { LEVELS, type Level, volumes } from "./lines";
+import { volumes } from "./lines";
 import { volumeQuery } from "./query";
 
 const HEIGHT = 110;

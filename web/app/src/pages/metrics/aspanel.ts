@@ -5,7 +5,13 @@ import { type Json, loadDashboard, type Saved, saveDashboard } from "../dashboar
 import { letter, unitOf } from "./promql";
 import type { MetricQuery } from "./state";
 
-const UNITS = { seconds: "s", bytes: "bytes", percent: "percentunit", number: "short" } as const;
+const UNITS = {
+  seconds: "s",
+  bytes: "bytes",
+  share: "percentunit",
+  percent: "percent",
+  number: "short",
+} as const;
 
 function source(type: (typeof SOURCES)[number]["type"]) {
   return SOURCES.find((one) => one.type === type)!;

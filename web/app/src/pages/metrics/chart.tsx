@@ -4,6 +4,7 @@ import { paramAll, setParams } from "../../frame/router";
 import { type Range, setRange } from "../../frame/time";
 import { colorAt } from "../../ui/colors";
 import { bytes, count, duration, percent } from "../../ui/format";
+import { addressSorting } from "../../ui/sorting";
 import { type Column, Table } from "../../ui/table";
 import { type Line, TimeChart } from "../../ui/timechart";
 import type { Exemplar, RangeAnswer } from "./ask";
@@ -44,7 +45,8 @@ const ONLY = "only";
 export function formatOf(unit: Unit): (value: number) => string {
   if (unit === "seconds") return (value) => duration(value * 1e9);
   if (unit === "bytes") return bytes;
-  if (unit === "percent") return percent;
+  if (unit === "share") return percent;
+  if (unit === "percent") return (value) => percent(value / 100);
   return count;
 }
 
@@ -220,6 +222,7 @@ function Legend(props: {
       rowKey={({ name }) => name}
       rowHeight={25}
       height={Math.min(300, drawn.length * 25 + 2)}
+      {...addressSorting(undefined, "sort.series")}
     />
   );
 }

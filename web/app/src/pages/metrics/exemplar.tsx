@@ -3,8 +3,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { href } from "../../frame/base";
 import { link } from "../../frame/router";
 import { Button } from "../../ui/button";
-import { quote } from "../../ui/editor/traceqltokens";
 import { fullTime } from "../../ui/format";
+import { quote } from "../../ui/quote";
 import { hostAt } from "../hosts/at";
 import type { Exemplar } from "./ask";
 

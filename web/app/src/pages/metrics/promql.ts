@@ -49,7 +49,8 @@ export function guessedType(name: string): MetricType {
   return /_(?:total|count|sum|bucket)$/.test(name) ? "counter" : "unknown";
 }
 
-export type Unit = "seconds" | "bytes" | "percent" | "number";
+/** A share is 0 to 1, percent are 0 to 100. */
+export type Unit = "seconds" | "bytes" | "share" | "percent" | "number";
 
 /** What the numbers of a query are, as far as names tell. */
 export function unitOf(query: string): Unit {
@@ -60,7 +61,8 @@ export function unitOf(query: string): Unit {
   )
     return "seconds";
   if (/_bytes(?:_total)?\b/.test(query)) return "bytes";
-  if (/_ratio\b|utilization/.test(query)) return "percent";
+  if (/_percent(?:age)?\b/.test(query)) return "percent";
+  if (/_ratio\b|utilization/.test(query)) return "share";
   return "number";
 }
 

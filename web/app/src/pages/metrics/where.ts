@@ -1,6 +1,7 @@
 /** Why a query answers nothing: whether there are series that it names, and when there were if not now. */
 import { ApiError, getJson } from "../../frame/api";
 import type { Range } from "../../frame/time";
+import { quote } from "../../ui/quote";
 import type { Labels } from "./series";
 
 /** How far back series are looked for. */
@@ -32,8 +33,8 @@ export async function selectorsIn(query: string): Promise<string[]> {
 
 /** The selector of one series. */
 export function exactly(labels: Labels): string {
-  const name = (label: string) => (/^[A-Za-z_]\w*$/.test(label) ? label : JSON.stringify(label));
-  const matchers = Object.entries(labels).map(([label, value]) => `${name(label)}=${JSON.stringify(value)}`);
+  const name = (label: string) => (/^[A-Za-z_]\w*$/.test(label) ? label : quote(label));
+  const matchers = Object.entries(labels).map(([label, value]) => `${name(label)}=${quote(value)}`);
   return `{${matchers.join(", ")}}`;
 }
 

@@ -8,11 +8,12 @@ import { range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { colorAt } from "../../ui/colors";
-import { quote } from "../../ui/editor/traceqltokens";
 import { Check, SelectField } from "../../ui/field";
 import { ago, count, duration, millisOf } from "../../ui/format";
 import { Card, PageBody } from "../../ui/page";
 import { Popover } from "../../ui/popover";
+import { quote } from "../../ui/quote";
+import { addressSorting } from "../../ui/sorting";
 import { Answer, Empty, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { TimeChart } from "../../ui/timechart";
@@ -172,6 +173,7 @@ function RunTable({ data, chosen }: { data: Runs; chosen: readonly string[] }) {
       rows={data.runs}
       rowKey={({ id }) => id}
       height={Math.min(260, 30 + data.runs.length * 28)}
+      {...addressSorting()}
     />
   );
 }

@@ -3,9 +3,10 @@ import type { ComponentChildren } from "preact";
 import { href } from "../../frame/base";
 import { link, paramAll, setParams } from "../../frame/router";
 import { Button } from "../../ui/button";
+import { count } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Card } from "../../ui/page";
-import { seconds } from "../ci/bits";
+import { Cut, seconds } from "../ci/bits";
 import type { Board } from "./types";
 
 const SHOWN = 8;
@@ -47,9 +48,9 @@ function Listed<Item>(props: {
 }
 
 export function Stragglers({ board }: { board: Board }) {
-  const { stragglers } = board;
+  const { stragglers, stragglers_total: total } = board;
   return (
-    <Card title={`Stragglers (${numberOf(stragglers)})`}>
+    <Card title={`Stragglers (${count(total)})`}>
       {stragglers.length === 0 ? (
         <p class="muted callout-none">No task takes three times as long as others of its name.</p>
       ) : (
@@ -78,6 +79,12 @@ export function Stragglers({ board }: { board: Board }) {
           )}
         </Listed>
       )}
+      <Cut
+        listed={stragglers.length}
+        total={total}
+        what="stragglers"
+        which="those that run and the longest of the others"
+      />
     </Card>
   );
 }

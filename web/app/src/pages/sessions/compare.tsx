@@ -10,6 +10,7 @@ import { colorAt } from "../../ui/colors";
 import { SelectField } from "../../ui/field";
 import { count, percent } from "../../ui/format";
 import { Card, PageBody } from "../../ui/page";
+import { addressSorting } from "../../ui/sorting";
 import { Answer, Empty, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { seconds } from "../ci/bits";
@@ -209,6 +210,7 @@ function Parts({ told }: { told: Compared }) {
             rows={told.figures.figures}
             label="Figures of both"
             rowKey={(row) => row.name}
+            {...addressSorting(undefined, "sort.figures")}
           />
         </Card>
       )}
@@ -218,7 +220,13 @@ function Parts({ told }: { told: Compared }) {
             The {count(told.names.length)} names that took the most time are listed; there are more.
           </Warning>
         )}
-        <Table columns={NAMES} rows={told.names} label="Tasks by name" rowKey={(row) => row.name} />
+        <Table
+          columns={NAMES}
+          rows={told.names}
+          label="Tasks by name"
+          rowKey={(row) => row.name}
+          {...addressSorting()}
+        />
       </Card>
       <div class="session-charts">
         <Nodes name="A" of={told.a} />

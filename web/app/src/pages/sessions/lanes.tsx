@@ -4,18 +4,34 @@
  */
 import { effect, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { param, setParams } from "../../frame/router";
 import { theme, token } from "../../frame/theme";
-import { cutTo, fade, hatch, type Paint, paint } from "../../ui/canvas/paint";
+import { cutTo, hatch, type Paint, paint } from "../../ui/canvas/paint";
 import { Frames, Surface } from "../../ui/canvas/surface";
 import { ticks } from "../../ui/canvas/ticks";
 import { pan, type Window, zoom } from "../../ui/canvas/window";
 import { colorOf, PALETTE } from "../../ui/colors";
 import { duration } from "../../ui/format";
-import { GUTTER, HEAD, LANE, type Placed, type Pointed, placed, pointed, STRIP, valueAt } from "./lanesview";
+import { faded } from "../../ui/shades";
+import {
+  GUTTER,
+  HEAD,
+  LANE,
+  type Placed,
+  type Pointed,
+  partOf,
+  placed,
+  pointed,
+  STRIP,
+  valueAt,
+} from "./lanesview";
 import type { Lanes as Told } from "./types";
 
 const IDLE_PERCENT = 5;
 const TALLEST = 580;
+/** The part that is looked at, in the address; told when it has come to rest, since browsers count changes. */
+const LANES = "lanes";
+const LATE_MILLIS = 300;
 
 /** Colours of tasks: without reds, which are for failures. */
 const REDS = ["#c2571a", "#c9486c", "#d0493b", "#b0568a"];
@@ -72,7 +88,7 @@ function drawBars(context: CanvasRenderingContext2D, scene: Scene, place: Placed
     const name = scene.lanes.names[node.name[bar]!] ?? "";
     const status = node.status[bar];
     context.fillStyle =
-      status === "failed" ? colors.bad : fade(taskColor(name), status === "running" ? 1 : 0.72);
+      status === "failed" ? colors.bad : faded(taskColor(name), status === "running" ? 1 : 0.72);
     context.fillRect(x, y, wide, LANE - 2);
     if (status === "failed" && wide > 4) {
       context.fillStyle = hatch(context, colors.surface);
@@ -106,7 +122,7 @@ function drawStrips(context: CanvasRenderingContext2D, scene: Scene, place: Plac
       const isIdle = isGpu && percent < IDLE_PERCENT;
       context.fillStyle = isIdle
         ? hatch(context, colors.warn)
-        : fade(isGpu ? colors.accent : colors.muted, 0.15 + Math.min(1, percent / 100) * 0.8);
+        : faded(isGpu ? colors.accent : colors.muted, 0.15 + Math.min(1, percent / 100) * 0.8);
       context.fillRect(x, y + 1, wide, STRIP - 3);
     });
   });
@@ -164,8 +180,11 @@ function Tip({ at, lanes, time }: { at: Exclude<Pointed, undefined>; lanes: Told
 export function LanesChart({ lanes, onPick }: { lanes: Told; onPick: (task: string) => void }) {
   const length = Math.max(1, lanes.series_end_ms - lanes.series_start_ms);
   const { nodes, height } = useMemo(() => placed(lanes), [lanes]);
-  const window = useSignal<Window>({ from: 0, to: length });
-  const isWhole = useRef(true);
+  const part = partOf(param(LANES), length);
+  const window = useSignal<Window>(part ?? { from: 0, to: length });
+  const isWhole = useRef(part === undefined);
+  const late = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(late.current), []);
   const scroll = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const parts = useRef<{ surface: Surface; frames: Frames } | undefined>(undefined);
@@ -212,6 +231,9 @@ export function LanesChart({ lanes, onPick }: { lanes: Told; onPick: (task: stri
   const set = (next: Window) => {
     isWhole.current = next.from <= 0 && next.to >= length;
     window.value = next;
+    clearTimeout(late.current);
+    const told = isWhole.current ? undefined : `${Math.floor(next.from)},${Math.ceil(next.to)}`;
+    late.current = setTimeout(() => setParams({ [LANES]: told }, { replace: true }), LATE_MILLIS);
   };
   // What is below the pointer is looked up in what is drawn, which changes while the pointer rests.
   const look = (x: number, y: number) => {

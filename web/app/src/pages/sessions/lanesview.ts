@@ -1,4 +1,5 @@
 /** Where everything of the lanes is, in pixels: pure numbers, so that drawing and pointing agree. */
+import { clamp, type Window } from "../../ui/canvas/window";
 import type { LaneNode, Lanes } from "./types";
 
 export const HEAD = 20;
@@ -96,4 +97,10 @@ export function valueAt(series: readonly (number | null)[], lanes: Lanes, time: 
   const part = (time - lanes.series_start_ms) / Math.max(1, lanes.series_end_ms - lanes.series_start_ms);
   if (part < 0 || part > 1) return null;
   return series[Math.min(series.length - 1, Math.floor(part * series.length))] ?? null;
+}
+
+/** The part of the lanes that an address names, in milliseconds from their beginning: `from,to`. */
+export function partOf(text: string | undefined, length: number): Window | undefined {
+  const [from = Number.NaN, to = Number.NaN] = (text ?? "").split(",").map(Number);
+  return from >= 0 && from < to ? clamp({ from, to }, length) : undefined;
 }

@@ -145,6 +145,8 @@ export interface Board {
   lanes: Lanes;
   idle_gpus: { node: string; gpu: string | null; since_ms: number; seconds: number }[];
   stragglers: Straggler[];
+  /** How many there are, of which those are the first. */
+  stragglers_total: number;
   failures: {
     error_type: string;
     count: number;

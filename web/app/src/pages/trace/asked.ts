@@ -125,8 +125,13 @@ export async function askTrace(id: string, signal: AbortSignal): Promise<Trace> 
   return readColumns(bytes);
 }
 
-export function askDetails(id: string, rows: readonly number[], signal?: AbortSignal): Promise<Details> {
-  return getJson(path(id, "/spans"), { rows: rows.join(",") }, signal);
+/** Details of spans, by their rows or their ids. */
+export function askDetails(
+  id: string,
+  { rows, ids }: { rows?: readonly number[]; ids?: readonly string[] },
+  signal?: AbortSignal,
+): Promise<Details> {
+  return getJson(path(id, "/spans"), { rows: rows?.join(","), ids: ids?.join(",") }, signal);
 }
 
 /**
@@ -134,10 +139,10 @@ export function askDetails(id: string, rows: readonly number[], signal?: AbortSi
  * another span then: that one is asked for by its id.
  */
 export async function askSpan(id: string, trace: Trace, row: number, signal: AbortSignal): Promise<Details> {
-  const details = await askDetails(id, [row], signal);
+  const details = await askDetails(id, { rows: [row] }, signal);
   const span = spanId(trace, row);
   if (details.spans[0]?.id === span) return details;
-  return getJson(path(id, "/spans"), { ids: span }, signal);
+  return askDetails(id, { ids: [span] }, signal);
 }
 
 export function askColumn(id: string, key: string, signal?: AbortSignal): Promise<AttributeColumn> {

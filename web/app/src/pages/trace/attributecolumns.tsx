@@ -9,11 +9,11 @@ import { param, setParams } from "../../frame/router";
 import { token } from "../../frame/token";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
-import { quote, unquote } from "../../ui/editor/traceqltokens";
 import { TextField } from "../../ui/field";
 import { count } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Popover } from "../../ui/popover";
+import { quote, unquote } from "../../ui/quote";
 import { Answer } from "../../ui/states";
 import { fieldsOf } from "../traces/query";
 import { type AttributeColumn, askColumn, askKeys, type FoundKey, valueText } from "./asked";
@@ -82,7 +82,10 @@ export function useColumns(state: TraceState, id: string): Columns {
       const { column, error } = answers.get(key) ?? {};
       if (column?.revision === revision && !error) continue;
       askColumn(id, key, controller.signal).then(
-        (found) => answered(key, { column: found }),
+        (found) => {
+          answered(key, { column: found });
+          state.meet(found.revision);
+        },
         (failure: Error) => {
           // That the server is gone is said by the frame; it is asked again when it is back.
           const isGone = failure instanceof ApiError && failure.status === 0;

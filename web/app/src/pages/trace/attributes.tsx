@@ -8,17 +8,13 @@ import { link, setParams } from "../../frame/router";
 import { copyText } from "../../ui/button";
 import { Icon } from "../../ui/icon";
 import { Popover } from "../../ui/popover";
+import { fieldName, quote } from "../../ui/quote";
 import { type Attribute, valueText } from "./asked";
 import { chooseColumns, chosenColumns } from "./attributecolumns";
 import type { Stretch } from "./leads";
 
 /** Where an attribute belongs, as TraceQL calls it. */
 export type AttributeScope = "span" | "resource" | "instrumentation" | "event" | "link";
-
-/** An attribute's name as TraceQL writes it; names with odd letters are quoted. */
-export function traceqlName(scope: AttributeScope, key: string): string {
-  return /^[\w.-]+$/.test(key) ? `${scope}.${key}` : `${scope}.${JSON.stringify(key)}`;
-}
 
 /** A condition of TraceQL for a value; `undefined` for values that it cannot compare. */
 export function condition(
@@ -27,7 +23,7 @@ export function condition(
   operator: "=" | "!=",
 ): string | undefined {
   const written = literal(type, String(value));
-  return written && `${traceqlName(scope, key)} ${operator} ${written}`;
+  return written && `${fieldName(scope, key)} ${operator} ${written}`;
 }
 
 /** The least whole number, which is written as a name: its digits alone are one too many. */
@@ -37,7 +33,7 @@ const LEAST_INT = "-9223372036854775808";
 function literal(type: string, text: string): string | undefined {
   switch (type) {
     case "string":
-      return JSON.stringify(text);
+      return quote(text);
     case "int":
       return text === LEAST_INT ? "minInt" : text;
     case "bool":

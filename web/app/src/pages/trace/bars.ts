@@ -3,11 +3,12 @@
  * itself; what is special about a span is told by shape as well as by colour: errors are hatched with a
  * mark, running spans have an open end, orphans a broken beginning. The work depends on the rows in sight.
  */
-import { fade, hatch, type Paint, textWidth } from "../../ui/canvas/paint";
+import { hatch, type Paint, textWidth } from "../../ui/canvas/paint";
 import { type Tick, ticks } from "../../ui/canvas/ticks";
 import type { Window } from "../../ui/canvas/window";
 import { colorOf } from "../../ui/colors";
 import { duration } from "../../ui/format";
+import { faded } from "../../ui/shades";
 import type { ByRow } from "./byrow";
 import { FLAG, serviceOf, type Trace } from "./columns";
 import type { Rows } from "./rows";
@@ -15,7 +16,7 @@ import type { Rows } from "./rows";
 export const ROW_HEIGHT = 24;
 const BAR_TOP = 6;
 const BAR_HEIGHT = 11;
-/** Children whose gaps are drawn in one frame; past it bars are drawn whole. */
+/** Children whose gaps are drawn in one frame; past it bars stay light. */
 const CHILDREN_IN_FRAME = 60_000;
 
 /** When events happened, and of which rows they are. */
@@ -44,7 +45,7 @@ export interface Scene {
 }
 
 /** The places of marks on the axis, for the ruler and the lines below it. */
-export function axisTicks(window: Window, width: number): Tick[] {
+function axisTicks(window: Window, width: number): Tick[] {
   return ticks(window.from, window.to, Math.max(2, Math.floor(width / 120)));
 }
 
@@ -85,7 +86,7 @@ function drawGround(
 ): void {
   if (row === selected) context.fillStyle = paint.accentSoft;
   else if (row === hovered) context.fillStyle = paint.hover;
-  else if (matches.has(row)) context.fillStyle = fade(paint.warn, 0.16);
+  else if (matches.has(row)) context.fillStyle = faded(paint.warn, 0.16);
   else return;
   context.fillRect(0, y, width, ROW_HEIGHT);
 }
@@ -113,7 +114,7 @@ function drawRow(
   const color = colorOf(serviceOf(trace, row));
   context.globalAlpha = rows.isContext(row) ? 0.45 : 1;
   const barTop = y + BAR_TOP;
-  context.fillStyle = fade(color, 0.42);
+  context.fillStyle = faded(color, 0.42);
   context.fillRect(x, barTop, barWidth, BAR_HEIGHT);
   context.fillStyle = color;
   drawSelf(context, scene, row, x, barWidth, barTop, scale, budget);
@@ -165,7 +166,8 @@ function drawSelf(
   let drawn = x;
   for (let child = row + 1; child < end; child += trace.subtree[child]!) {
     budget.children -= 1;
-    if (budget.children < 0) break;
+    // Whether it worked by itself is not known: the rest stays light.
+    if (budget.children < 0) return;
     const start = trace.start[child]!;
     if (start > free) {
       const from = Math.max(drawn, (free - window.from) * scale);
@@ -286,7 +288,7 @@ function drawLabel(
   if (isInside) {
     // Neither side has room: on the bar, on a ground of its own.
     at = Math.min(width, end) - room;
-    context.fillStyle = fade(paint.surface, 0.8);
+    context.fillStyle = faded(paint.surface, 0.8);
     context.fillRect(at - 3, y + BAR_TOP, room, BAR_HEIGHT);
   }
   context.textAlign = "left";

@@ -28,7 +28,7 @@ export interface Correlated {
 }
 
 /** Log records that are asked for of a trace. */
-export const MOST_RECORDS = 5000;
+const MOST_RECORDS = 5000;
 /** Hosts that the server tells of at once. */
 export const MOST_HOSTS = 32;
 

@@ -41,7 +41,8 @@ export function CriticalView({ state }: { state: TraceState }) {
   const part = FASTER.find(([value]) => value === asked)?.[0] ?? HALF;
   const all = useMemo(() => criticalRows(trace), [trace]);
   const rows = useMemo(() => all.slice(0, MOST), [all]);
-  const { criticalPath } = trace.header;
+  const { criticalPath, durationNanos } = trace.header;
+  const uncounted = durationNanos - criticalPath.durationNanos;
   const columns = useMemo(() => columnsFor(trace, Number(part)), [trace, part]);
   if (rows.length === 0) return <Empty title="No span is waited for: there is no critical path" />;
   return (
@@ -65,6 +66,12 @@ export function CriticalView({ state }: { state: TraceState }) {
         />
         <span class="muted">The others stay as they are; something else may be waited for then.</span>
       </div>
+      {uncounted > 0 && (
+        <Warning>
+          Work went on outside the spans at the top: {duration(uncounted)} of the trace, which the path leaves
+          out.
+        </Warning>
+      )}
       {criticalPath.truncated && (
         <Warning>The path has more stretches than are drawn; the figures of spans count all of them.</Warning>
       )}

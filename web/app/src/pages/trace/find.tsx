@@ -5,6 +5,7 @@ import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { count } from "../../ui/format";
 import { askFind } from "./asked";
+import { useOfTrace } from "./oftrace";
 import type { Matches, TraceState } from "./state";
 
 export const FIND_INPUT = "trace-find";
@@ -35,15 +36,10 @@ export function FindBox({ state, id }: { state: TraceState; id: string }) {
     return () => clearTimeout(timer);
   }, [text, find]);
   const { revision } = state.trace.value.header;
-  const asked = useAsk(find.trim() === "" ? undefined : (signal) => askFind(id, find, signal), [
-    id,
-    find,
-    revision,
-  ]);
+  const question = find.trim() === "" ? undefined : (signal: AbortSignal) => askFind(id, find, signal);
+  const asked = useOfTrace(state, useAsk(question, [id, find, revision]));
   useEffect(() => {
-    const { data } = asked;
-    // Rows of another revision are other spans.
-    const isOfTrace = data?.revision === revision;
+    const { data, isOfTrace } = asked;
     state.matches.value = data && isOfTrace ? { text: find, rows: data.rows, total: data.total } : undefined;
   }, [asked.data, revision]);
   const matches = state.matches.value;

@@ -90,7 +90,7 @@ export function Warnings({ state }: { state: TraceState }) {
 }
 
 /** Warnings about spans say what they do; how many do it stands before. */
-export function warningText({ code, count: number, text }: TraceWarning): string {
+function warningText({ code, count: number, text }: TraceWarning): string {
   if (code === "names-cut" || code === "path-cut") return text;
   if (code === "damaged") return `${count(number)} ${text}`;
   return `${count(number)} ${plural(number, "span")} ${text}`;
@@ -114,7 +114,7 @@ function OneWarning({ warning, state }: { warning: TraceWarning; state: TraceSta
 const MARK = "kymo.compare";
 
 /** The trace that was marked to be compared with another. */
-export const markedTrace = signal<{ id: string; title: string } | undefined>(readMark());
+const markedTrace = signal<{ id: string; title: string } | undefined>(readMark());
 
 function readMark(): { id: string; title: string } | undefined {
   try {

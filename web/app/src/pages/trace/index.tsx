@@ -34,7 +34,7 @@ import "./views.css";
 
 export default function TracePage({ params }: PageProps) {
   const id = params.id!;
-  // Only a refresh that somebody asked for, or live mode, reads the trace again.
+  // Only a refresh that somebody asked for, live mode, or an answer about a newer version reads the trace again.
   const asked = useAsk((signal) => askTrace(id, signal), [id, refreshes.value]);
   const state = useTraceState(asked, id);
   const isUnknown = asked.error instanceof ApiError && [400, 404].includes(asked.error.status);

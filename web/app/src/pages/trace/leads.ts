@@ -2,8 +2,10 @@
 import { link } from "../../frame/router";
 import { millisOf } from "../../ui/format";
 import type { IconName } from "../../ui/icon";
+import { quote } from "../../ui/quote";
 import { durationText } from "../traces/query";
-import { type Attribute, type Owner, type SpanDetails, valueText } from "./asked";
+import { type Attribute, isUpload, type Owner, type SpanDetails, valueText } from "./asked";
+import type { Header } from "./columns";
 import { DAY_MILLIS, operationQuery } from "./usual";
 
 export interface Lead {
@@ -20,10 +22,9 @@ function text(list: readonly Attribute[], ...keys: string[]): string | undefined
   return undefined;
 }
 
-/** LogQL writes texts as JSON does. */
-const quoted = (value: string) => JSON.stringify(value);
-
 const LEAST_ROOM_MILLIS = 60_000;
+/** Attributes that name a host, the best first: as the server has them. */
+export const HOST_KEYS: readonly string[] = ["host.name", "k8s.node.name", "node_id"];
 
 /** Milliseconds since 1970. */
 export interface Stretch {
@@ -49,7 +50,7 @@ export function dayOf(start: string, durationNanos: number): Stretch {
 export function leadsOf(
   span: SpanDetails,
   resource: Owner | undefined,
-  traceId: string,
+  { trace, traceId }: Pick<Header, "trace" | "traceId">,
   service: string,
 ): Lead[] {
   const own = [...span.attributes, ...(resource?.attributes ?? [])];
@@ -58,12 +59,12 @@ export function leadsOf(
   const traces = (further?: string) =>
     link("/traces", { q: operationQuery(service, span.name, further), ...day });
   const everyStream = '{service_name=~".+"}';
-  const ownStream = service === "" ? everyStream : `{service_name=${quoted(service)}}`;
+  const ownStream = service === "" ? everyStream : `{service_name=${quote(service)}}`;
   const logs = (stream: string, filter: string) =>
     link("/explore/logs", { q: `${stream} | ${filter}`, ...window });
   const leads: Lead[] = [
-    { label: "Logs of this span", icon: "logs", path: logs(ownStream, `span_id=${quoted(span.id)}`) },
-    { label: "Logs of the trace", icon: "logs", path: logs(everyStream, `trace_id=${quoted(traceId)}`) },
+    { label: "Logs of this span", icon: "logs", path: logs(ownStream, `span_id=${quote(span.id)}`) },
+    { label: "Logs of the trace", icon: "logs", path: logs(everyStream, `trace_id=${quote(traceId)}`) },
     { label: "Same operation", icon: "traces", path: traces() },
   ];
   if (span.durationNanos > 0)
@@ -72,7 +73,7 @@ export function leadsOf(
       icon: "traces",
       path: traces(`duration > ${durationText(span.durationNanos)}`),
     });
-  const host = text(own, "host.name", "k8s.node.name", "node_id");
+  const host = text(own, ...HOST_KEYS);
   // The page of a host has its GPUs.
   const hasGpus = own.some(({ key }) => /gpu|cuda|device\.id/i.test(key));
   if (host)
@@ -88,7 +89,8 @@ export function leadsOf(
       icon: "live",
       path: link(`/session/${encodeURIComponent(session)}`),
     });
-  if (own.some(({ key }) => /^(cicd|ci|github|gitlab|buildkite)\./.test(key))) {
+  // The page of a run shows what is stored, which the trace of a file need not be.
+  if (!isUpload(trace) && own.some(({ key }) => /^(cicd|ci|github|gitlab|buildkite)\./.test(key))) {
     leads.push({ label: "CI run", icon: "ci", path: link(`/ci/run/${encodeURIComponent(traceId)}`) });
   }
   const workflow = text(own, "ci.workflow", "cicd.pipeline.name");

@@ -11,16 +11,18 @@ import { colorOf } from "../../ui/colors";
 import { TextField } from "../../ui/field";
 import { count, millisOf } from "../../ui/format";
 import { Icon } from "../../ui/icon";
+import { quote } from "../../ui/quote";
 import { Empty, ErrorBox, Skeleton, Warning } from "../../ui/states";
 import { type Column, Table } from "../../ui/table";
 import { isUpload } from "./asked";
 import type { Trace } from "./columns";
-import { askCorrelated } from "./correlated";
+import { askCorrelated, type LogRecord } from "./correlated";
+import type { OfTrace } from "./oftrace";
 import { inOrder, type Said } from "./said";
 import { SaidDetail } from "./saiddetail";
 import { sortingBy } from "./sorting";
 import type { TraceState } from "./state";
-import { cutText, useEvents } from "./traceevents";
+import { cutText, type TraceEvents, useEvents } from "./traceevents";
 
 const ROW_HEIGHT = 24;
 /** What letters of a line the list has: more than fit. */
@@ -35,10 +37,7 @@ export function LogsView({ state, id }: { state: TraceState; id: string }) {
     (signal) => askCorrelated(header.traceId, "logs", signal),
     [header.traceId, header.revision],
   );
-  const said = useMemo(
-    () => inOrder(trace, events.data?.events ?? [], logs.data?.logs ?? []),
-    [trace, events.data, logs.data],
-  );
+  const said = useSaid(trace, events, logs.data?.logs);
   const filter = param("said") ?? "";
   const shown = useMemo(
     () =>
@@ -54,11 +53,13 @@ export function LogsView({ state, id }: { state: TraceState; id: string }) {
   }, [open?.key]);
   const close = () => setParams({ line: null }, { replace: true });
   const columns = useMemo(() => columnsFor(trace, open?.key), [trace, open?.key]);
-  const isLoading =
-    (events.loading && !events.data && header.totals.events > 0) || (logs.loading && !logs.data);
+  const areEventsAwaited = events.data
+    ? !events.isOfTrace && said.length === 0
+    : events.loading && header.totals.events > 0;
+  const isLoading = areEventsAwaited || (logs.loading && !logs.data);
   const from = millisOf(header.t0);
   const explore = link("/explore/logs", {
-    q: `{service_name=~".+"} | trace_id=${JSON.stringify(header.traceId)}`,
+    q: `{service_name=~".+"} | trace_id=${quote(header.traceId)}`,
     from: Math.floor(from - 60_000),
     to: Math.ceil(from + header.durationNanos / 1e6 + 60_000),
   });
@@ -117,6 +118,26 @@ export function LogsView({ state, id }: { state: TraceState; id: string }) {
       {open && <SaidDetail said={open} state={state} onClose={close} />}
     </div>
   );
+}
+
+const NO_RECORDS: readonly LogRecord[] = [];
+
+/** All lines. Until the events of a newer trace have come those from before stay, but lead to no span. */
+function useSaid(
+  trace: Trace,
+  { data, isOfTrace }: OfTrace<TraceEvents>,
+  records = NO_RECORDS,
+): readonly Said[] {
+  const before = useRef<readonly Said[]>([]);
+  const said = useMemo(
+    () =>
+      data && !isOfTrace
+        ? before.current.map((one) => ({ ...one, row: -1 }))
+        : inOrder(trace, data?.events ?? [], records),
+    [trace, data, records],
+  );
+  before.current = said;
+  return said;
 }
 
 function columnsFor(trace: Trace, open: string | undefined): Column<Said>[] {

@@ -11,6 +11,7 @@ import { offset } from "../../ui/canvas/ticks";
 import { isWhole, pan } from "../../ui/canvas/window";
 import { colorOf } from "../../ui/colors";
 import { duration } from "../../ui/format";
+import { channels } from "../../ui/shades";
 import type { Trace } from "./columns";
 import { type Overview, overviewSlices } from "./overview";
 import type { TraceState } from "./state";
@@ -148,11 +149,6 @@ function useDrag(state: TraceState, root: { current: HTMLDivElement | null }) {
     },
     onDblClick: () => state.look(state.whole),
   };
-}
-
-function channels(color: string): [number, number, number] {
-  const value = Number.parseInt(color.slice(1), 16);
-  return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
 function drawOverview(surface: Surface, trace: Trace, picture: Overview): void {

@@ -27,10 +27,10 @@ export function SidePanel({ state, id }: { state: TraceState; id: string }) {
   const row = state.selected.value;
   const asked = useAsk((signal) => askSpan(id, trace, row, signal), [id, row, trace.header.revision]);
   return (
-    <aside class="panel" style={{ width }} aria-label="Span">
+    <aside class="span-panel" style={{ width }} aria-label="Span">
       <Separator
         label="Width of the details"
-        class="panel-edge"
+        class="span-panel-edge"
         name={WIDTH}
         width={width}
         least={LEAST_WIDTH}
@@ -51,8 +51,8 @@ function PanelHead({ state, trace, row }: { state: TraceState; trace: Trace; row
   const service = serviceOf(trace, row);
   const parent = trace.parent[row]!;
   return (
-    <div class="panel-head">
-      <div class="row panel-title">
+    <div class="span-panel-head">
+      <div class="row span-panel-title">
         <span class="swatch" style={{ background: colorOf(service) }} />
         <span class="muted ellipsis">{service || "(no service)"}</span>
         <span class="page-actions">
@@ -74,7 +74,7 @@ function PanelHead({ state, trace, row }: { state: TraceState; trace: Trace; row
           <Button kind="quiet" icon="close" label="Close (Esc)" onClick={() => state.select(-1)} />
         </span>
       </div>
-      <h2 class="panel-name">{nameOf(trace, row) || "(no name)"}</h2>
+      <h2 class="span-panel-name">{nameOf(trace, row) || "(no name)"}</h2>
     </div>
   );
 }
@@ -105,9 +105,10 @@ function Figures({ state, trace, row }: { state: TraceState; trace: Trace; row: 
   const whole = trace.header.criticalPath.durationNanos;
   const [saving, slack] = [trace.saving[row]!, trace.slack[row]!];
   const isCritical = has(trace, row, FLAG.critical);
+  const isOutside = has(trace, row, FLAG.outlasts | FLAG.skewed);
   const tenth = Math.max(0, nanos) / 10;
   return (
-    <div class="panel-figures">
+    <div class="span-panel-figures">
       <Pair name="Duration" value={duration(nanos)} hint={`${nanos} ns`} />
       <Pair
         name="Self"
@@ -123,7 +124,7 @@ function Figures({ state, trace, row }: { state: TraceState; trace: Trace; row: 
         />
       )}
       {service !== "" && <UsualPair usual={usual} nanos={nanos} />}
-      <div class={isCritical ? "panel-critical" : "panel-slack"}>
+      <div class={isCritical ? "span-panel-critical" : "span-panel-slack"}>
         {isCritical ? (
           <>
             <span class="span-critical" aria-hidden="true">
@@ -144,6 +145,8 @@ function Figures({ state, trace, row }: { state: TraceState; trace: Trace; row: 
               <>
                 : it could end <b>{duration(slack)}</b> later.
               </>
+            ) : isOutside ? (
+              ", which does not count what ran outside its parent."
             ) : (
               ", yet nothing would be won or lost if it ended earlier."
             )}
@@ -173,7 +176,7 @@ function UsualPair({ usual, nanos }: { usual: Usual | undefined; nanos: number }
 
 function Pair({ name, value, hint }: { name: string; value: string; hint?: string }) {
   return (
-    <div class="pair">
+    <div class="figure-pair">
       <span class="muted">{name}</span>
       <b title={hint}>{value}</b>
     </div>

@@ -49,6 +49,12 @@ export class Rows {
     return this.mask?.[row] === 2;
   }
 
+  /** Whether neither the filter nor the subtree that is shown alone hides a row; it may be folded away. */
+  letsThrough(row: number): boolean {
+    const isWithin = this.top < 0 || (row >= this.top && row < this.top + this.trace.subtree[this.top]!);
+    return isWithin && this.mask?.[row] !== 0;
+  }
+
   get isFiltered(): boolean {
     return this.mask !== undefined;
   }

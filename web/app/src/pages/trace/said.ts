@@ -1,6 +1,7 @@
 /** What was said during a trace: log records that belong to it and events of its spans, as lines of one list. */
 import { link } from "../../frame/router";
 import { millisOf } from "../../ui/format";
+import { quote } from "../../ui/quote";
 import { type Attribute, valueText } from "./asked";
 import { rowsOfSpans, serviceOf, type Trace } from "./columns";
 import type { LogRecord } from "./correlated";
@@ -92,7 +93,7 @@ const ROOM_MILLIS = 60_000;
 
 /** Where the logs of its service are, around its time. */
 export function logsAround({ time, service }: Pick<Said, "time" | "service">): string {
-  const stream = service === "" ? '=~".+"' : `=${JSON.stringify(service)}`;
+  const stream = service === "" ? '=~".+"' : `=${quote(service)}`;
   const millis = millisOf(time);
   return link("/explore/logs", {
     q: `{service_name${stream}}`,

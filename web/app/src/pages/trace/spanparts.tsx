@@ -5,9 +5,9 @@ import { CopyButton } from "../../ui/button";
 import { fullTime, millisOf } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { Tabs } from "../../ui/tabs";
-import type { Details, Owner, SpanDetails } from "./asked";
+import type { Details, Owner, SpanDetails, SpanLink } from "./asked";
 import { Attributes } from "./attributes";
-import { FLAG, has, hostOf, nameOf, serviceOf, spanId, type Trace } from "./columns";
+import { FLAG, type Header, has, hostOf, nameOf, serviceOf, spanId, type Trace } from "./columns";
 import { EventList, Exceptions } from "./eventlist";
 import { dayOf, leadsOf, type Stretch } from "./leads";
 import { otlpOf } from "./otlpjson";
@@ -28,15 +28,15 @@ export function SpanParts({ details, trace, row }: { details: Details; trace: Tr
     { id: "json", label: "JSON" },
   ];
   return (
-    <div class="panel-parts">
+    <div class="span-panel-parts">
       {span.status.code === "error" && (
-        <div class="panel-error">
+        <div class="span-panel-error">
           <Icon name="error" /> <span>{span.status.message || "Error, without a message"}</span>
         </div>
       )}
       <Exceptions events={span.events} />
-      <div class="panel-leads">
-        {leadsOf(span, resource, trace.header.traceId, serviceOf(trace, row)).map((lead) => (
+      <div class="span-panel-leads">
+        {leadsOf(span, resource, trace.header, serviceOf(trace, row)).map((lead) => (
           <a key={lead.label} class="lead" href={href(lead.path)}>
             <Icon name={lead.icon} size={13} /> <span class="ellipsis">{lead.label}</span>
           </a>
@@ -53,7 +53,7 @@ export function SpanParts({ details, trace, row }: { details: Details; trace: Tr
       {part === "events" && (
         <EventList events={span.events} dropped={span.droppedEvents} from={span.start} during={during} />
       )}
-      {part === "links" && <LinkPart span={span} during={during} traceId={trace.header.traceId} />}
+      {part === "links" && <LinkPart span={span} during={during} header={trace.header} />}
       {part === "json" && <JsonPart details={details} span={span} trace={trace} row={row} />}
     </div>
   );
@@ -162,14 +162,20 @@ function JsonPart({
   );
 }
 
-function LinkPart({ span, during, traceId }: { span: SpanDetails; during: Stretch; traceId: string }) {
+/** Where a span is that another names: if it is of the same trace, there, also where that is a file's. */
+export function linkedPath(to: Pick<SpanLink, "traceId" | "spanId">, header: Header): string {
+  const id = to.traceId === header.traceId ? header.trace : to.traceId;
+  return link(`/trace/${encodeURIComponent(id)}`, { span: to.spanId });
+}
+
+function LinkPart({ span, during, header }: { span: SpanDetails; during: Stretch; header: Header }) {
   return (
     <div class="stack">
       {span.links.length === 0 && <p class="muted">None</p>}
       {span.links.map((one, at) => (
         <div key={at} class="link-box">
-          <a href={href(link(`/trace/${one.traceId}`, { span: one.spanId }))}>
-            <Icon name="traces" size={13} /> {one.traceId === traceId ? "This trace" : one.traceId} ·{" "}
+          <a href={href(linkedPath(one, header))}>
+            <Icon name="traces" size={13} /> {one.traceId === header.traceId ? "This trace" : one.traceId} ·{" "}
             {one.spanId}
           </a>
           {one.attributes.length > 0 && <Attributes list={one.attributes} scope="link" during={during} />}

@@ -3,14 +3,21 @@
  * stretch that is marked, folds, filters. It outlives answers: when a trace that still runs is read again, folds, selection and window stay.
  */
 import { batch, computed, signal } from "@preact/signals";
-import { param, paramAll, setParams } from "../../frame/router";
+import { param, paramAll, path, setParams } from "../../frame/router";
+import { refresh } from "../../frame/time";
 import { clamp, isWhole, narrowest, readWindow, type Window, writeWindow } from "../../ui/canvas/window";
 import { endOf, FLAG, has, rowOfSpan, serviceOf, spanId, type Trace } from "./columns";
 import { readFolds, writeFolds } from "./folds";
 import { carryFolds, Rows } from "./rows";
 
-/** Writing the address for every frame of a drag would fill the browser's history. */
+/** Browsers take only so many addresses: none for every frame of a drag, nor for every row that a key walks over. */
 const ADDRESS_AFTER_MILLIS = 300;
+
+/** Writes into the address of this page a moment later; another's is not touched. */
+function later(write: () => void): ReturnType<typeof setTimeout> {
+  const here = path.peek();
+  return setTimeout(() => path.peek() === here && write(), ADDRESS_AFTER_MILLIS);
+}
 
 /** Which spans a search found: ascending rows, and how many there are in all. */
 export interface Matches {
@@ -42,10 +49,14 @@ export class TraceState {
   readonly matchSet = computed(() => new Set(this.matches.value?.rows ?? []));
   private timer: ReturnType<typeof setTimeout> | undefined;
   private areaTimer: ReturnType<typeof setTimeout> | undefined;
-  /** What the address had last of the window, the area and the folds, read from it or written. */
+  private spanTimer: ReturnType<typeof setTimeout> | undefined;
+  /** What the address had last of the window, the area, the folds and the span, read from it or written. */
   private written: string | undefined;
   private writtenArea: string | undefined;
   private writtenFolds: string | undefined;
+  private writtenSpan: string | undefined;
+  /** The revision of an answer for which the trace was read again. */
+  private met: string | undefined;
 
   constructor(trace: Trace) {
     this.trace = signal(trace);
@@ -107,9 +118,8 @@ export class TraceState {
       this.changed();
     }
     const span = param("span");
-    const row = this.selected.peek();
-    const current = row >= 0 ? spanId(this.trace.peek(), row) : undefined;
-    if (span === current) return;
+    if (span === this.writtenSpan) return;
+    this.writtenSpan = span;
     this.selected.value = span === undefined ? -1 : rowOfSpan(this.trace.peek(), span);
     if (this.selected.peek() >= 0 && this.rows.peek().reveal(this.selected.peek())) this.changed();
   }
@@ -118,34 +128,57 @@ export class TraceState {
   look(window: Window): void {
     this.window.value = clamp(window, this.length);
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
+    this.timer = later(() => {
       const text = isWhole(this.window.peek(), this.length) ? undefined : writeWindow(this.window.peek());
       this.written = text;
       setParams({ zoom: text }, { replace: true });
-    }, ADDRESS_AFTER_MILLIS);
+    });
   }
 
   /** Marks a stretch, or none; it comes into the address when it stays. */
   mark(area: Window | undefined): void {
     this.area.value = area;
     clearTimeout(this.areaTimer);
-    this.areaTimer = setTimeout(() => {
+    this.areaTimer = later(() => {
       const marked = this.area.peek();
       const text = marked && writeWindow(marked);
       if (text === this.writtenArea) return;
       this.writtenArea = text;
       setParams({ area: text }, { replace: true });
-    }, ADDRESS_AFTER_MILLIS);
+    });
   }
 
-  /** Looks at a span, and makes sure that its row can be seen; -1 looks at none. */
+  /**
+   * Looks at a span, and makes sure that its row can be seen; -1 looks at none. It comes into the address when
+   * it stays.
+   */
   select(row: number): void {
-    const span = row >= 0 ? spanId(this.trace.peek(), row) : undefined;
+    clearTimeout(this.spanTimer);
     batch(() => {
       this.selected.value = row;
       if (row >= 0) this.reveal(row);
-      setParams({ span }, { replace: true });
+      // A newer trace looks for the span in the address if none is looked at.
+      if (row < 0) this.writeSpan();
     });
+    if (row >= 0) this.spanTimer = later(() => this.writeSpan());
+  }
+
+  private writeSpan(): void {
+    const row = this.selected.peek();
+    const text = row >= 0 ? spanId(this.trace.peek(), row) : undefined;
+    if (text === this.writtenSpan) return;
+    this.writtenSpan = text;
+    setParams({ span: text }, { replace: true });
+  }
+
+  /**
+   * An answer has come with rows of this revision. If the server has read the trace again since the page did, as
+   * it does after a while or for another page, the page reads it again too, once.
+   */
+  meet(revision: string): void {
+    if (revision === this.trace.peek().header.revision || revision === this.met) return;
+    this.met = revision;
+    refresh();
   }
 
   /** Opens what hides a row; a filter that hides it goes. */
@@ -217,8 +250,17 @@ export class TraceState {
     return -1;
   }
 
-  /** The next row after the one looked at, in a direction, that fits, folded or not; around the end if need be. */
+  /**
+   * The next row after the one looked at, in a direction, that fits, folded or not; around the end if need be. One
+   * that filters hide is found only if no other fits.
+   */
   findRow(direction: 1 | -1, fits: (row: number) => boolean): number {
+    const rows = this.rows.peek();
+    const row = this.nextRow(direction, (one) => rows.letsThrough(one) && fits(one));
+    return row >= 0 ? row : this.nextRow(direction, fits);
+  }
+
+  private nextRow(direction: 1 | -1, fits: (row: number) => boolean): number {
     const { spans } = this.trace.peek();
     const selected = this.selected.peek();
     const from = selected < 0 && direction === -1 ? 0 : selected;
@@ -232,5 +274,6 @@ export class TraceState {
   close(): void {
     clearTimeout(this.timer);
     clearTimeout(this.areaTimer);
+    clearTimeout(this.spanTimer);
   }
 }

@@ -7,6 +7,7 @@ import { Answer, Empty, Warning } from "../../ui/states";
 import { Suggest } from "../../ui/suggest";
 import { type Column, Table } from "../../ui/table";
 import { askKeys, askStatistics, type Group } from "./asked";
+import { useOfTrace } from "./oftrace";
 import { sortingBy } from "./sorting";
 import type { TraceState } from "./state";
 
@@ -106,7 +107,10 @@ function Share({ value, of, isCritical }: { value: number; of: number; isCritica
 export function StatisticsView({ state, id }: { state: TraceState; id: string }) {
   const by = param("by") ?? "operation";
   const { header } = state.trace.value;
-  const asked = useAsk((signal) => askStatistics(id, by, signal), [id, by, header.revision]);
+  const asked = useOfTrace(
+    state,
+    useAsk((signal) => askStatistics(id, by, signal), [id, by, header.revision]),
+  );
   const suggestions = async () => {
     const { keys } = await askKeys(id);
     return [...GROUPINGS.map(([, label]) => label), ...keys.map(({ key }) => key)];
@@ -140,7 +144,7 @@ export function StatisticsView({ state, id }: { state: TraceState; id: string })
                   rows={groups}
                   rowKey={({ service, name }) => `${service ?? ""}\u0001${name ?? "\u0002"}`}
                   {...sortingBy("statsSort", { column: "selfShare", descending: true })}
-                  onOpen={({ longestRow }) => state.select(longestRow)}
+                  onOpen={({ longestRow }) => asked.isOfTrace && state.select(longestRow)}
                 />
               )}
             </>

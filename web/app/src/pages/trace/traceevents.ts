@@ -1,11 +1,12 @@
 /** The events of all spans: listed by the log view, and marked on the bars. */
 import { useMemo } from "preact/hooks";
 import { getJson } from "../../frame/api";
-import { type Asked, useAsk } from "../../frame/useask";
+import { useAsk } from "../../frame/useask";
 import { count } from "../../ui/format";
 import type { Attribute } from "./asked";
 import type { EventTimes } from "./bars";
 import { byRow } from "./byrow";
+import { type OfTrace, useOfTrace } from "./oftrace";
 import type { TraceState } from "./state";
 
 export interface TraceEvent {
@@ -45,18 +46,21 @@ export async function askEvents(id: string, signal: AbortSignal): Promise<TraceE
 }
 
 /** The events, if there are any. */
-export function useEvents(state: TraceState, id: string): Asked<TraceEvents> {
+export function useEvents(state: TraceState, id: string): OfTrace<TraceEvents> {
   const { totals, revision } = state.trace.value.header;
   const question = (signal: AbortSignal) => askEvents(id, signal);
-  return useAsk(totals.events > 0 ? question : undefined, [id, revision, totals.events > 0]);
+  return useOfTrace(
+    state,
+    useAsk(totals.events > 0 ? question : undefined, [id, revision, totals.events > 0]),
+  );
 }
 
 /** When events happened, by row, for drawing; and how many there are if these are not all. */
 export function useEventTimes(state: TraceState, id: string): { times?: EventTimes; cut?: string } {
-  const { data } = useEvents(state, id);
+  const { data, isOfTrace } = useEvents(state, id);
   const trace = state.trace.value;
   return useMemo(() => {
-    if (!data || data.revision !== trace.header.revision) return {};
+    if (!data || !isOfTrace) return {};
     const times = eventTimes(data.events, BigInt(trace.header.t0), trace.spans);
     return { times, cut: cutText(data) };
   }, [data, trace]);

@@ -1,7 +1,7 @@
 /** How long spans of the same service and name took in the day before a trace: what is usual for a span. */
 import { useAsk } from "../../frame/useask";
-import { quote } from "../../ui/editor/traceqltokens";
 import { millisOf } from "../../ui/format";
+import { quote } from "../../ui/quote";
 import { askTotals } from "../traces/ask";
 import { labelOf } from "../traces/overtime";
 

@@ -2,7 +2,8 @@
 import { useState } from "preact/hooks";
 import { Button } from "../../ui/button";
 import { tagScopes, tagValues } from "../../ui/editor/tags";
-import { COMPARISONS, fieldName, quote } from "../../ui/editor/traceqltokens";
+import { COMPARISONS } from "../../ui/editor/traceqltokens";
+import { fieldName, quote, unquote } from "../../ui/quote";
 import { Suggest } from "../../ui/suggest";
 import { type Built, type Condition, typedOf, write, writtenField, writtenValue } from "./query";
 
@@ -69,8 +70,11 @@ export function Builder({ built, onChange, onRun }: BuilderProps) {
               value={condition ? typedOf(condition) : ""}
               placeholder={fixed.placeholder}
               suggestions={
-                fixed.field === "duration" ? undefined : () => valuesOf(fixed.field, others(built, condition))
+                fixed.field === "duration"
+                  ? undefined
+                  : (typed) => valuesOf(fixed.field, others(built, condition), typed)
               }
+              asksTyped
               onChange={(typed) => setFixed(fixed, typed)}
               onEnter={onRun}
             />
@@ -93,8 +97,9 @@ export function Builder({ built, onChange, onRun }: BuilderProps) {
 }
 
 /** Values to choose from, as people type them: a text that looks like a number keeps its quotes. */
-async function valuesOf(field: string, given: string): Promise<string[]> {
-  return (await tagValues(field, given)).map(({ type, value }) =>
+async function valuesOf(field: string, given: string, typed: string): Promise<string[]> {
+  const { values } = await tagValues(field, given, unquote(typed.trim()));
+  return values.map(({ type, value }) =>
     type === "string" ? typedOf({ field, operator: "=", value: quote(value) }) : value,
   );
 }
@@ -140,7 +145,8 @@ function ConditionRow(props: {
         label={`Value of ${condition.field}`}
         hideLabel
         value={typedOf(condition)}
-        suggestions={() => valuesOf(condition.field, given)}
+        suggestions={(typed) => valuesOf(condition.field, given, typed)}
+        asksTyped
         onChange={(typed) =>
           onChange({ ...condition, value: writtenValue(condition.field, typed, condition.operator) })
         }
@@ -189,7 +195,8 @@ function NewCondition({ given, onAdd }: { given: string; onAdd: (condition: Cond
             label="Value"
             hideLabel
             value={value}
-            suggestions={() => valuesOf(field, given)}
+            suggestions={(typed) => valuesOf(field, given, typed)}
+            asksTyped
             onChange={add}
             width="260px"
           />

@@ -2,7 +2,7 @@
  * What `compare()` answers, as a ranking: which values of which attributes are more or less frequent among
  * the selected spans than among the rest, by how much, and whether that may be chance.
  */
-import { quote } from "../../ui/editor/traceqltokens";
+import { quote } from "../../ui/quote";
 
 /** A label of a series, as Tempo's JSON has it. */
 export interface TempoLabel {

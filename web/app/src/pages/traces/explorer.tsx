@@ -9,29 +9,53 @@ import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { queryError } from "../../ui/editor/errors";
 import { Check } from "../../ui/field";
-import { count, duration, percent, time } from "../../ui/format";
+import { count, duration, millisOf, percent, time } from "../../ui/format";
 import { Card } from "../../ui/page";
 import { Answer, Empty, Warning } from "../../ui/states";
 import { askTotals } from "./ask";
 import { boxOf, type ChosenBox } from "./charts";
 import { byField, certainty, compared, type Difference, literal } from "./difference";
+import type { FoundTrace } from "./found";
 import { comparedIn, durationText, filterOf, withCondition } from "./query";
 
 const VALUES_TOLD = 12;
 const VALUES_SHOWN = 4;
 const FIELDS_SHOWN = 12;
+/** Traces that a question names: proxies mostly take addresses of 8 KiB. */
+const MOST_IDS = 100;
 
 /** The duration that a box is of. */
 function durationOf(box: ChosenBox): string {
   return box.ofTraces ? "traceDuration" : "duration";
 }
 
-/** What is selected, as `compare()` takes it. */
-export function comparison(box: ChosenBox | undefined, selected: string | undefined): string | undefined {
+/** The traces that the points of a box are of. */
+function tracesIn(box: ChosenBox, traces: readonly FoundTrace[]): readonly FoundTrace[] {
+  return traces.filter(({ start, durationNanos }) => {
+    const millis = millisOf(start);
+    // The ends of boxes are whole milliseconds, the nearest.
+    const isWithin = millis >= box.from - 0.5 && millis <= box.to + 0.5;
+    return isWithin && durationNanos >= box.low && durationNanos <= box.high;
+  });
+}
+
+/** What is selected, as `compare()` takes it; `traces` are those that a box of traces was drawn around. */
+export function comparison(
+  box: ChosenBox | undefined,
+  selected: string | undefined,
+  traces: readonly FoundTrace[] = [],
+): string | undefined {
   if (box) {
+    const chosen = box.ofTraces ? tracesIn(box, traces) : [];
+    // Times would be those of spans, which begin later than their traces.
+    if (chosen.length > 0 && chosen.length <= MOST_IDS) {
+      const ids = chosen.map(({ id }) => `trace:id = "${id}"`).join(" || ");
+      return `compare({ ${ids} }, ${VALUES_TOLD})`;
+    }
+    const to = box.ofTraces ? box.to + box.high / 1e6 : box.to;
     const field = durationOf(box);
     const inside = `{ ${field} >= ${durationText(box.low)} && ${field} <= ${durationText(box.high)} }`;
-    return `compare(${inside}, ${VALUES_TOLD}, ${nanos(box.from)}, ${nanos(box.to)})`;
+    return `compare(${inside}, ${VALUES_TOLD}, ${nanos(box.from)}, ${nanos(to)})`;
   }
   return selected ? `compare(${selected}, ${VALUES_TOLD})` : undefined;
 }
@@ -43,18 +67,21 @@ function nanos(millis: number): string {
 export function DifferenceExplorer({
   filter,
   query,
+  traces,
   onQuery,
   onError,
 }: {
   filter: string;
   query: string;
+  /** Those that are shown. */
+  traces: readonly FoundTrace[];
   onQuery: (query: string) => void;
   /** Told what is wrong with a comparison that the query itself asks for. */
   onError: (error?: Error) => void;
 }) {
   const box = boxOf(param("box"));
   const typed = comparedIn(query);
-  const stage = comparison(box, param("sel"));
+  const stage = comparison(box, param("sel"), traces);
   // What was chosen goes before what the query compares.
   const isTyped = stage === undefined && typed !== undefined;
   const selected = isTyped ? typed : param("sel");

@@ -6,14 +6,14 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { type ApiError, getJson } from "../../frame/api";
 import { href } from "../../frame/base";
 import { ran } from "../../frame/recents";
-import { link, param, setParams } from "../../frame/router";
+import { pageLink, param, setParams } from "../../frame/router";
 import { theme } from "../../frame/theme";
 import { durationMillis, range } from "../../frame/time";
 import { useAsk } from "../../frame/useask";
 import { Button } from "../../ui/button";
 import { useAddressWindow } from "../../ui/canvas/addresswindow";
 import { Flame } from "../../ui/canvas/flame";
-import { boxesOf, change, type FlameAnswer, nodeAt, type Step, stepsTo } from "../../ui/canvas/flamenodes";
+import { boxesOf, change, type FlameAnswer, type FlameNode, pathIds } from "../../ui/canvas/flamenodes";
 import { colorOf } from "../../ui/colors";
 import { Editor } from "../../ui/editor";
 import { type QueryError, queryError } from "../../ui/editor/errors";
@@ -83,10 +83,7 @@ export default function FlamePage() {
     <PageBody
       title="Flame of many traces"
       actions={
-        <a
-          class="button button-plain"
-          href={href(link("/traces", { q: query, from: param("from"), to: param("to") }))}
-        >
+        <a class="button button-plain" href={href(pageLink("/traces", { q: query }))}>
           Search
         </a>
       }
@@ -172,20 +169,25 @@ function Queries(props: { query: string; other?: string; earlier: string; wrong:
   );
 }
 
+/** The node that a parameter names by its path: its number is another one in the next answer. */
+function useChosenNode(
+  name: string,
+  nodes: readonly FlameNode[],
+): [node: number | undefined, choose: (node: number) => void] {
+  const ids = useMemo(() => pathIds(nodes), [nodes]);
+  const wanted = param(name);
+  const at = wanted === undefined ? -1 : ids.indexOf(wanted);
+  return [at < 0 ? undefined : at, (node) => setParams({ [name]: ids[node] }, { replace: true })];
+}
+
 function Merged({ data, limit, weight }: { data: Answered; limit: number; weight: Weight }) {
   const { nodes, traces, truncated } = data.flame;
-  const shown = useMemo(() => (weight === "self" ? byOwnTime(nodes) : nodes), [nodes, weight]);
+  const isOwn = weight === "self";
+  const shown = useMemo(() => (isOwn ? byOwnTime(nodes) : nodes), [nodes, isOwn]);
   const boxes = useMemo(() => boxesOf(shown), [shown]);
   const looking = useAddressWindow("close", boxes.length);
-  // By their ways: numbers of nodes are others in the next answer.
-  const [path, setPath] = useState<readonly Step[]>();
-  const [operation, setOperation] = useState<readonly Step[]>();
-  const selected = useMemo(() => nodeAt(nodes, path), [nodes, path]);
-  const marked = useMemo(
-    () => (weight === "self" ? nodeAt(shown, operation) : selected),
-    [shown, operation, selected, weight],
-  );
-  const selectPath = (at: number) => setPath(stepsTo(nodes, at));
+  const [selected, selectPath] = useChosenNode("path", nodes);
+  const [operation, selectOperation] = useChosenNode("operation", shown);
   const hasOther = data.b !== undefined;
   const more = Math.min(MOST_TRACES, limit * 4);
   theme.value;
@@ -215,8 +217,8 @@ function Merged({ data, limit, weight }: { data: Answered; limit: number; weight
             ["self", "own time"],
           ]}
           onChange={(by) => {
-            setOperation(undefined);
-            setParams({ by: by === "self" ? by : undefined, close: undefined }, { replace: true });
+            const all = { close: undefined, operation: undefined };
+            setParams({ by: by === "self" ? by : undefined, ...all }, { replace: true });
           }}
         />
       </div>
@@ -234,12 +236,12 @@ function Merged({ data, limit, weight }: { data: Answered; limit: number; weight
           key={weight}
           boxes={boxes}
           looking={looking}
-          label={weight === "self" ? "Own time by service and operation" : "Flame of the traces"}
+          label={isOwn ? "Own time by service and operation" : "Flame of the traces"}
           text={(box) => shown[box]!.name}
           color={color}
-          unit={weight === "self" ? "operations" : "paths"}
-          selected={marked}
-          onSelect={weight === "self" ? (at) => setOperation(stepsTo(shown, at)) : selectPath}
+          unit={isOwn ? "operations" : "paths"}
+          selected={isOwn ? operation : selected}
+          onSelect={isOwn ? selectOperation : selectPath}
           isMarked={(box) => shown[box]!.a.errors + (shown[box]!.b?.errors ?? 0) > 0}
           tip={(box) => <FlameTip node={shown[box]!} traces={traces} hasOther={hasOther} weight={weight} />}
         />

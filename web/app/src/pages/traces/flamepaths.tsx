@@ -20,7 +20,6 @@ interface FlamePathsProps {
 interface PathRow {
   at: number;
   node: FlameNode;
-  path: string;
   /** Nanoseconds for each trace of a side. */
   a: number;
   b: number;
@@ -28,10 +27,19 @@ interface PathRow {
   selfB: number;
 }
 
-/** Names from the top down to a node. */
+/** Names that are told of a path, the last ones, and how much of each: both may be of any length. */
+const NAMES_TOLD = 8;
+const NAME_LENGTH = 200;
+
+/** Names on the way down to a node. */
 export function pathOf(nodes: readonly FlameNode[], at: number): string {
   const names: string[] = [];
-  for (let node = at; node >= 0; node = nodes[node]!.parent) names.push(nodes[node]!.name);
+  let node = at;
+  for (; node >= 0 && names.length < NAMES_TOLD; node = nodes[node]!.parent) {
+    const { name } = nodes[node]!;
+    names.push(name.length > NAME_LENGTH ? `${name.slice(0, NAME_LENGTH)}…` : name);
+  }
+  if (node >= 0) names.push("…");
   return names.reverse().join(" / ");
 }
 
@@ -43,7 +51,6 @@ export function FlamePaths({ nodes, traces, hasOther, selected, onSelect }: Flam
         return {
           at,
           node,
-          path: pathOf(nodes, at),
           a: node.a.totalNanos / tracesA,
           b: (node.b?.totalNanos ?? 0) / tracesB,
           selfA: node.a.selfNanos / tracesA,
@@ -52,7 +59,7 @@ export function FlamePaths({ nodes, traces, hasOther, selected, onSelect }: Flam
       }),
     [nodes, traces],
   );
-  const columns = useMemo(() => columnsOf(hasOther), [hasOther]);
+  const columns = useMemo(() => columnsOf(nodes, hasOther), [nodes, hasOther]);
   return (
     <Table
       label="Paths"
@@ -66,17 +73,21 @@ export function FlamePaths({ nodes, traces, hasOther, selected, onSelect }: Flam
   );
 }
 
-function columnsOf(hasOther: boolean): Column<PathRow>[] {
+function columnsOf(nodes: readonly FlameNode[], hasOther: boolean): Column<PathRow>[] {
   const path: Column<PathRow> = {
     id: "path",
     title: "Path",
     width: "minmax(240px, 1fr)",
-    render: ({ node, path }) => (
-      <span title={path}>
-        <span class="swatch" style={{ background: colorOf(node.service) }} /> {path}
-      </span>
-    ),
-    value: (row) => row.path,
+    render: ({ node, at }) => {
+      const text = pathOf(nodes, at);
+      return (
+        <span title={text}>
+          <span class="swatch" style={{ background: colorOf(node.service) }} /> {text}
+        </span>
+      );
+    },
+    // As in the flame: each below the one that it is of.
+    value: ({ at }) => at,
   };
   const number = (
     id: string,

@@ -1,4 +1,5 @@
 /** Traces as a search finds them. */
+import { pageLink } from "../../frame/router";
 import { duration } from "../../ui/format";
 
 /** A value of an attribute: how it is shown, and what it is sorted by. */
@@ -50,6 +51,11 @@ export interface SearchedTrace {
       attributes: readonly { key: string; type: string; value: unknown }[];
     }[];
   }[];
+}
+
+/** The path of a found trace: with the time that is looked at, for the way back; it is not live by itself. */
+export function tracePath(id: string, span?: string): string {
+  return pageLink(`/trace/${id}`, { span, refresh: undefined });
 }
 
 /** A trace of the answer of a search. */

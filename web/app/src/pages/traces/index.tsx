@@ -5,7 +5,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { href } from "../../frame/base";
 import { ran } from "../../frame/recents";
-import { link, param, setParams } from "../../frame/router";
+import { pageLink, param, setParams } from "../../frame/router";
 import { range } from "../../frame/time";
 import { Button } from "../../ui/button";
 import { Editor } from "../../ui/editor";
@@ -68,7 +68,6 @@ export default function TracesPage() {
   const limit = Math.max(1, Math.min(MOST_TRACES, Number(param("limit")) || DEFAULT_LIMIT));
   const spans = spansOf(param("spans"));
   const { sorting = NEWEST_FIRST, onSort } = addressSorting(NEWEST_FIRST);
-  const shown = range.value;
   const metrics = metricsFunction(query);
   const asked = metrics ? filterOf(query) : query;
   const order = orderOf(sorting);
@@ -76,8 +75,7 @@ export default function TracesPage() {
   const found = useSearch({
     query: asked,
     select: selected.join(","),
-    from: shown.from,
-    to: shown.to,
+    within: range.value,
     limit,
     spans,
     order,
@@ -98,10 +96,7 @@ export default function TracesPage() {
           {metrics !== "compare" && (
             <ToDashboard panel={() => tracesPanel(query, metrics !== undefined, kind)} />
           )}
-          <a
-            class="button button-plain"
-            href={href(link("/traces/flame", { q: query, from: param("from"), to: param("to") }))}
-          >
+          <a class="button button-plain" href={href(pageLink("/traces/flame", { q: asked }))}>
             Flame
           </a>
           <UploadTrace />
@@ -115,7 +110,13 @@ export default function TracesPage() {
         <div class="traces-body">
           <div class="traces-main">
             {(found.traces.length > 0 || found.isRunning) && <Charts filter={filter} traces={found.traces} />}
-            <DifferenceExplorer filter={filter} query={query} onQuery={search} onError={setFailure} />
+            <DifferenceExplorer
+              filter={filter}
+              query={query}
+              traces={found.traces}
+              onQuery={search}
+              onError={setFailure}
+            />
             <div class="traces-status">
               <Status found={found} limit={limit} order={order} />
               <span class="page-actions">

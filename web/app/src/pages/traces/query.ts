@@ -2,7 +2,8 @@
  * TraceQL as the builder sees it: one filter of conditions joined by `&&`, and stages behind it that stay as
  * they are. What cannot be read so is left to the editor.
  */
-import { COMPARISONS, quote, type Token, tokens, unquote } from "../../ui/editor/traceqltokens";
+import { COMPARISONS, type Token, tokens } from "../../ui/editor/traceqltokens";
+import { quote, unquote } from "../../ui/quote";
 
 export interface Condition {
   field: string;
@@ -86,9 +87,29 @@ export function withCondition(text: string, condition: Condition): string {
     return write({ ...built, conditions: [...rest, condition] });
   }
   const { filter, stages } = split(text);
-  const added = `{ ${condition.field} ${condition.operator} ${condition.value} }`;
-  const joined = filter === "{}" ? added : `(${filter}) && ${added}`;
+  const joined = narrowed(filter, `${condition.field} ${condition.operator} ${condition.value}`);
   return stages === "" ? joined : `${joined} ${stages}`;
+}
+
+/** Those spans of a filter that meet a condition too: `&&` between spansets would be the spans of both. */
+function narrowed(filter: string, condition: string): string {
+  const all = tokens(filter);
+  const close = all.findIndex((token) => token.text === "}");
+  if (all[0]?.text !== "{" || close !== all.length - 1) return `(${filter} | { ${condition} })`;
+  if (close === 1) return `{ ${condition} }`;
+  const inside = filter.slice(all[0].to, all[close]!.from).trim();
+  const isEither = hasOutside(all.slice(1, close), "||");
+  return `{ ${isEither ? `(${inside})` : inside} && ${condition} }`;
+}
+
+/** Whether a sign stands outside of parentheses. */
+function hasOutside(all: readonly Token[], sign: string): boolean {
+  let depth = 0;
+  return all.some(({ text }) => {
+    if (text === "(") depth += 1;
+    else if (text === ")") depth -= 1;
+    return depth === 0 && text === sign;
+  });
 }
 
 const METRICS = /^(?:rate|compare|\w+_over_time)$/;

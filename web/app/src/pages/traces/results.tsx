@@ -1,14 +1,14 @@
 /** What a search found: one row for each trace, or for each span that matched. */
 import { useMemo } from "preact/hooks";
 import { href } from "../../frame/base";
-import { link, navigate, param, setParams } from "../../frame/router";
+import { navigate, pageLink, param, setParams } from "../../frame/router";
 import { Button } from "../../ui/button";
 import { colorOf } from "../../ui/colors";
 import { count, duration, fullTime, millisOf, time } from "../../ui/format";
 import { Icon } from "../../ui/icon";
 import { type Column, type Sorting, Table } from "../../ui/table";
 import { CutColumns, CutRows } from "./cutspans";
-import { type FoundSpan, type FoundTrace, orderIn, valueIn, valuesIn } from "./found";
+import { type FoundSpan, type FoundTrace, orderIn, tracePath, valueIn, valuesIn } from "./found";
 
 interface ResultsProps {
   traces: readonly FoundTrace[];
@@ -80,7 +80,7 @@ function TraceRows({ traces, fields, spans, sorting, onSort }: ResultsProps) {
         title: <span class="hidden">Compare</span>,
         width: "44px",
         render: ({ id, name }) => (
-          <label class="pair">
+          <label class="mark-pair">
             <input
               type="checkbox"
               aria-label={`Compare ${name} ${id.slice(0, 8)}`}
@@ -109,7 +109,7 @@ function TraceRows({ traces, fields, spans, sorting, onSort }: ResultsProps) {
         id: "name",
         title: "Root span",
         width: "minmax(140px, 1.6fr)",
-        render: ({ id, name }) => <a href={href(link(`/trace/${id}`))}>{name || id}</a>,
+        render: ({ id, name }) => <a href={href(tracePath(id))}>{name || id}</a>,
         value: ({ name }) => name,
       },
       ...fields.map((field) =>
@@ -164,7 +164,7 @@ function TraceRows({ traces, fields, spans, sorting, onSort }: ResultsProps) {
             kind="primary"
             icon="compare"
             disabled={pair.length < 2}
-            onClick={() => navigate(link("/compare", { a: pair[0], b: pair[1] }))}
+            onClick={() => navigate(pageLink("/compare", { a: pair[0], b: pair[1], refresh: undefined }))}
           >
             Compare A and B
           </Button>
@@ -183,7 +183,7 @@ function TraceRows({ traces, fields, spans, sorting, onSort }: ResultsProps) {
         sorting={sorting}
         onSort={onSort}
         isSelected={({ id }) => pair.includes(id)}
-        onOpen={({ id }) => navigate(link(`/trace/${id}`))}
+        onOpen={({ id }) => navigate(tracePath(id))}
       />
     </>
   );
@@ -234,9 +234,7 @@ function SpanRows({ traces, fields, spans, sorting, onSort }: ResultsProps) {
         id: "name",
         title: "Span",
         width: "minmax(140px, 1.4fr)",
-        render: ({ trace, span }) => (
-          <a href={href(link(`/trace/${trace.id}`, { span: span.id }))}>{span.name || span.id}</a>
-        ),
+        render: ({ trace, span }) => <a href={href(tracePath(trace.id, span.id))}>{span.name || span.id}</a>,
         value: ({ span }) => span.name,
       },
       {
@@ -282,7 +280,7 @@ function SpanRows({ traces, fields, spans, sorting, onSort }: ResultsProps) {
         rowKey={({ trace, span }) => `${trace.id}/${span.id}`}
         sorting={sorting}
         onSort={onSort}
-        onOpen={({ trace, span }) => navigate(link(`/trace/${trace.id}`, { span: span.id }))}
+        onOpen={({ trace, span }) => navigate(tracePath(trace.id, span.id))}
       />
     </>
   );

@@ -4,7 +4,7 @@
  */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { href } from "../../frame/base";
-import { link, navigate } from "../../frame/router";
+import { navigate } from "../../frame/router";
 import type { Range } from "../../frame/time";
 import { cellsText, useBoxKeys } from "../../ui/boxkeys";
 import { colorOf } from "../../ui/colors";
@@ -18,7 +18,7 @@ import {
   type HeatData,
   type HeatLook,
 } from "../../ui/heatgeometry";
-import type { FoundTrace } from "./found";
+import { type FoundTrace, tracePath } from "./found";
 
 interface ScatterProps {
   traces: readonly FoundTrace[];
@@ -180,12 +180,12 @@ export function Scatter({ traces, height, range, selection, onSelect, onClear }:
         {traces.map((trace) => (
           <a
             key={trace.id}
-            href={href(link(`/trace/${trace.id}`))}
+            href={href(tracePath(trace.id))}
             onClick={(event) => {
               // Links of drawings are not taken by the frame: their addresses are no texts.
               if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
               event.preventDefault();
-              navigate(link(`/trace/${trace.id}`));
+              navigate(tracePath(trace.id));
             }}
             aria-label={`${trace.service} ${trace.name}, ${duration(trace.durationNanos)}`}
           >

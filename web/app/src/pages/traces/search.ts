@@ -4,7 +4,7 @@
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, connection, eachLine, question } from "../../frame/api";
-import { refreshes } from "../../frame/time";
+import type { Range } from "../../frame/time";
 import { token } from "../../frame/token";
 import { bytes, count } from "../../ui/format";
 import { type FoundTrace, foundTrace, type SearchedTrace } from "./found";
@@ -34,8 +34,8 @@ interface Asked {
   query: string;
   /** Attributes to be answered of spans, with commas between. */
   select: string;
-  from: number;
-  to: number;
+  /** The time that is looked at: another object asks again, also one of the same numbers. */
+  within: Range;
   limit: number;
   /** How many spans are answered of each trace; without it, some. */
   spans?: number;
@@ -119,6 +119,11 @@ export function heard(before: State, line: SearchLine): State {
   return { ...before, elapsedMillis, damagedBlocks, isTruncated: truncated, isRunning: false };
 }
 
+/** What is shown of a search that runs: what was found last stays until something is found now. */
+export function soFar(shown: State, known: State): State {
+  return known.isRunning && known.traces.length === 0 ? { ...known, traces: shown.traces } : known;
+}
+
 /**
  * What is shown of a search that did not come to its end: what it found, or what the one before had found if
  * that is nothing, since a server that is gone for a moment takes nothing away.
@@ -128,7 +133,7 @@ export function brokenOff(shown: State, known: State, error?: Error): State {
   return { ...last, isRunning: false, error };
 }
 
-export function useSearch({ query, select, from, to, limit, spans = USUAL_SPANS, order }: Asked): Search {
+export function useSearch({ query, select, within, limit, spans = USUAL_SPANS, order }: Asked): Search {
   const [state, setState] = useState<State>(NOTHING);
   const [turn, setTurn] = useState(0);
   const isLost = connection.value.lost;
@@ -146,7 +151,7 @@ export function useSearch({ query, select, from, to, limit, spans = USUAL_SPANS,
       setState(known);
     };
     const timer = setInterval(() => {
-      if (isDue) setState(known);
+      if (isDue) setState((before) => soFar(before, known));
       isDue = false;
     }, DRAW_EVERY_MILLIS);
     running.current = {
@@ -155,14 +160,13 @@ export function useSearch({ query, select, from, to, limit, spans = USUAL_SPANS,
         end({ isStopped: true });
       },
     };
-    // What was found last stays until something is found now.
     setState((before) => ({ ...before, isRunning: true, isStopped: false, error: undefined }));
     const asked = {
       q: query,
       select,
       sort: order,
-      start: Math.floor(from),
-      end: Math.ceil(to),
+      start: Math.floor(within.from),
+      end: Math.ceil(within.to),
       limit,
       spss: spans,
     };
@@ -187,6 +191,6 @@ export function useSearch({ query, select, from, to, limit, spans = USUAL_SPANS,
       controller.abort();
     };
     // One that is back is asked again, and one that wanted to know who asks.
-  }, [query, select, from, to, limit, spans, order, turn, isLost, token.value, refreshes.value]);
+  }, [query, select, within, limit, spans, order, turn, isLost, token.value]);
   return { ...state, stop: () => running.current?.stop(), again: () => setTurn(turn + 1) };
 }

@@ -1,6 +1,8 @@
 /** How a flame is drawn: boxes with their names, and strips of those that are too narrow. */
+
+import { faded } from "../shades";
 import { eachSeen, type FlameBoxes, type Strip } from "./flamegeometry";
-import { cutTo, fade, type Paint, paint } from "./paint";
+import { cutTo, type Paint, paint } from "./paint";
 import type { Window } from "./window";
 
 /** How high a level is. */
@@ -32,7 +34,7 @@ export function drawFlame(
   context.font = colors.font;
   context.textBaseline = "middle";
   context.textAlign = "left";
-  const muted = fade(colors.muted, isMatch ? 0.18 : 0.5);
+  const muted = faded(colors.muted, isMatch ? 0.18 : 0.5);
   const lineOf = (depth: number) => depth * LINE - top;
   eachSeen(
     boxes,
@@ -72,7 +74,7 @@ function drawBox(
 ): void {
   const isOther = isMatch !== undefined && !isMatch(box);
   const fill = color(box);
-  context.fillStyle = fade(fill, isOther ? 0.18 : 0.85);
+  context.fillStyle = faded(fill, isOther ? 0.18 : 0.85);
   context.fillRect(left, y + 1, Math.max(0.6, right - left - 0.6), LINE - 2);
   if (isMarked?.(box)) {
     context.fillStyle = colors.bad;

@@ -34,35 +34,25 @@ export interface FlameAnswer {
 }
 
 /** What a node weighs, on both sides. */
-export function weightOf({ a, b }: FlameNode): number {
+function weightOf({ a, b }: FlameNode): number {
   return a.weightNanos + (b?.weightNanos ?? 0);
 }
 
-/** A node on the way down to another. */
-export type Step = Pick<FlameNode, "service" | "name">;
-
-/** The way from the top to a node: it is the same in another answer, where the node has another number. */
-export function stepsTo(nodes: readonly FlameNode[], node: number): Step[] {
-  const steps: Step[] = [];
-  for (let at = node; at >= 0; at = nodes[at]!.parent) {
-    const { service, name } = nodes[at]!;
-    steps.push({ service, name });
-  }
-  return steps.reverse();
-}
-
-/** The node at the end of a way; `undefined` if there is none, or no way. */
-export function nodeAt(nodes: readonly FlameNode[], steps: readonly Step[] = []): number | undefined {
-  let [above, gone] = [-1, 0];
-  // Children come after their parents, and no two of them have the same service and name.
-  for (let at = 0; at < nodes.length && gone < steps.length; at += 1) {
-    const { parent, service, name } = nodes[at]!;
-    const step = steps[gone]!;
-    if (parent !== above || service !== step.service || name !== step.name) continue;
-    above = at;
-    gone += 1;
-  }
-  return gone > 0 && gone === steps.length ? above : undefined;
+/** For each node, its path as eight digits: the same in another answer, where the node has another number. */
+export function pathIds(nodes: readonly FlameNode[]): string[] {
+  const hashes = new Uint32Array(nodes.length);
+  nodes.forEach(({ parent, service, name }, at) => {
+    let hash = parent < 0 ? 2166136261 : hashes[parent]!;
+    for (const text of [service, name]) {
+      for (let letter = 0; letter < text.length; letter += 1) {
+        hash = Math.imul(hash ^ text.charCodeAt(letter), 16777619);
+      }
+      // Where one text ends and the next begins.
+      hash = Math.imul(hash ^ 0xffff, 16777619);
+    }
+    hashes[at] = hash;
+  });
+  return Array.from(hashes, (hash) => hash.toString(16).padStart(8, "0"));
 }
 
 /** Boxes of nodes in tree order. */

@@ -46,22 +46,6 @@ export function paint(): Paint {
   return made;
 }
 
-const faded = new Map<string, string>();
-
-/** A colour `#rrggbb` with less of it, 0 to 1. */
-export function fade(color: string, alpha: number): string {
-  const key = `${color}${alpha}`;
-  let text = faded.get(key);
-  if (text === undefined) {
-    text = `${color}${Math.round(alpha * 255)
-      .toString(16)
-      .padStart(2, "0")}`;
-    if (faded.size > 2000) faded.clear();
-    faded.set(key, text);
-  }
-  return text;
-}
-
 const hatches = new Map<string, CanvasPattern | null>();
 
 /** Slanted lines of a colour, for what is not to be told by colour alone. */

@@ -6,11 +6,11 @@ import { parser } from "@grafana/lezer-logql";
 import { styleTags, tags } from "@lezer/highlight";
 import { getJson } from "../../frame/api";
 import type { Params } from "../../frame/router";
+import { quote } from "../quote";
 import { type LogPlace, placeIn } from "./logqlplace";
 import { overQuotes } from "./quoted";
 import { remembered } from "./remember";
 import { shownSeconds } from "./tags";
-import { quote } from "./traceqltokens";
 
 const COLORS = styleTags({
   LineComment: tags.lineComment,
@@ -104,7 +104,7 @@ export interface DetectedField {
 }
 
 /** Fields that lines of a selector have in the time shown. */
-export async function detectedFields(selector: string): Promise<readonly DetectedField[]> {
+async function detectedFields(selector: string): Promise<readonly DetectedField[]> {
   const params: Params = { ...shownSeconds(), query: selector };
   const found = await remembered(
     `loki fields ${JSON.stringify(params)}`,
@@ -115,7 +115,7 @@ export async function detectedFields(selector: string): Promise<readonly Detecte
 }
 
 /** Values of a field. */
-export async function fieldValues(field: string, selector: string): Promise<readonly string[]> {
+async function fieldValues(field: string, selector: string): Promise<readonly string[]> {
   const params: Params = { ...shownSeconds(), query: selector };
   const path = `/loki/api/v1/detected_field/${encodeURIComponent(field)}/values`;
   const found = await remembered(

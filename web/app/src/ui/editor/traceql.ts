@@ -4,10 +4,11 @@ import { LanguageSupport, LRLanguage } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
 import { parser } from "@grafana/lezer-traceql";
 import { styleTags, tags } from "@lezer/highlight";
+import { fieldName, quote, unquote } from "../quote";
 import { overQuotes } from "./quoted";
 import { tagScopes, tagValues } from "./tags";
 import { placeIn, type TracePlace } from "./traceqlplace";
-import { COMPARISONS, fieldName, quote } from "./traceqltokens";
+import { COMPARISONS } from "./traceqltokens";
 
 const COLORS = styleTags({
   "LineComment BlockComment": tags.lineComment,
@@ -47,18 +48,27 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
   const query = context.state.doc.toString();
   const place = placeIn(query, context.pos);
   if (!place) return null;
-  const found = await offered(place);
-  if (found.length === 0) return null;
-  const isQuoted = place.kind === "value" && place.quoted;
-  return { from: place.from, options: isQuoted ? overQuotes(found) : found, validFor: /^[\w.:/"`-]*$/ };
+  const typed = query.slice(place.from, context.pos);
+  if (place.kind !== "value") return result(place.from, await offered(place));
+  const { values, isCut } = await tagValues(place.field, place.given, unquote(typed));
+  const found = values.map(({ type, value }) => ({
+    label: type === "string" || place.quoted ? quote(value) : value,
+    detail: type,
+    type: "text",
+  }));
+  return result(place.from, place.quoted ? overQuotes(found) : found, isCut);
 }
 
-async function offered(place: TracePlace): Promise<Completion[]> {
+/** What is offered: others are asked for when more is typed, if these are not all. */
+function result(from: number, options: readonly Completion[], isCut = false): CompletionResult | null {
+  if (options.length === 0) return null;
+  return { from, options, validFor: isCut ? undefined : /^[\w.:/"`-]*$/ };
+}
+
+async function offered(place: Exclude<TracePlace, { kind: "value" }>): Promise<Completion[]> {
   switch (place.kind) {
     case "field":
       return [...place.also.map((label) => ({ label, type: "keyword" })), ...(await fields())];
-    case "value":
-      return values(place.field, place.given, place.quoted);
     case "comparison":
       return COMPARISONS.map((label) => ({ label, type: "keyword", apply: `${label} ` }));
     case "join":
@@ -85,13 +95,4 @@ async function fields(): Promise<Completion[]> {
       boost: boosts[scope] ?? 0,
     })),
   );
-}
-
-async function values(field: string, given: string, quoted: boolean): Promise<Completion[]> {
-  const found = await tagValues(field, given);
-  return found.map(({ type, value }) => ({
-    label: type === "string" || quoted ? quote(value) : value,
-    detail: type,
-    type: "text",
-  }));
 }

@@ -43,22 +43,3 @@ export function tokens(text: string): Token[] {
 
 /** Operators that stand between a field and a value. */
 export const COMPARISONS: readonly string[] = ["=", "!=", ">", ">=", "<", "<=", "=~", "!~"];
-
-/** A text between quotes. */
-export function quote(text: string): string {
-  return `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")}"`;
-}
-
-/** The text that a quoted one stands for. */
-export function unquote(text: string): string {
-  if (text.startsWith("`")) return text.slice(1, text.endsWith("`") && text.length > 1 ? -1 : undefined);
-  if (!text.startsWith('"')) return text;
-  const inner = text.slice(1, text.endsWith('"') && text.length > 1 ? -1 : undefined);
-  return inner.replace(/\\(.)/g, (_, one: string) => (one === "n" ? "\n" : one === "t" ? "\t" : one));
-}
-
-/** A field of a scope: names with other characters than usual are quoted. */
-export function fieldName(scope: string, name: string): string {
-  if (scope === "intrinsic" || scope === "") return name;
-  return /^[\w.:/-]+$/.test(name) ? `${scope}.${name}` : `${scope}.${quote(name)}`;
-}

@@ -1,0 +1,3 @@
+function e(e){return`"${t(e).replaceAll(`
+`,`\\n`).replaceAll(`\r`,`\\r`)}"`}function t(e){return e.replaceAll(`\\`,`\\\\`).replaceAll(`"`,`\\"`)}var n={n:`
+`,r:`\r`,t:`	`};function r(e){return e.startsWith("`")?e.slice(1,e.endsWith("`")&&e.length>1?-1:void 0):e.startsWith(`"`)?e.slice(1,e.endsWith(`"`)&&e.length>1?-1:void 0).replace(/\\(.)/g,(e,t)=>n[t]??t):e}function i(e,n){return e===`intrinsic`||e===``?n:/^[\w.:/-]+$/.test(n)?`${e}.${n}`:`${e}."${t(n)}"`}export{e as n,r,i as t};
