@@ -130,7 +130,14 @@ const KEYS = [
     `/traces?q=${encodeURIComponent("{ status = error }")}&${HOURS}`,
     async (page) => {
       await press(page, "y");
-      const isCopied = async () => (await navigator.clipboard.readText()) === location.href;
+      // The same address may be written in other ways, as with a plus for a space.
+      const isCopied = async () => {
+        const copied = new URL(await navigator.clipboard.readText(), location.origin);
+        const [wanted, told] = [new URL(location.href), copied].map(({ pathname, searchParams }) =>
+          [pathname, searchParams].join("?"),
+        );
+        return told === wanted;
+      };
       await until(() => page.evaluate(isCopied), "the address is copied");
     },
   ],
