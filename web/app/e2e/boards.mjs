@@ -34,7 +34,7 @@ export function board(uid, panels, variables = [], more = {}) {
   };
 }
 
-/** Asks the server; a body is sent as JSON. */
+/** Asks the server; a body is sent as JSON. What is answered in lines is a list of them. */
 export async function ask(server, path, body) {
   const response = await fetch(server.url + path, {
     method: body === undefined ? "GET" : "POST",

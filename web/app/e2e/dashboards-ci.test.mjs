@@ -167,7 +167,7 @@ before(async () => {
   await save(server, DASHBOARD);
   const asked = { uid: "ci", from: "now-6h", to: "now", panels: [{ key: "2", maxDataPoints: 100 }] };
   await until(async () => {
-    const { frames = [] } = await ask(server, "/api/dashboards/query", asked);
+    const [{ frames = [] }] = await ask(server, "/api/dashboards/query", asked);
     return frames[0]?.fields[0].values.length === BUILDS.length;
   }, "the spans that were sent");
 });

@@ -47,7 +47,7 @@ before(async () => {
   await save(server, board("within", [tempo(1, "Found", "table", QUERY), tempo(2, "One", "traces", TRACE)]));
   const asked = { uid: "within", from: "now-1h", to: "now", panels: [{ key: "2", maxDataPoints: 100 }] };
   await until(async () => {
-    const { frames = [] } = await ask(server, "/api/dashboards/query", asked);
+    const [{ frames = [] }] = await ask(server, "/api/dashboards/query", asked);
     return frames[0]?.fields[0].values.length === 2;
   }, "the spans that were sent");
 });
