@@ -66,8 +66,6 @@ function slowest(rounds, of) {
 async function isMovedThrough(page, t) {
   const rounds = [];
   const isSmooth = (gaps) => Math.max(...gaps) <= FRAME_MILLIS;
-  /** Whether frames come in time where nothing is done, in most rounds. */
-  const isCalm = () => 2 * rounds.filter(({ rest }) => isSmooth(rest)).length > rounds.length;
   const gap = () => slowest(rounds, ({ gaps }) => gaps);
   const drawing = () => slowest(rounds, ({ drawings }) => drawings);
   const isGood = () =>
@@ -91,14 +89,14 @@ async function isMovedThrough(page, t) {
   }
   t.diagnostic(`slowest step: ${gap().toFixed(1)} ms to the next frame, ${drawing().toFixed(1)} ms to draw`);
   assert.ok(drawing() <= DRAWING_MILLIS, `a step takes ${drawing()} ms to draw`);
-  // Frames that come late to a page at rest are the machine's.
-  if (!isCalm()) return t.diagnostic("a page at rest has longer frames here: those of steps tell nothing");
   assert.ok(gap() <= FRAME_MILLIS, `the frame after a step comes ${gap()} ms later`);
-  // A round without a longer frame shows that none is needed.
-  assert.ok(
-    rounds.some(({ gaps }) => isSmooth(gaps)),
-    "in every round a frame took longer",
-  );
+  // A round without a longer frame shows that none is needed, where most rounds at rest are such rounds.
+  const calm = rounds.filter(({ rest }) => isSmooth(rest)).length;
+  if (2 * calm > rounds.length)
+    assert.ok(
+      rounds.some(({ gaps }) => isSmooth(gaps)),
+      "in every round a frame took longer",
+    );
 }
 
 const zoomOf = (page) => new URL(page.url()).searchParams.get("zoom");

@@ -172,19 +172,21 @@ impl Context {
             let before = filled.len();
             match piece {
                 Piece::Text(text) => filled.push_str(text),
-                Piece::Variable(named) => match self.value(&named, &quotes, depth, left_steps) {
-                    Some(value) if quotes.style() == Style::Marked => {
-                        push_marked(&mut filled, &value);
-                    }
-                    Some(value) => {
-                        // A backslash must not take away the one that escapes the value's quote.
-                        if quotes.is_behind_backslash() && !value.is_empty() {
-                            filled.push('\\');
+                Piece::Variable(named) => {
+                    match paid(left_steps, || self.value(&named, &quotes, depth, left_steps)) {
+                        Some(value) if quotes.style() == Style::Marked => {
+                            push_marked(&mut filled, &value);
                         }
-                        filled.push_str(&value);
+                        Some(value) => {
+                            // A backslash must not take away the one that escapes the value's quote.
+                            if quotes.is_behind_backslash() && !value.is_empty() {
+                                filled.push('\\');
+                            }
+                            filled.push_str(&value);
+                        }
+                        None => filled.push_str(named.written),
                     }
-                    None => filled.push_str(named.written),
-                },
+                }
             }
             // What a value brings counts too: it may open what the next one stands in.
             quotes.read(&filled[before..]);
@@ -196,22 +198,8 @@ impl Context {
         filled
     }
 
-    /// What stands for a variable; nothing if it is not known, or no steps are left.
+    /// What stands for a variable; nothing if it is not known.
     fn value(
-        &self,
-        named: &syntax::Named<'_>,
-        quotes: &Quotes,
-        depth: usize,
-        left_steps: &Cell<usize>,
-    ) -> Option<String> {
-        left_steps.set(left_steps.get().checked_sub(1)?);
-        let value = self.value_within(named, quotes, depth, left_steps)?;
-        let steps = value.len() / INTERPOLATED_BYTES_PER_STEP;
-        left_steps.set(left_steps.get().saturating_sub(steps));
-        Some(value)
-    }
-
-    fn value_within(
         &self,
         named: &syntax::Named<'_>,
         quotes: &Quotes,
@@ -251,6 +239,15 @@ impl Context {
             None => format::styled(style, quotes.around(), held, &texts),
         })
     }
+}
+
+/// What a value is, if there are steps left for it: one, and more for a long one.
+fn paid(left_steps: &Cell<usize>, value: impl FnOnce() -> Option<String>) -> Option<String> {
+    left_steps.set(left_steps.get().checked_sub(1)?);
+    let value = value()?;
+    let steps = value.len() / INTERPOLATED_BYTES_PER_STEP;
+    left_steps.set(left_steps.get().saturating_sub(steps));
+    Some(value)
 }
 
 /// Adds a value between its marks, which it cannot end itself.

@@ -20,7 +20,7 @@ use crate::frame::{Config, Field, Frame, Kind, Notice, Value};
 use crate::{effort, limits, size};
 
 /// A value with its title.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Shown {
     /// What it is a value of.
@@ -331,19 +331,7 @@ fn nothing(field_config: &Json, context: &Context<'_>) -> Option<Shown> {
     if display.text.is_empty() {
         return None;
     }
-    Some(Shown {
-        title: String::new(),
-        display,
-        frame: 0,
-        field: 0,
-        row: None,
-        calc: None,
-        series_index: 0,
-        range: None,
-        percent_change: None,
-        links: Vec::new(),
-        config: field.config,
-    })
+    Some(Shown { display, config: field.config, ..Shown::default() })
 }
 
 #[cfg(test)]
@@ -353,28 +341,12 @@ mod tests {
     #[test]
     fn values_take_room_for_their_texts() {
         let mut made = Made { values: Vec::new(), left_out: 0, left_bytes: 10 };
-        let shown = Shown { title: "12345".to_owned(), ..nothing_at_all() };
+        let shown = Shown { title: "12345".to_owned(), ..Shown::default() };
         for _ in 0..4 {
             if made.has_room(10) {
                 made.add(shown.clone());
             }
         }
         assert_eq!((made.values.len(), made.left_out), (2, 2));
-    }
-
-    fn nothing_at_all() -> Shown {
-        Shown {
-            title: String::new(),
-            display: Display::default(),
-            frame: 0,
-            field: 0,
-            row: None,
-            calc: None,
-            series_index: 0,
-            range: None,
-            percent_change: None,
-            links: Vec::new(),
-            config: Config::new(),
-        }
     }
 }
